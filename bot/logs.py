@@ -147,14 +147,17 @@ def _may_be_written(record: logging.LogRecord) -> bool:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return False for asyncio's reports of a broken asyncpg connection; see _QUIET.
+    """Return False for asyncio's reports of a broken asyncpg connection (see _QUIET), and for a
+    warning of Bolt that a token in the environment is ignored: bot/slack authorizes by itself.
 
     A command that asyncpg sends just as the connection breaks fails at once, and leaves a future
     that cannot be awaited.
     """
+    said = record.getMessage()
+    if record.name == "slack_bolt.AsyncApp":
+        return not said.startswith("As `installation_store` or `authorize` has been used, `token`")
     if record.name != "asyncio":
         return True
-    said = record.getMessage()
     error = record.exc_info[1] if record.exc_info else None
     left_behind = said.startswith("Future exception was never retrieved") and (
         str(error) == "unexpected connection_lost() call"

@@ -17,6 +17,7 @@ from bot.conversation.wiring import conversation_of, open_news_services, read_pa
 from bot.face.face import FaceFailed, Poster
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
+from bot.jobs.troubles import Troubles
 from bot.jobs.wiring import open_jobs
 from bot.platforms import (
     FaceDependencies,
@@ -85,6 +86,14 @@ async def serve(
             chats=chats,
             posters={poster.platform: poster for poster in posters},
         )
+        troubles = Troubles(
+            app.database,
+            platforms=platforms_of(app.settings),
+            admins=app.settings.chat.admins,
+            now=now,
+        )
+        if app.client:
+            app.client.report_to(troubles.report)
         faces = FaceDependencies(
             conversation=conversation_of(
                 app,
@@ -93,6 +102,7 @@ async def serve(
                 fetcher=fetcher,
                 news=news,
                 ownership=ownership,
+                report=troubles.report,
             ),
             commands=commands,
             chats=chats,
@@ -132,7 +142,7 @@ async def serve(
             Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
         )
         wiring = await stack.enter_async_context(
-            open_jobs(app, feeds, posters, now=now, clock_rate=clock_rate)
+            open_jobs(app, feeds, posters, now=now, clock_rate=clock_rate, troubles=troubles)
         )
         jobs = Scheduler(wiring.jobs(), leader=leader, outcomes=wiring.outcomes, now=now)
         if page:
@@ -140,6 +150,7 @@ async def serve(
         aside = [
             asyncio.create_task(jobs.run()),
             asyncio.create_task(jobs.watch()),
+            asyncio.create_task(troubles.run()),
             asyncio.create_task(_tidy(app, claims, now)),
             asyncio.create_task(tell_status(services)),
             asyncio.create_task(leave_out_what_stays()),

@@ -103,9 +103,9 @@ class Planned:
 def require_open(budget: Budget, source: BudgetSource) -> None:
     """Raise BudgetExhausted if no model may be called for this source."""
     if source in budget.closed:
+        closed = Message("Without a key no model is asked here.")
         raise BudgetExhausted(
-            Message("Without a key no model is asked here."),
-            fix=Message("Whoever runs this can set web.judge = true."),
+            closed, fix=Message("Whoever runs this can set web.judge = true."), plain=closed
         )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
-from engine.messages import Message
+from engine.messages import Message, for_operators
 from engine.types import Corpus, CorpusRole, Kind
 
 # The program creates these itself; a corpus with any other name is a user's archive.
@@ -48,7 +48,7 @@ def resolve_corpus(
         names = ", ".join(one.name for one in found)
         raise SeveralCorpora(
             Message("There are several corpora: {names}.", names=names),
-            fix=Message("Name one with --corpus, or set search.corpus."),
+            fix=for_operators(Message("Name one with --corpus, or set search.corpus.")),
         )
     return found[0]
 
@@ -112,7 +112,9 @@ def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
         if one.name == name:
             return one
     known = ", ".join(one.name for one in corpora)
-    fix = f"There are: {known}." if known else "Load one with: presagio ingest FILE"
+    fix: str = for_operators(Message("Load one with: presagio ingest FILE"))
+    if known:
+        fix = f"There are: {known}."
     raise CorpusNotFound(Message("There is no corpus {name!r}.", name=name), fix=fix)
 
 
@@ -122,7 +124,8 @@ def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
         if one.role is CorpusRole.NEWS:
             return one
     raise CorpusNotFound(
-        Message("There is no corpus of news yet."), fix=Message("Feeds fill it: presagio feeds")
+        Message("There is no corpus of news yet."),
+        fix=for_operators(Message("Feeds fill it: presagio feeds")),
     )
 
 
@@ -155,5 +158,6 @@ def _none_of(kinds: Sequence[Kind]) -> CorpusNotFound:
             Message("There is no corpus of the kind {kinds}.", kinds=" or ".join(kinds))
         )
     return CorpusNotFound(
-        Message("There is no corpus yet."), fix=Message("Load one with: presagio ingest FILE")
+        Message("There is no corpus yet."),
+        fix=for_operators(Message("Load one with: presagio ingest FILE")),
     )

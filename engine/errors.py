@@ -47,20 +47,26 @@
 `str(error)` is one line for the user: what happened, then what to do.
 """
 
-from engine.messages import Message, as_message, join_messages
+from engine.messages import Message, as_message, for_operators, join_messages
 
 
 class PresagioError(Exception):
     """Base of all errors that are shown to a user.
 
     `message` says what happened; `fix`, if given, says what to do. Both are messages, so that
-    they can be translated; any other text is shown unchanged.
+    they can be translated; any other text is shown unchanged. `plain` is what people in chats are
+    told of errors that only whoever runs the program can mend: what the class says, or the error.
     """
 
-    def __init__(self, message: str, *, fix: str | None = None) -> None:
+    plain: Message | None = None
+
+    def __init__(
+        self, message: str, *, fix: str | None = None, plain: Message | None = None
+    ) -> None:
         super().__init__(message)
         self.message = as_message(message)
         self.fix = as_message(fix) if fix else None
+        self.plain = plain or self.plain
 
     def __str__(self) -> str:
         return f"{self.message} {self.fix}" if self.fix else self.message
@@ -68,7 +74,8 @@ class PresagioError(Exception):
     @property
     def said(self) -> Message:
         """What happened and what to do, as one message."""
-        return join_messages(self.message, self.fix)
+        said = join_messages(self.message, self.fix)
+        return for_operators(said, self.plain) if self.plain else said
 
 
 class UsageError(PresagioError):
@@ -77,6 +84,8 @@ class UsageError(PresagioError):
 
 class SettingsError(UsageError):
     """An unusable configuration."""
+
+    plain = Message("I am not set up for this.")
 
 
 class InputError(PresagioError):
@@ -97,6 +106,8 @@ class RecordError(InputError):
 
 class ExtraMissing(PresagioError):
     """An optional part of the program is needed but not installed; `extra` installs it."""
+
+    plain = Message("A part of me that this needs is not installed.")
 
     def __init__(self, message: Message, *, extra: str) -> None:
         fix = Message(
@@ -119,6 +130,8 @@ class CorpusConflict(PresagioError):
 
 class StorageError(PresagioError):
     """The database failed in a way that no subclass describes."""
+
+    plain = Message("My database does not answer just now. Try again in a few minutes.")
 
 
 class StorageUnreachable(StorageError):
@@ -203,6 +216,8 @@ class FeedUnreadable(FetchError):
 class WebSearchError(PresagioError):
     """A search provider gave no usable answer. `rest`: seconds to leave it alone, 0 = none."""
 
+    plain = Message("I cannot search the web just now.")
+
     def __init__(self, message: str, *, fix: str | None = None, rest: float = 0.0) -> None:
         super().__init__(message, fix=fix)
         self.rest = rest
@@ -230,6 +245,7 @@ class ModelError(PresagioError):
     `retryable` tells whether the same request may succeed later.
     """
 
+    plain = Message("I cannot ask my model just now. Try again later.")
     retryable = False
 
 
@@ -264,6 +280,10 @@ class ModelPaused(ModelError):
 class CorpusWithheld(ModelError):
     """The corpus is private and may not be sent to the endpoint; nothing was sent."""
 
+    plain = Message("My model may not read this archive.")
+
 
 class BudgetExhausted(ModelError):
     """The daily budget in tokens or money is spent."""
+
+    plain = Message("My model has done all that it may today. Try again tomorrow.")

@@ -13,6 +13,10 @@ from typing import Any, LiteralString, overload
 
 Value = str | int | float
 
+# Stored messages are told by it.
+_TWO_AUDIENCES = "{for_operators}"
+_FIRST_SENTENCE = "{sentence0} "
+
 
 class Message(str):
     """An English text that keeps its template and its values. Immutable, like any str.
@@ -92,9 +96,32 @@ def join_messages(*said: str | None) -> Message | None:
 
 def split_messages(message: str | None) -> tuple[str, ...]:
     """Return the messages that `join_messages` joined, or the single message itself."""
-    if isinstance(message, _Sentences):
+    if isinstance(message, _Sentences) or (
+        isinstance(message, Message) and message.template.startswith(_FIRST_SENTENCE)
+    ):
         return tuple(one for one in message.values.values() if isinstance(one, str))
     return (message,) if message else ()
+
+
+def for_operators(said: str, plain: str | None = None) -> Message:
+    """Return a message for whoever runs the program; its English text is that of `said`.
+
+    People in chats and on pages are told `plain` in its place, or nothing.
+    """
+    values = {"for_operators": as_message(said), "plain": as_message(plain or "")}
+    return Message._of(_TWO_AUDIENCES, values)
+
+
+def wordings(message: Message) -> tuple[Message, Message] | None:
+    """Return what operators and what people are told, or None if both are told the same."""
+    if message.template != _TWO_AUDIENCES:
+        return None
+    said, plain = message.values["for_operators"], message.values["plain"]
+    return _as_it_is(said), _as_it_is(plain)
+
+
+def _as_it_is(value: Value) -> Message:
+    return value if isinstance(value, Message) else as_message(str(value))
 
 
 def message_json(message: Message) -> str:

@@ -60,7 +60,7 @@ async def write_answer(
         shown = answer_json(answer, elapsed_ms=elapsed_ms)
         output.json({**shown, "kind": options.kind, "period": options.period})
     else:
-        output.show(answer_reply(answer, words_for(DEFAULT)))
+        output.show(answer_reply(answer, words_for(DEFAULT, operator=True)))
 
 
 def _each(values: list[str] | None) -> list[str]:

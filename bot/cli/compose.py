@@ -57,7 +57,7 @@ async def write_composition(
         variants=options.variants,
         web=options.web,
     )
-    words, parts = words_for(DEFAULT), compose_parts(app)
+    words, parts = words_for(DEFAULT, operator=True), compose_parts(app)
     record = RunRecord(request=request, now=now, settings=parts.settings)
     if options.record:
         parts = recording(parts, record)
@@ -76,7 +76,7 @@ async def write_again(record: Path, options: ComposeOptions, *, output: Output) 
     recorded = read_record(record)
     parts = replaying(recorded, clock=time.perf_counter)
     composition = await Composer(parts).compose(recorded.request, now=recorded.now)
-    show(composition, options, output, words_for(DEFAULT))
+    show(composition, options, output, words_for(DEFAULT, operator=True))
 
 
 def show(composition: Composition, options: ComposeOptions, output: Output, words: Words) -> None:

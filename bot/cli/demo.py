@@ -50,7 +50,7 @@ async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
     """Load the bundled corpus and answer the bundled headlines."""
     await load_demo(app, output=output)
     output.line()
-    words = words_for(DEFAULT)
+    words = words_for(DEFAULT, operator=True)
     for row in _headlines():
         request = SearchRequest(
             headline=read_headline(row["headline"], date=read_date(row["date"])),

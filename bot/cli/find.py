@@ -44,7 +44,7 @@ async def write_finds(app: "App", query: str, options: FindOptions, *, output: O
     if options.json:
         output.json(found_json(query, found, elapsed_ms=elapsed_ms))
     else:
-        output.show(find_reply(found, words_for(DEFAULT)))
+        output.show(find_reply(found, words_for(DEFAULT, operator=True)))
 
 
 # A query may begin with a minus: "-hillary" is not the option -h.

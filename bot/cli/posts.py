@@ -26,7 +26,7 @@ from engine.posting.types import Chosen, FindState, PostingMode, Subscription
 if TYPE_CHECKING:
     from bot.app import App
 
-_WORDS = words_for("en")
+_WORDS = words_for("en", operator=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,7 +54,7 @@ async def write_prophecy(
     if options.json:
         output.json(prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms))
     else:
-        words = words_for(DEFAULT)
+        words = words_for(DEFAULT, operator=True)
         near = options.near and prophecy.near
         if prophecy.hits or not near:
             output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))

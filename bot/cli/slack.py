@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from bot.cli.shared import settings_of
 from bot.console.output import Output
 
 commands = typer.Typer(
@@ -20,6 +21,7 @@ def group() -> None:
 
 @commands.command("manifest")
 def slack_manifest(
+    context: typer.Context,
     request_url: Annotated[
         str, typer.Option("--request-url", help="Public address, for events over HTTP.")
     ] = "",
@@ -29,6 +31,8 @@ def slack_manifest(
 ) -> None:
     """Print the manifest that makes a Slack app.
 
+    With web.public_url in the settings, links to the page are shown as cards.
+
     Example: presagio slack manifest
     """
     import json
@@ -36,5 +40,10 @@ def slack_manifest(
     from bot.commands import standard_commands
     from bot.slack.manifest import manifest
 
-    written = manifest(standard_commands().commands, request_url=request_url, prefix=prefix)
+    written = manifest(
+        standard_commands().commands,
+        request_url=request_url,
+        prefix=prefix,
+        page=settings_of(context).web.public_url,
+    )
     Output.of_process().line(json.dumps(written, indent=2, ensure_ascii=False))

@@ -59,7 +59,9 @@ _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 def listens(request: Request) -> bool:
     """Return whether the chat's settings allow an answer to this event, before any other work."""
     chat = request.known_chat
-    if request.place.private or request.trigger in (Trigger.COMMAND, Trigger.BUTTON):
+    if request.preview or request.place.private:
+        return True
+    if request.trigger in (Trigger.COMMAND, Trigger.BUTTON):
         return True
     if request.trigger is Trigger.ADDRESSED:
         return chat.listening is not Listening.COMMANDS or request.called is not None

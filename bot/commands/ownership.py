@@ -94,9 +94,9 @@ class Ownership:
 
 
 def asker_title(request: Request) -> str:
-    """Return what the owner is shown of a chat: its title, else the person's name, else the id."""
+    """Return what the owner is shown of a chat: a name or a group's title, else its id."""
     place, person = request.place, request.person
-    shown = (place.title if not place.private else None) or person.name or place.chat_id
+    shown = (person.name if place.private else place.title) or place.chat_id
     return cut(" ".join(shown.split()), _LONGEST_TITLE)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from bot.commands.archives import archive_inline
 from bot.commands.find_pages import is_compact, more_found
 from bot.commands.headline_detection import worth_saying
+from bot.commands.linked import show_linked
 from bot.commands.plain_text import hint_for
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
@@ -32,6 +33,8 @@ async def answer_plain_text(
 
     Small talk, questions, and names of `commands` without a slash are answered with a hint.
     """
+    if request.preview:
+        return await show_linked(request, services)
     if request.trigger is not Trigger.OVERHEARD:
         if hint := hint_for(request, commands):
             return aside(request, hint)
@@ -102,16 +105,15 @@ def _dated(headline: Headline, request: Request) -> Headline:
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
     if not request.place.kept:
-        return _shown(request, services, answer, ())
+        return _shown(request, answer, ())
     kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
     answer = replace(answer, id=kept)
     # A new answer has no votes yet.
-    return _shown(request, services, answer, _buttons(request, services, answer, {}))
+    return _shown(request, answer, _buttons(request, services, answer, {}))
 
 
 def _shown(
     request: Request,
-    services: Services,
     answer: Answer,
     buttons: tuple[tuple[Button, ...], ...],
 ) -> Reply:
@@ -124,7 +126,7 @@ def _shown(
         buttons=buttons,
         compact=is_compact(request),
         pasted=request.trigger in _PASTED and answer.first == 0,
-        operator=request.who in services.admins,
+        operator=request.words.operator,
     )
 
 
@@ -166,7 +168,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
     tallies = await services.answers.tallies(answer)
-    return _shown(request, services, answer, _buttons(request, services, answer, tallies))
+    return _shown(request, answer, _buttons(request, services, answer, tallies))
 
 
 PROPHECY = Command(

@@ -30,7 +30,7 @@ from engine.errors import SeveralCorpora
 from engine.feeds.lookup import FoundFeed, ReadableFeed
 from engine.query.types import Found
 from engine.settings.section import UNLIMITED
-from engine.types import Corpus, Headline, Prophecy, SearchRequest
+from engine.types import Candidate, Corpus, Headline, Prophecy, SearchRequest
 
 _LONGEST_NAME = 30
 _ALIKE = 0.65  # of 1; "whi" is like "why", "porque" is not like "more"
@@ -92,6 +92,10 @@ class ReadHeadline(Protocol):
         """Return the headline. Raises PresagioError if a page cannot be read."""
 
 
+async def _no_document(_corpus: Corpus, _external_id: str) -> Candidate | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The services that handlers use."""
@@ -109,8 +113,10 @@ class Services:
     glossary: GlossaryService
     ownership: Ownership
     waiting: Waiting
+    document: Callable[[Corpus, str], Awaitable[Candidate | None]] = _no_document  # by its id
     corpus: str  # the configured one; "" means the only one
     limit: int  # hits per answer
+    page: str = ""  # address of the page whose links are shown as cards; "" for none
     unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
     minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
     admins: frozenset[str] = frozenset()  # operators, as "platform:user"

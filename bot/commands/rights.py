@@ -112,8 +112,8 @@ async def refusal(
         return words.say("Only the owner of this bot may use /{name}.", name=name)
     if least is Who.OPERATOR:
         return words.say(
-            "Only those named in chat.admins may use /{name}, which changes what every chat is"
-            " told. Ask whoever runs this bot; you are {who}.",
+            "Only my operators may use /{name}, which changes what every chat is told. Ask whoever"
+            " runs me; you are {who}.",
             name=name,
             who=request.who,
         )

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from bot.commands.archives import CORPUS, archive_buttons
 from bot.commands.feeds import FEEDS
+from bot.commands.home import at_home
 from bot.commands.registry import Command, Services, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.settings import SETTINGS
@@ -44,11 +45,12 @@ async def _start(request: Request, services: Services) -> Reply:
     else:
         said.append(words.say("I have no archive yet: whoever runs me loads one."))
     button = _button(words.say("Set me up"), "archive")
-    return Reply(
+    greeting = Reply(
         words=words,
         text=cut(" ".join(filter(None, said)), LONGEST_GREETING),
         buttons=((button,),) if archives and request.place.kept else (),
     )
+    return await at_home(request, services, greeting) if request.place.home else greeting
 
 
 def _archives(corpora: Sequence[Corpus]) -> list[Corpus]:
@@ -113,8 +115,10 @@ async def _hour(request: Request, _services: Services) -> Reply:
     return _step(request, text, (row[:3], row[3:]), "done", onward=words.say("Never"))
 
 
-async def _done(request: Request, _services: Services) -> Reply:
+async def _done(request: Request, services: Services) -> Reply:
     words = request.words
+    if request.place.home:
+        return await _start(replace(request, text=""), services)
     text = words.say("I am set up. Paste a headline or a link. /settings changes the rest.")
     return Reply(words=words, text=text)
 

@@ -13,11 +13,13 @@ from bot.face.request import Request
 from bot.i18n.words import Words, marked
 from bot.jobs.choosing import choice_for, pictures_for
 from bot.jobs.content import (
+    Content,
     DraftContent,
     FeedNotice,
     NothingFound,
     PictureContent,
     PostContent,
+    Trouble,
     content_from_json,
     content_to_json,
     post_of,
@@ -228,9 +230,12 @@ def _state(one: PastDelivery, words: Words) -> str:
 
 def _what(one: PastDelivery, words: Words) -> str:
     try:
-        content = content_from_json(one.content)
+        return _about(content_from_json(one.content), words)
     except ValueError:  # written by another version
         return "…"
+
+
+def _about(content: Content, words: Words) -> str:
     match content:
         case PostContent():
             return " / ".join(story.title for story in content.stories)
@@ -243,6 +248,8 @@ def _what(one: PastDelivery, words: Words) -> str:
             return words.say("No old tweet foretold the news of {date}.", date=date)
         case FeedNotice():
             return words.say("about the feed {feed}", feed=content.feed)
+        case Trouble():
+            return words.render(content.said)
 
 
 HISTORY = Command(

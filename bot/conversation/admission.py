@@ -100,6 +100,8 @@ class Doorkeeper:
                 "This bot has no owner yet, so it answers nobody. Its owner writes the code that"
                 " presagio serve shows."
             )
+        elif request.place.home:  # looking at it is no wish to use the bot
+            said = words.say("My owner decides who may use me. Write to me to ask.")
         elif not request.place.kept:
             said = words.say("Write to me in private first: my owner decides who may use me.")
         elif await self._ownership.ask(request):

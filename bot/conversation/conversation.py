@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from bot.commands.registry import Registry, Services
 from bot.conversation.admission import Stop
 from bot.conversation.backpressure import Backpressure, Room
-from bot.conversation.failures import apology, explanation
+from bot.conversation.failures import apology, explanation, words_to
 from bot.conversation.gates import Gates, not_meant
 from bot.conversation.steps import steps_shown
 from bot.conversation.writing import Writing
@@ -22,6 +22,7 @@ from bot.face.reply import Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import words_for
 from bot.incident import reason
+from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from db.chat.chats import Chats
 from db.chat.events import EventClaim, EventClaims
@@ -41,7 +42,8 @@ class Conversation:
     `most` events may be under way or waiting, `most_in_chat` of them in one chat. As many again
     are claimed but not answered, and events beyond that are not even claimed; people are told that
     the bot is busy, each once a minute. `trusted` maps chats ("platform:id") with extra rights to
-    their services. Model calls are charged to `source`.
+    their services. Model calls are charged to `source`. `report` tells the operators of errors
+    that they have to mend.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Conversation:
         source: BudgetSource = BudgetSource.CHATS,
         step_after: float = 2.0,
         writing: Writing | None = None,
+        report: Callable[[PresagioError], None] = ignore,
     ) -> None:
         self._gates = gates
         self._claims = claims
@@ -69,6 +72,7 @@ class Conversation:
         self._source = source
         self._step_after = step_after  # seconds
         self._writing = writing
+        self._report = report
         self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -196,6 +200,7 @@ class Conversation:
         if asked:
             await face.show_busy(request)
         services = self._trusted.get(_chat_name(request), self._services)
+        request = replace(request, words=words_to(request, services.admins))
         try:
             task = ":".join(request.event)
             with asked_by(Asker(origin=Origin.CHAT, task=task, source=self._source)):
@@ -203,7 +208,8 @@ class Conversation:
         except StorageError:
             raise
         except PresagioError as error:
-            said = explanation(request, error, operators=services.admins)
+            self._report(error)
+            said = explanation(request, error)
             return aside(request, said) if asked else None
         except Exception as error:
             apologetic = apology(request, error)

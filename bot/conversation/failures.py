@@ -6,24 +6,25 @@ from collections.abc import Container
 
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
+from bot.i18n.words import Words, words_for
 from bot.incident import reason
-from engine.errors import ModelError, PresagioError, StorageError
+from engine.errors import PresagioError, StorageError
 
 logger = logging.getLogger("presagio.conversation")
 
 
-def explanation(request: Request, error: PresagioError, *, operators: Container[str]) -> str:
-    """Return what to tell about an expected error.
+def words_to(request: Request, operators: Container[str]) -> Words:
+    """Return the words for an asker: the owner and `operators` ("platform:id") are told in private
+    what only they can mend."""
+    runs_me = request.place.private and (request.owner or request.who in operators)
+    return words_for(request.words.language, operator=runs_me)
 
-    What is wrong with the model is for `operators` ("platform:id") to mend, not for the asker.
-    """
-    words = request.words
-    if not isinstance(error, ModelError):
-        return words.render(error.said)
-    logger.warning("%s %s: %s", *request.event, error)
-    if request.who in operators:
-        return words.render(error.said)
-    return words.say("I cannot ask my model just now. Try again later.")
+
+def explanation(request: Request, error: PresagioError) -> str:
+    """Return what to tell about an expected error. What an operator has to mend is logged."""
+    if error.plain:
+        logger.warning("%s %s: %s", *request.event, error)
+    return request.words.render(error.said)
 
 
 def apology(request: Request, error: Exception) -> Reply:

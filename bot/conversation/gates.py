@@ -69,8 +69,9 @@ class Gates:
             return Stop("too many buttons", self._slower(request))
         met = await self._with_chat(request)
         admitted = await self._doorkeeper.admit(met) if self._doorkeeper else met
-        if isinstance(admitted, Stop) and admitted.reply and not self._due(met):
-            return Stop(admitted.why)
+        if isinstance(admitted, Stop) and admitted.reply and not met.place.home:
+            # What stands at home is no message: it neither disturbs nor replaces one.
+            return admitted if self._due(met) else Stop(admitted.why)
         return admitted
 
     def allows(self, request: Request) -> bool:
@@ -152,7 +153,7 @@ def not_meant(request: Request) -> str | None:
     mentioned = request.trigger is Trigger.ADDRESSED and not request.place.private
     if request.edited or not (request.text or mentioned or request.deleted):
         return "edited or empty"
-    overheard = request.trigger is Trigger.OVERHEARD and not request.deleted
+    overheard = request.trigger is Trigger.OVERHEARD and not (request.deleted or request.preview)
     if overheard and (request.called or not looks_like_headline(request.text)):
         return "overheard, no headline"
     return None

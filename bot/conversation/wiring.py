@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,6 +18,7 @@ from bot.conversation.gates import Gates
 from bot.conversation.writing import Writing, WritingParts
 from bot.face.reply import MOST_HITS
 from bot.incident import reason
+from bot.jobs.troubles import ignore
 from bot.jobs.wiring import deciding_of, pictures_of
 from bot.queries.ask import ask_one, corpora_for
 from bot.queries.compose import Charge, ComposeServices, compose_task, require_daily
@@ -30,19 +31,21 @@ from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
 from db.chat.waiting import Waiting
+from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
+from db.search.shown import Shown
 from engine.budget import BudgetSource
-from engine.errors import FetchError
+from engine.errors import FetchError, PresagioError
 from engine.feeds.lookup import FeedLookup, address_of
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
-from engine.types import Headline
+from engine.types import Candidate, Corpus, Headline
 
 logger = logging.getLogger("presagio.conversation")
 
@@ -84,6 +87,7 @@ def conversation_of(
     fetcher: Fetcher,
     news: NewsServices,
     ownership: Ownership,
+    report: Callable[[PresagioError], None] = ignore,
 ) -> Conversation:
     """Return the conversation for chat platforms, configured by the settings of `app`."""
     settings, chats = app.settings.chat, Chats(app.database)
@@ -98,7 +102,9 @@ def conversation_of(
         ),
     )
     limit = min(app.settings.search.limit, MOST_HITS)  # /more shows the others
-    writing = writing_of(app, claims, trusted=settings.private, admins=settings.admins)
+    writing = writing_of(
+        app, claims, trusted=settings.private, admins=settings.admins, report=report
+    )
 
     def services(seen: App) -> Services:
         return chat_services(
@@ -121,6 +127,7 @@ def conversation_of(
         most=settings.queue,
         most_in_chat=settings.queue_per_chat,
         writing=writing,
+        report=report,
     )
 
 
@@ -131,6 +138,7 @@ def writing_of(
     trusted: Collection[str] = (),
     admins: Collection[str] = (),
     source: BudgetSource = BudgetSource.CHATS,
+    report: Callable[[PresagioError], None] = ignore,
 ) -> Writing | None:
     """Return what writes tweets for chats, or None without a language model.
 
@@ -147,6 +155,7 @@ def writing_of(
             trusted=dict.fromkeys(trusted, partial(compose_task, app)),
             operators=frozenset(admins),
             source=source,
+            report=report,
         )
     )
 
@@ -161,6 +170,12 @@ def composing_of(app: App, writing: Writing | None, *, charge: Charge) -> Compos
         charge=charge,
         stop=writing.stop,
     )
+
+
+async def _document(database: Database, corpus: Corpus, external_id: str) -> Candidate | None:
+    """Return a document by its id at the source, or None. Raises StorageError."""
+    found = await Shown(database).document(corpus, external_id)
+    return found.candidate if found else None
 
 
 def _serves(settings: ChatSettings, chat: str) -> bool:
@@ -194,9 +209,11 @@ def chat_services(
         glossary=glossary_service(app),
         ownership=ownership,
         waiting=Waiting(app.database),
+        document=partial(_document, app.database),
         composing=composing,
         corpus=app.settings.search.corpus,
         limit=limit,
+        page=app.settings.web.public_url.rstrip("/"),
         minimum_age=timedelta(days=app.settings.posting.minimum_age_days),
         unjudged_coverage=app.settings.chat.unjudged_coverage,
         admins=frozenset(admins),

@@ -6,13 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from bot.conversation.failures import apology, explanation
+from bot.conversation.failures import apology, explanation, words_to
 from bot.conversation.progress import Progress, show_outcome
 from bot.face.face import Face
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
 from bot.i18n.words import Words, words_for
 from bot.incident import reason
+from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.replies.composition import variant_reply
 from db.chat.compositions import Compositions, KeptTask, TaskState
@@ -42,6 +43,7 @@ class WritingParts:
     trusted: Mapping[str, Compose]
     operators: frozenset[str]
     source: BudgetSource = BudgetSource.CHATS
+    report: Callable[[PresagioError], None] = ignore  # tells the operators
 
 
 class Writing:
@@ -152,8 +154,10 @@ class Writing:
     async def _fail(self, request: Request, face: Face, kept: KeptTask, error: Exception) -> None:
         """Say what went wrong in place of the announcement."""
         request = replace(request, words=words_for(kept.task.language))
+        request = replace(request, words=words_to(request, self._parts.operators))
         if isinstance(error, PresagioError) and not isinstance(error, StorageError):
-            text = explanation(request, error, operators=self._parts.operators)
+            self._parts.report(error)
+            text = explanation(request, error)
         else:
             text = apology(request, error).text or ""
         await show_outcome(face, request, kept.message, Reply(words=request.words, text=text))

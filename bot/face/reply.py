@@ -146,6 +146,7 @@ class Reply:
     notice: str | None = None  # a remark about how this was found
     buttons: tuple[tuple[Button, ...], ...] = ()  # rows
     picture: bytes | None = None  # PNG; the rest is its caption, which does not repeat its tweet
+    picture_url: str | None = None  # of a picture that the platform fetches, in a preview
     silent: bool = False  # makes no sound, where the platform supports that
     picture_name: str = "prophecy.png"
     ephemeral: bool = False  # visible to the asker alone, where the platform supports it

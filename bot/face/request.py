@@ -31,7 +31,8 @@ class Trigger(StrEnum):
 class Place:
     """Where an event happened. `thread` is the platform's id of a topic or thread.
 
-    A place without a chat (inline mode) has `kept` false, and nothing about it is stored.
+    A place without a chat (inline mode) has `kept` false, and nothing about it is stored. A `home`
+    is the page that the bot has for one person beside their private chat.
     """
 
     platform: str
@@ -40,6 +41,7 @@ class Place:
     thread: str | None = None
     title: str | None = None
     kept: bool = True
+    home: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,7 @@ class Request:
     quoted: str = ""  # the text of the message that this one replies to
     quoted_at: datetime | None = None  # when that was written
     edited: bool = False
+    preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
     revises: str | None = None  # the event id of the message that was edited or deleted
     deleted: bool = False
     step: Callable[[str], None] = _unseen  # tells what a slow answer waits for

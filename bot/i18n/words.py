@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from string import Formatter
 
-from engine.messages import Message, Value
+from engine.messages import Message, Value, split_messages, wordings
 
 LANGUAGES = ("en", "es")
 DEFAULT = "en"
@@ -48,10 +48,17 @@ class _Places(Formatter):
 
 
 class Words:
-    """Translates into one language. The messages in the code are English."""
+    """Translates into one language. The messages in the code are English.
 
-    def __init__(self, language: str, catalogue: gettext.NullTranslations) -> None:
+    What only an operator can mend (engine.messages.for_operators) is told in full with `operator`,
+    and plainly to everybody else.
+    """
+
+    def __init__(
+        self, language: str, catalogue: gettext.NullTranslations, *, operator: bool = False
+    ) -> None:
         self.language = language
+        self.operator = operator
         self._catalogue = catalogue
 
     def __repr__(self) -> str:
@@ -68,8 +75,14 @@ class Words:
 
         Any other text is returned unchanged: it comes from outside or is already translated.
         """
-        if not isinstance(message, Message) or self.language == DEFAULT:
+        if not isinstance(message, Message):
             return str(message)
+        if both := wordings(message):
+            return self.render(both[0 if self.operator else 1])
+        if self.language == DEFAULT and not _has_two_wordings(message):
+            return str(message)
+        if len(sentences := split_messages(message)) > 1:
+            return " ".join(filter(None, map(self.render, sentences)))
         said = self.say(message.template)
         if not message.values:
             return said
@@ -101,15 +114,21 @@ class Words:
         return f"{local.day} de {month} de {local.year}"
 
 
-def words_for(language: str | None) -> Words:
+def _has_two_wordings(message: Message) -> bool:
+    nested = [value for value in message.values.values() if isinstance(value, Message)]
+    return any(wordings(one) or _has_two_wordings(one) for one in nested)
+
+
+def words_for(language: str | None, *, operator: bool = False) -> Words:
     """Return the Words for a language code ("es", "es-AR"), English if it is unknown."""
     code = (language or DEFAULT).replace("_", "-").split("-")[0].lower()
-    return _words(code if code in LANGUAGES else DEFAULT)
+    return _words(code if code in LANGUAGES else DEFAULT, operator)
 
 
 @cache
-def _words(code: str) -> Words:
-    return Words(code, gettext.NullTranslations() if code == DEFAULT else _catalogue(code))
+def _words(code: str, operator: bool) -> Words:
+    catalogue = gettext.NullTranslations() if code == DEFAULT else _catalogue(code)
+    return Words(code, catalogue, operator=operator)
 
 
 def _catalogue(code: str) -> gettext.NullTranslations:

@@ -74,8 +74,16 @@ class FeedNotice:
     error: Message | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """What an operator has to mend, told in private."""
+
+    kind: Literal["trouble"] = "trouble"
+    said: Message
+
+
 Content: TypeAlias = Annotated[
-    PostContent | NothingFound | PictureContent | DraftContent | FeedNotice,
+    PostContent | NothingFound | PictureContent | DraftContent | FeedNotice | Trouble,
     Field(discriminator="kind"),
 ]
 

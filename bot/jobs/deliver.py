@@ -14,11 +14,19 @@ from bot.face.face import ChatGone, DeliveryError, Poster, Refused, SlowDown, Un
 from bot.face.reply import Reply
 from bot.incident import reason
 from bot.jobs.saying import Draft, reply_of
+from bot.jobs.troubles import ignore
 from bot.replies.picture import Pictures
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
-from engine.errors import ExtraMissing, ModelError, SettingsError, StorageError, UsageError
+from engine.errors import (
+    ExtraMissing,
+    ModelError,
+    PresagioError,
+    SettingsError,
+    StorageError,
+    UsageError,
+)
 from engine.messages import Message
 from engine.posting.times import pause_before
 from engine.posting.types import Delivery, Leased
@@ -48,6 +56,7 @@ class Delivering:
     jitter: Callable[[], float] = random.random
     unsure: timedelta = timedelta(seconds=30)  # after this, a message that arrived is surely shown
     draft: Draft | None = None  # writes tweets; None without a language model
+    report: Callable[[PresagioError], None] = ignore  # tells the operators
     seconds: float = DELIVERY_SECONDS  # for one delivery, lookups included
 
 
@@ -143,6 +152,7 @@ async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None
         reply = await reply_of(delivery, work.answers, work.pictures, draft=work.draft)
     except (ExtraMissing, SettingsError, ModelError, UsageError) as error:  # a picture, a draft
         logger.warning("%s cannot be made: %s", delivery.key, error)
+        work.report(error)
         await work.outbox.fail(leased, error.said, now=now)
         return None
     except (ValueError, OSError) as error:  # content of another version, or a missing font

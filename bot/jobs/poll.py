@@ -5,7 +5,7 @@ import logging
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from bot.incident import reason
 from bot.jobs.content import FeedNotice, content_to_json
 from bot.jobs.news import News
 from db.posting.feeds import Feeds
+from engine.chat import Chat
 from engine.errors import FeedUnreadable, FetchError, PresagioError, StorageError
 from engine.feeds.decide import decide
 from engine.feeds.lookup import ACCEPT_FEED
@@ -48,6 +49,10 @@ _DECIDING = ThreadPoolExecutor(1, thread_name_prefix="feed")
 _AUTHORITY_ENDS = re.compile(r"[/?#\\]")
 
 
+async def _nobody() -> Sequence[Chat]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polling:
     """The dependencies of polling. `jitter` returns a random number in 0..1."""
@@ -60,6 +65,8 @@ class Polling:
     limits: FetchLimits = FetchLimits(seconds=30.0, bytes=10_000_000)  # noqa: RUF009 - frozen
     at_once: int = 40  # fetches; each slow server occupies one until its timeout
     per_host: int = 2
+    # The operators' private chats, which are told in place of groups.
+    operators: Callable[[], Awaitable[Sequence[Chat]]] = _nobody
     jitter: Callable[[], float] = random.random
 
 
@@ -143,7 +150,7 @@ class _Round:
         )
         # Before the feed is settled: after a crash in between, the feed is read again.
         await work.news.keep(decision.feed, decision.headlines)
-        notices = await _owed(work.feeds, decision)
+        notices = await _owed(work, decision)
         stories = await work.feeds.settle(feed, decision, notices=notices, now=now)
         logger.debug("feed %d: %d new stories", feed.id, len(stories or ()))
 
@@ -191,20 +198,28 @@ def _unforeseen(feed: Feed, error: Exception) -> Failed:
     return Failed(error=FeedUnreadable(said))
 
 
-async def _owed(feeds: Feeds, decision: Decision) -> Sequence[OwedNotice]:
-    """Return the decision's notices for each of the feed's followers."""
+async def _owed(work: Polling, decision: Decision) -> Sequence[OwedNotice]:
+    """Return the decision's notices for each of the feed's followers in private, and for the
+    operators in place of groups. A group without operators is told no details."""
     if not decision.notices:
         return ()
-    followers = await feeds.followers(decision.feed.id)
+    followers = await work.feeds.followers(decision.feed.id)
+    told: dict[int, tuple[Chat, str | None]] = {
+        one.chat.id: (one.chat, one.thread) for one in followers if one.chat.private
+    }
+    if groups := [one for one in followers if not one.chat.private]:
+        operators = await work.operators()
+        told |= {chat.id: (chat, None) for chat in operators if chat.id not in told}
+        told |= {one.chat.id: (one.chat, one.thread) for one in groups if not operators}
     return [
         OwedNotice(
-            chat=follower.chat,
-            thread=follower.thread,
-            key=_key(follower.chat.id, notice),
-            content=content_to_json(_content(notice)),
+            chat=chat,
+            thread=thread,
+            key=_key(chat.id, notice),
+            content=content_to_json(_content(notice, in_full=chat.private)),
         )
         for notice in decision.notices
-        for follower in followers
+        for chat, thread in told.values()
     ]
 
 
@@ -213,10 +228,10 @@ def _key(chat_id: int, notice: Notice) -> str:
     return f"notice:{chat_id}:{notice.feed.id}:{_content(notice).state}:{since}"
 
 
-def _content(notice: Notice) -> FeedNotice:
+def _content(notice: Notice, *, in_full: bool = False) -> FeedNotice:
     feed, since = notice.feed, notice.since
     name = feed.title or public_address(feed.url)
     if not isinstance(notice, FeedFailing):
         return FeedNotice(feed=name, state="back", since=since)
     state: Literal["gone", "failing"] = "gone" if notice.gone else "failing"
-    return FeedNotice(feed=name, state=state, since=since, error=feed.error)
+    return FeedNotice(feed=name, state=state, since=since, error=feed.error if in_full else None)

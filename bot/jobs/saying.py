@@ -13,6 +13,7 @@ from bot.jobs.content import (
     NothingFound,
     PictureContent,
     PostContent,
+    Trouble,
     content_from_json,
 )
 from bot.replies.composition import draft_reply
@@ -65,6 +66,10 @@ async def _worded(
             return Reply(words=words, text=text)
         case FeedNotice():
             return Reply(words=words, text=_about_feed(content, words))
+        case Trouble():
+            what = words_for(words.language, operator=True).render(content.said)
+            text = words.say("This is for whoever runs me: {what}", what=what)
+            return Reply(words=words, text=text)
 
 
 async def _post(
@@ -143,9 +148,15 @@ def _about_feed(notice: FeedNotice, words: Words) -> str:
             "The feed {feed} has ended: its server says that it is gone for good.",
             feed=notice.feed,
         )
+    if notice.error is None:
+        return words.say(
+            "The feed {feed} has failed since {date}. It is tried again from time to time.",
+            feed=notice.feed,
+            date=date,
+        )
     return words.say(
         "The feed {feed} has failed since {date}. {error} It is tried again from time to time.",
         feed=notice.feed,
         date=date,
-        error=words.render(notice.error or ""),
+        error=words.render(notice.error),
     )

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from bot.jobs.troubles import ignore
 from bot.settings import Settings
 from db.model.judgments import Ledger
 from db.posting.finds import Finds, Stories
 from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource, posts_in_pace, require_budget
-from engine.errors import BudgetExhausted, CorpusNotFound
+from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
 from engine.feeds.types import Story
 from engine.messages import Message
 from engine.posting.gate import HITS, PROMISING, promise
@@ -57,6 +58,7 @@ class MayAsk:
 
     ledger: Ledger
     settings: Settings
+    report: Callable[[PresagioError], None] = ignore  # tells the operators
 
     async def __call__(self, now: datetime) -> Permission:
         if not self.settings.has_model():
@@ -66,6 +68,7 @@ class MayAsk:
         try:
             require_budget(budget, spent, BudgetSource.POSTS, now=now)
         except BudgetExhausted as error:
+            self.report(error)
             return Permission(refusal=Message("Not judged: {reason}", reason=error.said))
         return Permission(waits=not posts_in_pace(budget, spent, now=now))
 

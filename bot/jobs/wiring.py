@@ -18,6 +18,7 @@ from bot.jobs.job import Job
 from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
 from bot.jobs.search import MayAsk, Searching, search_stories
+from bot.jobs.troubles import Troubles
 from bot.query_log import asked_by
 from bot.replies.picture import Pictures
 from bot.settings import Settings
@@ -35,7 +36,7 @@ from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource
 from engine.chat import Chat
 from engine.corpora import resolve_corpus
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, StorageError
 from engine.feeds.parsing import FeedParser
 from engine.feeds.types import ConfiguredFeed
 from engine.fetch.client import Fetcher, FetchLimits
@@ -147,10 +148,12 @@ async def open_jobs(
     *,
     now: Callable[[], datetime],
     clock_rate: float = 1.0,
+    troubles: Troubles | None = None,
 ) -> AsyncIterator[Jobs]:
     """Yield the jobs; the processes that read feeds end with the block.
 
     A rehearsal whose `now` runs faster than real time passes that rate as `clock_rate`.
+    What was reported to `troubles` by the end of the block is stored then.
     """
     async with AsyncExitStack() as stack:
         parser = await stack.enter_async_context(FeedParser())
@@ -158,19 +161,30 @@ async def open_jobs(
         outbox, finds = Outbox(database), Finds(database)
         stories, subscriptions = Stories(database), Subscriptions(database)
         posting = settings.posting
+        troubles = troubles or Troubles(
+            database,
+            platforms=[poster.platform for poster in posters],
+            admins=settings.chat.admins,
+            now=now,
+        )
+        stack.push_async_callback(_store, troubles)
 
         async def corpus(name: str | None) -> Corpus:
             return await (app.corpus(name) if name else app.public.corpus(""))
 
         yield Jobs(
-            polling=_polling(app, fetcher, parser),
+            polling=_polling(app, fetcher, parser, troubles),
             searching=Searching(
                 stories=stories,
                 finds=finds,
                 subscriptions=subscriptions,
                 prophet=app.prophet,
                 corpus=corpus,
-                may_ask=MayAsk(ledger=Ledger(database), settings=settings),
+                may_ask=MayAsk(
+                    ledger=Ledger(database),
+                    settings=settings,
+                    report=troubles.report,
+                ),
                 minimum_age=timedelta(days=posting.minimum_age_days),
                 promising=posting.promising,
             ),
@@ -183,6 +197,7 @@ async def open_jobs(
                 draft=drafting_of(app, now) if app.client else None,
                 seconds=DELIVERY_SECONDS / clock_rate,
                 pictures=pictures_of(app),
+                report=troubles.report,
             ),
             embedding=embedding_of(app),
             outcomes=JobOutcomes(database),
@@ -195,6 +210,13 @@ async def open_jobs(
             now=now,
             clock_rate=clock_rate,
         )
+
+
+async def _store(troubles: Troubles) -> None:
+    try:
+        await troubles.store()
+    except StorageError as error:
+        logger.warning("the operators were not told: %s", error)
 
 
 def pictures_of(app: App) -> Pictures:
@@ -229,7 +251,7 @@ def deciding_of(app: App) -> Deciding:
     )
 
 
-def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
+def _polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles) -> Polling:
     chosen = app.settings.polling
     return Polling(
         feeds=Feeds(app.database),
@@ -241,6 +263,7 @@ def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
         at_once=chosen.at_once,
         per_host=chosen.per_host,
         jitter=random.random,
+        operators=troubles.operators,
     )
 
 

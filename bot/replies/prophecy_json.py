@@ -36,7 +36,7 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
         "phrases_ms": None if expansion.seconds is None else round(expansion.seconds * 1000),
         "phrases_late": expansion.late,
         "usage": _usage(prophecy.usage) if prophecy.usage else None,
-        "notice": notice_of(prophecy, words_for(DEFAULT)),
+        "notice": notice_of(prophecy, words_for(DEFAULT, operator=True)),
         "hits": [_hit(hit, until) | {"sureness": sureness(hit).value} for hit in prophecy.hits],
         "near": [_hit(hit, until) | {"sureness": None} for hit in prophecy.near],
     }

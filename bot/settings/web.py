@@ -23,6 +23,12 @@ class WebSettings(Section):
         description="Port to listen on, for the webhooks of Telegram and Slack too; 0 takes a free"
         " one.",
     )
+    public_url: str = Field(
+        "",
+        pattern=r"^(https?://[^\s?#]+)?$",
+        description="Address at which people reach the page, such as https://omen.example.org; in"
+        " Slack, links to it are shown as cards.",
+    )
     page: bool = Field(
         True, description="Whether there is a page; it asks for no key. Without it, the API alone."
     )

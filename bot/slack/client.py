@@ -83,6 +83,17 @@ def _missing(granted: str) -> list[str]:
     return [scope for scope in SCOPES if scope not in known] if known else []
 
 
+async def thread_root(client: AsyncWebClient, channel: str, thread: str) -> Mapping[str, Any]:
+    """Return the first message of a thread, or an empty mapping if Slack does not show it."""
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            page = await client.conversations_replies(channel=channel, ts=thread, limit=1)
+    except FAILURES as error:
+        logger.info("Slack does not show the thread of a mention: %s", slack_reason(error))
+        return {}
+    return next((one for one in page.get("messages") or () if one.get("ts") == thread), {})
+
+
 class People:
     """Profiles and rights of users, cached for an hour."""
 

@@ -1,4 +1,4 @@
-"""Translates Slack's events, commands, buttons and shortcuts into requests."""
+"""Translates what Slack tells of a workspace into requests: messages, invitations, tabs, links."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -9,17 +9,17 @@ from typing import Any
 from bot.face.request import Person, Place, Request, Trigger
 
 PLATFORM = "slack"
-SHORTCUT = "find_prophecy"
-ACTION_PREFIX = "presagio:"  # of the action ids of the bot's buttons
 Payload = Mapping[str, Any]
 
 # The subtypes that a person's message may have.
 _SPOKEN = {None, "thread_broadcast", "file_share", "me_message"}
+_COMPOSER = "COMPOSER"
 _DELETED = "message_deleted"
 _REVISED = {"message_changed", _DELETED}
 _LINK = re.compile(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>")
 _NAMED = re.compile(r"<[@#!][^|<>]*\|([^<>]*)>")
 _UNNAMED = re.compile(r"<[@#!][^<>]*>")
+_BARE_COMMAND = re.compile(r"(?:/\w+)?")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 
@@ -39,6 +39,8 @@ class SlackIdentity:
     user_id: str
     profile: Callable[[str], Awaitable[SlackProfile]]
     is_admin: Callable[[str], Awaitable[bool]]
+    # The first message of a thread, by channel and timestamp; empty if Slack does not show it.
+    thread_root: Callable[[str, str], Awaitable[Payload]]
 
 
 def plain_text(text: str) -> str:
@@ -64,9 +66,12 @@ async def read_message(
     mention = f"<@{myself.user_id}>"
     text = event.get("text") or ""
     said = plain_text(text.replace(mention, " "))
-    shared = _shared(event) if not said else {}
-    private = _is_private(event["channel"])
+    shared = shared_part(event) if not said else {}
+    private = is_private(event["channel"])
     addressed = private or mention in text or event["type"] == "app_mention"
+    said = said or plain_text(str(shared.get("text", "")))
+    quoted = await _quoted(event, said, myself) if addressed and not private else {}
+    about_thread = not said and bool(quoted)
     return Request(
         # A message has one timestamp, however often and in whatever form it is delivered.
         event_id=f"{event['channel']}:{event['ts']}",
@@ -77,15 +82,74 @@ async def read_message(
             # In a channel, the answer starts a thread on the message.
             thread=event.get("thread_ts") or (None if private else event["ts"]),
         ),
-        person=await _person(event["user"], myself, bot=bool(event.get("bot_id"))),
+        person=await person_of(event["user"], myself, bot=bool(event.get("bot_id"))),
         trigger=Trigger.ADDRESSED if addressed else Trigger.OVERHEARD,
-        text=said or plain_text(str(shared.get("text", ""))),
+        text=plain_text(str(quoted.get("text", ""))) if about_thread else said,
         now=now,
-        written_at=_moment(shared.get("ts")),
+        written_at=moment_of((quoted if about_thread else shared).get("ts")),
+        quoted=plain_text(str(quoted.get("text", ""))),
+        quoted_at=moment_of(quoted.get("ts")),
         edited="edited" in event,
         is_admin=lambda: myself.is_admin(event["user"]),
         origin=body,
     )
+
+
+async def read_home(
+    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
+) -> Request | None:
+    """Return a /start at the bot's home if somebody opened its Home tab, or None."""
+    if event.get("tab") != "home":
+        return None
+    return Request(
+        event_id=f"home:{event['user']}:{event['event_ts']}",
+        place=Place(platform=PLATFORM, chat_id=event["channel"], private=True, home=True),
+        person=await person_of(event["user"], myself),
+        trigger=Trigger.COMMAND,
+        text="/start",
+        now=now,
+        origin=body,
+    )
+
+
+async def read_link(
+    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
+) -> Request | None:
+    """Return the request of a message with a link to one of the bot's pages.
+
+    None while somebody still writes it. Slack names only links to domains of the manifest.
+    """
+    channel, links = event["channel"], event.get("links") or ()
+    if channel == _COMPOSER or not links or not event.get("user"):
+        return None
+    return Request(
+        event_id=f"link:{channel}:{event['message_ts']}",
+        place=Place(
+            platform=PLATFORM,
+            chat_id=channel,
+            private=is_private(channel),
+            thread=event.get("thread_ts"),
+        ),
+        person=await person_of(event["user"], myself),
+        trigger=Trigger.OVERHEARD,
+        text=plain_text(str(links[0].get("url", ""))),
+        preview=True,
+        now=now,
+        origin=body,
+    )
+
+
+async def _quoted(event: Payload, said: str, myself: SlackIdentity) -> Payload:
+    """Return what a bare mention or a bare command in a thread is about: the thread's first
+    message, unless the bot wrote it. An empty payload if there is none.
+    """
+    thread = event.get("thread_ts")
+    if not thread or thread == event["ts"] or not _BARE_COMMAND.fullmatch(said):
+        return {}
+    root = await myself.thread_root(event["channel"], thread)
+    if root.get("user") == myself.user_id:
+        return {}
+    return root if root.get("text") else {**shared_part(root), "ts": root.get("ts")}
 
 
 async def read_joined(
@@ -98,7 +162,7 @@ async def read_joined(
     return Request(
         event_id=f"joined:{event['channel']}:{event['event_ts']}",
         place=Place(platform=PLATFORM, chat_id=event["channel"], private=False),
-        person=await _person(inviter, myself) if inviter else Person(id="nobody"),
+        person=await person_of(inviter, myself) if inviter else Person(id="nobody"),
         trigger=Trigger.COMMAND,
         text="/start",
         now=now,
@@ -129,88 +193,17 @@ async def _read_revision(
     return replace(request, event_id=event_id, revises=request.event_id, deleted=deleted)
 
 
-async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request:
-    """Return the request in a slash command. "/presagio why" and "/omen-why" are "/why"."""
-    # No command has a hyphen: what precedes one is the prefix that the manifest was made with.
-    name, text = body["command"].lstrip("/").rpartition("-")[2], body.get("text", "").strip()
-    if name == "presagio":
-        name, _, text = (text or "help").lstrip("/").partition(" ")
-    return Request(
-        event_id=f"command:{body['trigger_id']}",
-        place=Place(
-            platform=PLATFORM,
-            chat_id=body["channel_id"],
-            private=_is_private(body["channel_id"]),
-        ),
-        person=await _person(body["user_id"], myself),
-        trigger=Trigger.COMMAND,
-        text=f"/{name} {plain_text(text)}".strip(),
-        now=now,
-        is_admin=lambda: myself.is_admin(body["user_id"]),
-        origin=body,
-    )
-
-
-async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
-    """Return the request of a pressed button, or None if the button is not ours."""
-    pressed = (body.get("actions") or [{}])[0]
-    channel = (body.get("channel") or {}).get("id")
-    if not channel or not str(pressed.get("action_id")).startswith(ACTION_PREFIX):
-        return None
-    return Request(
-        event_id=f"press:{body['trigger_id']}",
-        place=Place(
-            platform=PLATFORM,
-            chat_id=channel,
-            private=_is_private(channel),
-            # An ephemeral message is not included in the event; its container is.
-            thread=(body.get("container") or {}).get("thread_ts"),
-        ),
-        person=await _person(body["user"]["id"], myself),
-        trigger=Trigger.BUTTON,
-        text=str(pressed.get("value") or ""),
-        now=now,
-        is_admin=lambda: myself.is_admin(body["user"]["id"]),
-        origin=body,
-    )
-
-
-async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
-    """Return the request in "Find the prophecy" on a message."""
-    message, channel = body.get("message") or {}, (body.get("channel") or {}).get("id")
-    if not channel:
-        return None
-    source = message if message.get("text") else _shared(message)
-    return Request(
-        event_id=f"shortcut:{body['trigger_id']}",
-        place=Place(
-            platform=PLATFORM,
-            chat_id=channel,
-            private=_is_private(channel),
-            thread=message.get("thread_ts") or message.get("ts"),
-        ),
-        person=await _person(body["user"]["id"], myself),
-        trigger=Trigger.ADDRESSED,
-        # Written as a command: some channels accept nothing else.
-        text=f"/prophecy {plain_text(str(source.get('text', '')))}",
-        now=now,
-        written_at=_moment(source.get("ts")),
-        is_admin=lambda: myself.is_admin(body["user"]["id"]),
-        origin=body,
-    )
-
-
-def _is_private(channel: str) -> bool:
+def is_private(channel: str) -> bool:
     """Tell whether this is a direct message, by the prefix of its id; names may be anything."""
     return channel.startswith("D")
 
 
-def _shared(message: Payload) -> Payload:
+def shared_part(message: Payload) -> Payload:
     """Return the first attachment with text, such as a shared message, or an empty payload."""
     return next((part for part in message.get("attachments") or () if part.get("text")), {})
 
 
-def _moment(timestamp: object) -> datetime | None:
+def moment_of(timestamp: object) -> datetime | None:
     """Parse a timestamp, which is text in messages and a number in some attachments."""
     try:
         return datetime.fromtimestamp(float(str(timestamp)), UTC)
@@ -218,7 +211,7 @@ def _moment(timestamp: object) -> datetime | None:
         return None
 
 
-async def _person(user_id: str, myself: SlackIdentity, *, bot: bool = False) -> Person:
+async def person_of(user_id: str, myself: SlackIdentity, *, bot: bool = False) -> Person:
     own = user_id == myself.user_id
     if bot or own:
         return Person(id=user_id, bot=True, myself=own)

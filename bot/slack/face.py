@@ -13,9 +13,10 @@ from bot.face.face import ChatGone, DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.slack.errors import FAILURES, mapped_slack_errors, slack_reason, why_no_picture
-from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
+from bot.slack.events import PLATFORM, Payload
+from bot.slack.interactions import ACTION_PREFIX
 from bot.slack.pictures import show_with_picture
-from bot.slack.render import actions, blocks, fallback
+from bot.slack.render import actions, blocks, fallback, remark
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
@@ -23,6 +24,7 @@ logger = logging.getLogger("presagio.slack")
 _REACTION = "crystal_ball"
 _SIGN_SECONDS = 3.0  # a sign of life that takes longer is useless
 _METADATA = "presagio_answer"
+_REMARK = "presagio_remark"
 
 
 class SlackFace:
@@ -53,7 +55,7 @@ class SlackFace:
 
         What came with a response URL is answered there, and has no message to change.
         """
-        if _body(request).get("response_url"):
+        if _body(request).get("response_url") or request.place.home:
             return None
         reply = Reply(words=request.words, text=text)
         try:
@@ -67,10 +69,29 @@ class SlackFace:
 
     async def deliver(self, request: Request, reply: Reply) -> str | None:
         """Show a reply. Raises DeliveryError, ChatGone."""
+        if request.place.home:
+            async with mapped_slack_errors():
+                await self._client.views_publish(
+                    user_id=request.person.id, view=home_view(request, reply)
+                )
+            return None
+        if request.preview:
+            async with mapped_slack_errors():
+                await self._unfurl(request, reply)
+            return None
         if reply.picture:
             await self._draw(request, reply)
             return None
         return await self._say(request, reply)
+
+    async def _unfurl(self, request: Request, reply: Reply) -> None:
+        """Show a reply below the message whose link it is about, as one attachment."""
+        event = _body(request)["event"]
+        link = str(event["links"][0]["url"])
+        card = {"blocks": [block.to_dict() for block in blocks(reply)]}
+        await self._client.chat_unfurl(
+            channel=request.place.chat_id, ts=event["message_ts"], unfurls={link: card}
+        )
 
     async def change(self, request: Request, message: str, reply: Reply) -> None:
         """Change what a message says."""
@@ -199,6 +220,20 @@ def _content(request: Request, reply: Reply) -> dict[str, object]:
         shown = [*_without_buttons(message), *actions(reply.buttons)]
         text = message.get("text") or fallback(reply)
     return {"text": text, "blocks": [_as_json(block) for block in shown]}
+
+
+def home_view(request: Request, reply: Reply) -> dict[str, object]:
+    """Return the Home tab that shows a reply. A remark stands above what was shown before."""
+    shown: list[Any] = list(blocks(reply))
+    if reply.toast and not reply.text:
+        before = (_body(request).get("view") or {}).get("blocks") or ()
+        kept = [block for block in before if block.get("block_id") != _REMARK]
+        shown = [remark(reply.toast, _REMARK), *kept]
+    return {
+        "type": "home",
+        "private_metadata": request.place.chat_id,  # presses at the home name no channel
+        "blocks": [_as_json(block) for block in shown],
+    }
 
 
 def _without_buttons(message: Payload) -> list[Payload]:

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from bot.commands import Command
-from bot.slack.events import PLATFORM, SHORTCUT
+from bot.slack.events import PLATFORM
+from bot.slack.interactions import SHORTCUT
 from engine.errors import UsageError
 from engine.messages import Message
 
@@ -23,7 +25,11 @@ SCOPES = (
 )
 # Without these, the bot greets nobody when it is invited; all else works.
 GREETING_SCOPES = ("channels:read", "groups:read")
+# Asked for only where links to the page are to be shown as cards.
+LINK_SCOPES = ("links:read", "links:write")
+LINK_EVENT = "link_shared"
 EVENTS = (
+    "app_home_opened",
     "app_mention",
     "member_joined_channel",
     "message.channels",
@@ -33,12 +39,13 @@ EVENTS = (
 
 
 def manifest(
-    commands: Sequence[Command], *, request_url: str = "", prefix: str = ""
+    commands: Sequence[Command], *, request_url: str = "", prefix: str = "", page: str = ""
 ) -> dict[str, object]:
     """Return the manifest; events come over HTTP if `request_url` is given, else over a socket.
 
-    With a `prefix` such as "omen-", each command also has a name of its own: /omen-why. Raises
-    UsageError for one that Slack would refuse.
+    Links to `page`, the public address of the page, are shown as cards. With a `prefix` such as
+    "omen-", each command also has a name of its own: /omen-why. Raises UsageError for one that
+    Slack would refuse.
     """
     if prefix and not _PREFIX.fullmatch(prefix):
         raise UsageError(
@@ -66,13 +73,21 @@ def manifest(
         "usage_hint": "SUBCOMMAND",
         "should_escape": False,
     } | ({"url": request_url} if request_url else {})
+    domain = urlsplit(page).hostname
+    unfurls = {"unfurl_domains": [domain]} if domain else {}
+    scopes = (*SCOPES, *GREETING_SCOPES, *(LINK_SCOPES if domain else ()))
+    events = sorted((*EVENTS, *((LINK_EVENT,) if domain else ())))
     return {
         "display_information": {
             "name": "Presagio",
             "description": "There is always a tweet: old posts that foresaw today's headlines.",
         },
         "features": {
-            "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
+            "app_home": {
+                "home_tab_enabled": True,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
             "bot_user": {"display_name": "Presagio", "always_online": True},
             "shortcuts": [
                 {
@@ -83,10 +98,11 @@ def manifest(
                 }
             ],
             "slash_commands": [*slash, own],
+            **unfurls,
         },
-        "oauth_config": {"scopes": {"bot": sorted((*SCOPES, *GREETING_SCOPES))}},
+        "oauth_config": {"scopes": {"bot": sorted(scopes)}},
         "settings": {
-            "event_subscriptions": {"bot_events": list(EVENTS)} | over,
+            "event_subscriptions": {"bot_events": events} | over,
             "interactivity": {"is_enabled": True} | over,
             "org_deploy_enabled": False,
             "socket_mode_enabled": not request_url,

@@ -30,6 +30,7 @@ _SECONDS = 20
 _PAGE = 200
 _PAGES = 10
 
+_PEOPLE = ("U", "W")
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message"}
 
 
@@ -61,8 +62,11 @@ class SlackPoster:
     ) -> str | None:
         """Return the timestamp of the message with that key, or None.
 
-        Also None where the app lacks the scope to read the chat. Raises DeliveryError.
+        Also None where the app lacks the scope to read the chat, and in a chat that is named by its
+        person's id, which Slack takes for posting alone. Raises DeliveryError.
         """
+        if chat.external_id.startswith(_PEOPLE):
+            return None
         async with mapped_slack_errors():
             try:
                 if thread and (found := await self._look(chat, key, since, thread)):

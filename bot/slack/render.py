@@ -28,7 +28,8 @@ from bot.commands import standard_commands
 from bot.commands.registry import ONE_FOR_ALL
 from bot.face.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
 from bot.replies.limits import cut
-from bot.slack.events import ACTION_PREFIX, PLATFORM
+from bot.slack.events import PLATFORM
+from bot.slack.interactions import ACTION_PREFIX
 
 # Characters. Slack refuses messages with some 10,000 in all blocks, an undocumented limit; parts
 # not listed here (dates, labels, counts) need less than 1,500.
@@ -93,9 +94,17 @@ def blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
         found.append(RichTextBlock(elements=said))
     if picture:
         found.append(ImageBlock(alt_text=_described(reply), slack_file=SlackFile(id=picture)))
-    if notice := _shown(as_called_here(reply.notice or "")).strip():
-        found.append(ContextBlock(elements=[_plain(cut(notice, _NOTICE))]))
+    elif reply.picture_url:
+        found.append(ImageBlock(alt_text=_described(reply), image_url=reply.picture_url))
+    if _shown(reply.notice or "").strip():
+        found.append(remark(reply.notice or ""))
     return [*found, *actions(reply.buttons)]
+
+
+def remark(text: str, block_id: str | None = None) -> ContextBlock:
+    """Return a block of small text."""
+    said = cut(_shown(as_called_here(text)).strip(), _NOTICE)
+    return ContextBlock(elements=[_plain(said)], block_id=block_id)
 
 
 def _described(reply: Reply) -> str:

@@ -21,21 +21,20 @@ from bot.face.face import FaceFailed, FaceStatus
 from bot.face.request import Request
 from bot.listening.webhook import Webhook
 from bot.settings.faces import SlackSettings
-from bot.slack.client import People, web_client
+from bot.slack.client import People, thread_root, web_client
 from bot.slack.errors import FAILURES, is_outage, slack_reason
 from bot.slack.events import (
     PLATFORM,
-    SHORTCUT,
     Payload,
     SlackIdentity,
-    read_command,
+    read_home,
     read_joined,
+    read_link,
     read_message,
-    read_press,
-    read_shortcut,
 )
 from bot.slack.face import SlackFace
 from bot.slack.http import PATH, PushedEvents
+from bot.slack.interactions import SHORTCUT, home_channel, read_command, read_press, read_shortcut
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
@@ -157,6 +156,7 @@ class SlackService:
                 user_id=str(who["user_id"]),
                 profile=self._people.profile,
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
+                thread_root=partial(thread_root, self._client),
             ),
         )
         self._conversation.take_up(self._face, self._now)
@@ -205,6 +205,8 @@ class SlackService:
         app.event("app_mention")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event("message")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event("member_joined_channel")(ack=_acknowledge, lazy=[on(_read_joined)])
+        app.event("app_home_opened")(ack=_acknowledge, lazy=[on(_read_home)])
+        app.event("link_shared")(ack=_acknowledge, lazy=[on(_read_link)])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
         app.command(_ANY)(ack=_acknowledge, lazy=[on(read_command)])
         app.action(_ANY)(ack=_acknowledge, lazy=[on(read_press)])
@@ -240,7 +242,7 @@ class SlackService:
 def _place(body: Payload) -> str:
     """Return what identifies the channel of a payload."""
     inner = body.get("event") or body
-    channel = inner.get("channel") or inner.get("channel_id")
+    channel = inner.get("channel") or inner.get("channel_id") or home_channel(body)
     return str(channel["id"] if isinstance(channel, Mapping) else channel)
 
 
@@ -255,6 +257,14 @@ async def _acknowledge(ack: Callable[[], Awaitable[None]]) -> None:
 
 async def _read_joined(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
     return await read_joined(body["event"], body, myself, now=now)
+
+
+async def _read_home(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
+    return await read_home(body["event"], body, myself, now=now)
+
+
+async def _read_link(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
+    return await read_link(body["event"], body, myself, now=now)
 
 
 async def _read_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:

@@ -63,6 +63,21 @@ class Outbox:
                 connection, decisions, now=now, repeated_since=now - repeated_after
             )
 
+    async def owe_trouble(
+        self, chat: Chat, kind: str, content: str, *, pace: timedelta, now: datetime
+    ) -> bool:
+        """Owe an operator's chat a word about trouble of a kind; False within `pace` of the last.
+
+        `content` is JSON. Raises StorageError.
+        """
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["lock_chat"], chat.id)
+            prefix = f"trouble:{chat.id}:{kind}:"
+            key = f"{prefix}{now.isoformat()}"
+            owed = self._sql["owe_trouble"]
+            values = (key, chat.id, prefix, content, now, now - pace)
+            return await connection.fetchval(owed, *values) is not None
+
     async def lease(
         self, platforms: Sequence[str], *, now: datetime, limit: int, lease: timedelta
     ) -> list[Leased]:

@@ -22,6 +22,7 @@ RETURNING since
 -- name: give_up_owed(chat_id, now, error, topic)
 UPDATE delivery SET state = 'failed', error = $3, settled_at = $2, lease = NULL
  WHERE chat_id = $1 AND state = 'owed' AND (leased_until IS NULL OR leased_until <= $2)
+   AND NOT starts_with(key, 'trouble:')
    AND CASE WHEN $4 = ''
             THEN coalesce(thread, '') NOT IN (SELECT topic FROM subscription
                                                WHERE chat_id = $1 AND topic <> '')
@@ -107,6 +108,13 @@ ON CONFLICT DO NOTHING RETURNING chat_id, topic, local_date
 -- name: owe(key, chat_id, thread, content, now, silent)
 INSERT INTO delivery (key, chat_id, thread, content, next_attempt_at, created_at, silent)
 VALUES ($1, $2, $3, $4::text::json, $5, $5, $6)
+ON CONFLICT (key) DO NOTHING RETURNING id
+
+-- name: owe_trouble(key, chat_id, prefix, content, now, told_since)
+INSERT INTO delivery (key, chat_id, content, next_attempt_at, created_at)
+SELECT $1, $2, $4::text::json, $5, $5
+ WHERE NOT EXISTS (SELECT FROM delivery
+                    WHERE chat_id = $2 AND starts_with(key, $3) AND created_at > $6)
 ON CONFLICT (key) DO NOTHING RETURNING id
 
 -- name: post(chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at)

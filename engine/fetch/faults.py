@@ -19,7 +19,7 @@ from engine.errors import (
     FetchTimeout,
     FetchWrongType,
 )
-from engine.messages import Message
+from engine.messages import Message, for_operators
 
 _LATER = Message("Try again later.")
 _PASTE = Message("Paste the headline instead.")
@@ -45,9 +45,12 @@ def mapped_fetch_errors(host: str) -> Iterator[None]:
         # idna and the resolver's codec raise UnicodeError for names that no server can have.
         raise FetchRefused(
             Message("{host} was not opened: it is no address of the public web.", host=host),
-            fix=Message(
-                "Links must begin with http:// or https://; for an intranet see"
-                " fetch.allow_networks."
+            fix=for_operators(
+                Message(
+                    "Links must begin with http:// or https://; for an intranet see"
+                    " fetch.allow_networks."
+                ),
+                Message("Links must begin with http:// or https://."),
             ),
         ) from exc
     except httpx.TimeoutException as exc:

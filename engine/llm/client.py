@@ -13,6 +13,7 @@ import httpx
 import stamina
 
 from engine.budget import Budget, BudgetSource
+from engine.errors import ModelError
 from engine.llm.breaker import Breaker
 from engine.llm.consent import Consent
 from engine.llm.endpoint import chat_endpoint
@@ -40,6 +41,12 @@ logger = logging.getLogger("presagio.llm")
 
 # For the reservation before a call: the time a process may need after it to record its usage.
 _MARGIN = 60.0  # seconds
+
+
+def _unreported(_: ModelError) -> None:
+    """Report to nobody."""
+
+
 FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 
 
@@ -81,6 +88,7 @@ class ChatClient:
         self._breaker = Breaker(
             failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
         )
+        self._failed: Callable[[ModelError], None] = _unreported
         self._schema_refused = False
         self._temperature: float | None = None
         self._endpoint = chat_endpoint(settings, api_key)
@@ -91,6 +99,10 @@ class ChatClient:
             read_timeout=settings.read_timeout,
             headers={"X-OpenRouter-Title": "Presagio"},
         )
+
+    def report_to(self, failed: Callable[[ModelError], None]) -> None:
+        """Call `failed` with each error that a call raises, but for those of hurried calls."""
+        self._failed = failed
 
     @property
     def model(self) -> str:
@@ -115,6 +127,7 @@ class ChatClient:
         """
         effort = self._settings.reasoning_effort and "minimal"
         hurried = self.varied(seconds, longest_answer=longest_answer)
+        hurried._failed = _unreported
         return hurried._with(retries=0, reasoning_effort=effort)
 
     def varied(
@@ -192,6 +205,19 @@ class ChatClient:
         Raises BudgetExhausted, ModelPaused, ModelRefused, ModelRateLimited, ModelUnreachable,
         ModelAnswerInvalid, ModelAnswerCut, and whatever the ledger raises.
         """
+        try:
+            return await self._complete(messages, schema, purpose, now)
+        except ModelError as error:
+            self._failed(error)
+            raise
+
+    async def _complete(
+        self,
+        messages: Sequence[PromptMessage],
+        schema: Mapping[str, object] | None,
+        purpose: str,
+        now: datetime,
+    ) -> ChatAnswer:
         self._endpoint.require_key()
         call = _Call(messages, schema, purpose, asked_at=now, started=self._clock())
         planned = self._spending.planned(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.embed.scales import SCALES
 from engine.errors import ModelError, ModelUnreachable, UsageError
-from engine.messages import Message
+from engine.messages import Message, for_operators
 from engine.ports import Descriptions, Embedder, VectorIndex
 from engine.prophecy.rerank import HeadlineReranker
 from engine.types import Candidate, Corpus, Filters, Mode
@@ -78,13 +78,15 @@ async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> Vec
     if meaning is None or embedder is None:
         raise UsageError(
             Message("No embeddings are set up."),
-            fix=Message("Run: pip install presagio[local], or set embeddings.backend."),
+            fix=for_operators(
+                Message("Run: pip install presagio[local], or set embeddings.backend.")
+            ),
         )
     space = await meaning.vectors.space(corpus, embedder.name)
     if space is None:
         raise UsageError(
             Message("{corpus} has no vectors yet.", corpus=corpus.name),
-            fix=Message("Run: presagio embed --corpus {corpus}", corpus=corpus.name),
+            fix=for_operators(Message("Run: presagio embed --corpus {corpus}", corpus=corpus.name)),
         )
     vector = await vector_of(embedder, text)
     if not comparable(vector, space):
@@ -170,11 +172,12 @@ def partly(question: VectorQuestion) -> Message | None:
     space, corpus = question.space, question.corpus.name
     if space.share >= HONEST:
         return None
-    return Message(
+    said = Message(
         "Only {share} of {corpus} has vectors; presagio embed --corpus {corpus} makes the rest.",
         share=percent(space.share),
         corpus=corpus,
     )
+    return for_operators(said)
 
 
 def comparable(vector: Vector, space: VectorSpace) -> bool:

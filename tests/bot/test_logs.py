@@ -70,6 +70,11 @@ def test_only_the_chosen_level_and_above(capsys: pytest.CaptureFixture[str]) -> 
         ("httpx", logging.INFO, "HTTP Request: GET https://host/bot123:TOKEN/getMe"),
         ("asyncpg.pool", logging.WARNING, "Failed to restore the pool connection floor"),
         ("asyncio", logging.WARNING, "socket.send() raised exception."),
+        (
+            "slack_bolt.AsyncApp",
+            logging.WARNING,
+            "As `installation_store` or `authorize` has been used, `token` will be ignored.",
+        ),
         ("asyncio", logging.ERROR, "Resetting connection with an active transaction <x>"),
     ],
 )

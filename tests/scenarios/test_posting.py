@@ -12,11 +12,12 @@ from bot.face.face import Poster
 from bot.face.reply import Reply
 from bot.serve import serve
 from bot.settings import load_settings
+from db.chat.access import Access
 from db.chat.chats import Chats
 from db.model.judgments import Ledger
 from db.posting.job_outcomes import RunOutcome
 from engine.budget import BudgetSource
-from engine.chat import Chat, PostPicture
+from engine.chat import BotOwner, Chat, PostPicture
 from engine.errors import StorageError
 from engine.messages import message_from_json
 from engine.posting.types import PostingMode
@@ -477,6 +478,30 @@ async def test_what_is_being_sent_is_settled_when_the_database_fails_for_another
         assert len(room.said("slack")) == 1
 
 
+async def test_an_owner_is_told_of_a_feed_that_fails_in_place_of_a_group(
+    database_url: str,
+) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        database, olga, now = process.app.database, room.telegram.user("Olga"), room.clock()
+        home = room.telegram.private_chat(olga)
+        await Chats(database).meet("telegram", str(home.id), private=True, title=None)
+        access = Access(database)
+        owner = BotOwner(platform="telegram", person=str(olga.id), chat=str(home.id))
+        assert await access.claim(owner, await access.code("telegram", "C", now=now), now=now)
+        await room.subscribe(process, "telegram")
+        await process.jobs.poll()
+        room.web.pages[FEED] = reply(503, "down")
+        for _ in range(60):
+            room.clock.wind(HOUR)
+            await process.jobs.poll()
+            await room.deliver(process)
+        assert room.said("telegram") == []
+        (told,) = home.bot_messages
+        assert "The feed The Paper has failed since" in told.text
+        assert "503" in told.text
+
+
 async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_back(
     database_url: str,
 ) -> None:
@@ -492,6 +517,7 @@ async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_
             await room.deliver(process)
         assert len(room.said("telegram")) == 1
         assert "The feed The Paper has failed since" in shown(room.said("telegram")[0])
+        assert "503" not in shown(room.said("telegram")[0]), "details are for operators"
         room.web.pages[FEED] = good
         for _ in range(30):
             room.clock.wind(HOUR)

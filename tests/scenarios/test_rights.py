@@ -13,7 +13,7 @@ from db.pool import Database
 from tests.fakes.telegram import User
 from tests.scenarios.stage import HEADLINE, Stage, load_tweets
 
-OPERATORS_ONLY = "Only those named in chat.admins may use /glossary"
+OPERATORS_ONLY = "Only my operators may use /glossary"
 
 
 @pytest.fixture

@@ -368,7 +368,10 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("error", "said"),
         [
-            (BudgetExhausted(Message("The budget is spent.")), "I cannot ask my model just now."),
+            (
+                BudgetExhausted(Message("The budget is spent.")),
+                "My model has done all that it may",
+            ),
             (CorpusNotFound(Message("There is no corpus demo.")), "There is no corpus demo."),
             (RuntimeError("secret"), "Sorry, something went wrong."),
         ],

@@ -13,7 +13,7 @@ from db.pool import Database
 from engine.glossary import dictionary
 from engine.glossary.groups import GroupStatus
 from engine.types import Corpus
-from tests.bot.conversing import GROUP, Bot, bot_on
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on
 from tests.bot.prophecies import NOW
 from tests.db.loading import load_texts
 
@@ -88,7 +88,7 @@ async def test_a_button_in_other_hands_decides_nothing(
     await groups.propose(corpus, ("car", "automobile"), sure=True, now=NOW)
     shown = await ask(bot, "/glossary")
     reply = await bot.press(shown, "alias", place=GROUP)
-    assert (reply.toast or "").startswith("Only those named in chat.admins")
+    assert (reply.toast or "").startswith("Only my operators")
     assert [g.status for g in await groups.groups()] == [GroupStatus.PENDING]
 
 
@@ -130,12 +130,14 @@ async def test_what_cannot_be_done_is_said(bot: Bot, corpus: Corpus, text: str, 
     assert ((await ask(bot, text)).text or "").startswith(said)
 
 
-async def test_without_word_lists_it_says_what_to_install(
+async def test_without_word_lists_it_tells_an_operator_in_private_what_to_install(
     bot: Bot, corpus: Corpus, groups: Groups, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "spellchecker", None)
     dictionary._words.cache_clear()
-    said = (await ask(bot, "/glossary add Fed = Federal Reserve")).text or ""
+    plain = await ask(bot, "/glossary add Fed = Federal Reserve")
+    assert plain.text == "A part of me that this needs is not installed."
+    said = (await ask(bot, "/glossary add Fed = Federal Reserve", place=PRIVATE)).text or ""
     assert said.startswith("The word lists of the glossary are not installed.")
     assert said.endswith("pip install 'presagio[glossary]'")
     assert await groups.groups() == []

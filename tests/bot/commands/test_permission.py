@@ -254,10 +254,10 @@ async def test_the_platform_is_asked_only_where_its_answer_decides(bot: Bot) -> 
         (
             "/glossary add car = automobile",
             PRIVATE,
-            "Only those named in chat.admins may use /glossary, which changes what every chat is"
-            " told. Ask whoever runs this bot; you are test:member.",
-            "Solo quienes figuran en chat.admins pueden usar /glossary, que cambia lo que se dice"
-            " en todos los chats. Pídeselo a quien lleva este bot; tu nombre es test:member.",
+            "Only my operators may use /glossary, which changes what every chat is told. Ask"
+            " whoever runs me; you are test:member.",
+            "Solo mis operadores pueden usar /glossary, que cambia lo que se dice en todos los"
+            " chats. Pídeselo a quien me administra; tu nombre es test:member.",
         ),
         (
             "/usage",

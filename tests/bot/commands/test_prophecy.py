@@ -316,20 +316,17 @@ async def test_a_picture_comes_with_its_link(bot: Bot) -> None:
 
 
 @pytest.mark.usefixtures("no_pictures")
-async def test_without_the_libraries_it_says_what_to_install(bot: Bot) -> None:
+async def test_without_the_libraries_there_are_no_pictures(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar")
     names = [button.action.name for row in reply.buttons for button in row if button.action]
     assert "why" in names
     assert "picture" not in names
     refused = await bot.say("/picture")
-    fix = "pip install 'presagio[pictures]'"
     assert refused.picture is None
-    assert refused.text == (
-        f"Pictures cannot be drawn here. Whoever runs me can install them: {fix}"
-    )
+    assert refused.text == "A part of me that this needs is not installed."
     spanish = Person(id="ana", language="es")
     assert (await bot.say("/settings picture on", person=spanish)).text == (
-        f"Aquí no se pueden dibujar imágenes. Quien me administra puede instalarlas: {fix}"
+        "No está instalada una parte de mí que hace falta para esto."
     )
     assert (await bot.chat()).picture is PostPicture.OFF
 

@@ -24,7 +24,14 @@ from engine.errors import BudgetExhausted, FetchStatus, PresagioError
 from engine.fetch.faults import require_usable
 from engine.llm.endpoint import Endpoint
 from engine.llm.faults import status_fault
-from engine.messages import Message, as_message, join_messages, message_from_json, message_json
+from engine.messages import (
+    Message,
+    as_message,
+    for_operators,
+    join_messages,
+    message_from_json,
+    message_json,
+)
 from engine.types import Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -158,9 +165,24 @@ def test_a_budget_that_is_spent() -> None:
     with pytest.raises(BudgetExhausted) as caught:
         require_budget(Budget(tokens=1_000_000), spent, BudgetSource.CHATS, now=NOW)
     assert "1,000,000 tokens" in str(caught.value)
-    said = SPANISH.render(Message("Not judged: {reason}", reason=caught.value.said))
+    notice = Message("Not judged: {reason}", reason=caught.value.said)
+    assert notice == f"Not judged: {caught.value}"
+    said = words_for("es", operator=True).render(notice)
     assert "presupuesto diario" in said
     assert "1.000.000" in said
+    plain = "Mi modelo ya hizo todo lo que puede hoy. Prueba otra vez mañana."
+    assert SPANISH.render(notice).endswith(plain)
+    stored = message_from_json(message_json(notice))
+    assert SPANISH.render(stored) == SPANISH.render(notice)
+
+
+def test_what_is_for_operators_is_left_out_for_people() -> None:
+    fix = for_operators(Message("Load one with: presagio ingest FILE"))
+    said = join_messages(Message("There is no corpus yet."), fix, Message("Try again."))
+    assert said == "There is no corpus yet. Load one with: presagio ingest FILE Try again."
+    for kept in (said, message_from_json(message_json(said))):
+        assert words_for("en").render(kept) == "There is no corpus yet. Try again."
+        assert words_for("en", operator=True).render(kept) == said
 
 
 def test_numbers_have_the_signs_of_the_language() -> None:

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.i18n.words import words_for
+from bot.i18n.words import Words, words_for
 from bot.replies.prophecy import notice_of, prophecy_reply
+from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
 from engine.types import Flag, Prophecy, Verdict
@@ -141,6 +142,25 @@ def test_every_notice_is_told_once(
     prophecy = make_prophecy(verdict=verdict, notice=about_search)
     assert notice_of(prophecy, ENGLISH) == expected
     assert prophecy_reply(prophecy, [], now=NOW, words=ENGLISH).notice == expected
+
+
+@pytest.mark.parametrize("compact", [True, False])
+def test_only_operators_read_why_a_model_was_not_asked(compact: bool) -> None:
+    spent = BudgetExhausted(
+        Message("The daily model budget is spent."), fix=Message("Raise budget.daily_usd.")
+    )
+    verdict = Verdict(scores={}, notice=Message("Not judged: {reason}", reason=spent.said))
+    prophecy = make_prophecy(verdict=verdict, notice=verdict.notice)
+    operator = words_for("en", operator=True)
+
+    def told(words: Words) -> str | None:
+        return prophecy_reply(
+            prophecy, [], now=NOW, words=words, compact=compact, operator=words.operator
+        ).notice
+
+    assert told(operator) == f"Not judged: {spent}"
+    plain = "Not judged: My model has done all that it may today. Try again tomorrow."
+    assert told(ENGLISH) == ("I cannot judge just now; ranked by words." if compact else plain)
 
 
 def test_words_that_no_tweet_says_are_told_with_what_was_looked_for_instead() -> None:

@@ -7,15 +7,8 @@ from typing import Any
 import pytest
 
 from bot.face.request import Trigger
-from bot.slack.events import (
-    SlackIdentity,
-    SlackProfile,
-    plain_text,
-    read_command,
-    read_message,
-    read_press,
-    read_shortcut,
-)
+from bot.slack.events import SlackIdentity, SlackProfile, plain_text, read_message
+from bot.slack.interactions import read_command, read_press, read_shortcut
 from tests.bot.prophecies import NOW
 
 
@@ -27,7 +20,19 @@ async def is_admin(user: str) -> bool:
     return user == "UADMIN"
 
 
-MYSELF = SlackIdentity(user_id="UBOT", profile=profile, is_admin=is_admin)
+ROOTS: Mapping[str, Mapping[str, Any]] = {
+    "0.9": {"user": "U2", "text": "Ship blocks <https://a.example|canal>", "ts": "0.9"},
+    "0.8": {"user": "UBOT", "text": "An answer", "ts": "0.8"},
+    "0.7": {"bot_id": "B2", "text": "", "attachments": [{"text": "From a feed"}], "ts": "0.7"},
+}
+
+
+async def thread_root(channel: str, thread: str) -> Mapping[str, Any]:
+    assert channel.startswith("C")
+    return ROOTS.get(thread, {})
+
+
+MYSELF = SlackIdentity(user_id="UBOT", profile=profile, is_admin=is_admin, thread_root=thread_root)
 SAID: Mapping[str, Any] = {
     "type": "message",
     "user": "U1",
@@ -85,6 +90,35 @@ async def test_what_nobody_said_is_no_request(changes: dict[str, Any]) -> None:
     assert await read_message({**SAID, **changes}, {}, MYSELF, now=NOW) is None
 
 
+@pytest.mark.parametrize(
+    ("said", "thread", "text", "quoted"),
+    [
+        ("", "0.9", "Ship blocks https://a.example", "Ship blocks https://a.example"),
+        ("/prophecy", "0.9", "/prophecy", "Ship blocks https://a.example"),
+        ("", "0.7", "From a feed", "From a feed"),
+        ("", "0.8", "", ""),  # the bot's own answer
+        ("", "0.1", "", ""),  # not shown by Slack
+        ("", None, "", ""),
+        ("Coffee", "0.9", "Coffee", ""),
+    ],
+)
+async def test_a_bare_mention_in_a_thread_is_about_its_first_message(
+    said: str, thread: str | None, text: str, quoted: str
+) -> None:
+    event = {**SAID, "text": f"<@UBOT> {said}", "thread_ts": thread}
+    request = await read_message(event, {}, MYSELF, now=NOW)
+    assert request is not None
+    assert (request.text, request.quoted) == (text, quoted)
+    expected = datetime.fromtimestamp(float(thread), UTC) if quoted and thread else None
+    assert (request.quoted_at, request.written_at) == (expected, None if said else expected)
+
+
+async def test_a_message_without_a_mention_takes_nothing_from_its_thread() -> None:
+    request = await read_message({**SAID, "text": "/why", "thread_ts": "0.9"}, {}, MYSELF, now=NOW)
+    assert request is not None
+    assert not request.quoted
+
+
 async def test_bots_are_known_for_what_they_are() -> None:
     other = await read_message({**SAID, "bot_id": "B2"}, {}, MYSELF, now=NOW)
     own = await read_message({**SAID, "user": "UBOT"}, {}, MYSELF, now=NOW)
@@ -134,7 +168,9 @@ async def test_a_channel_is_no_direct_message_whatever_its_name(
         "channel_id": channel,
         "channel_name": name,
     }
-    assert (await read_command(body, MYSELF, now=NOW)).place.private is private
+    place = (await read_command(body, MYSELF, now=NOW)).place
+    assert place.private is private
+    assert place.title == ("#general" if name == "general" else None)
 
 
 async def test_a_button_of_another_app_is_no_request() -> None:

@@ -11,6 +11,7 @@ METHOD_SCOPES = {
     "chat.postEphemeral": "chat:write",
     "chat.update": "chat:write",
     "chat.delete": "chat:write",
+    "chat.unfurl": "links:write",
     "reactions.add": "reactions:write",
     "reactions.remove": "reactions:write",
     "files.getUploadURLExternal": "files:write",
@@ -31,6 +32,7 @@ EVENT_SCOPES = {
     "reaction_added": "reactions:read",
     "member_joined_channel": "channels:read",
     "file_shared": "files:read",
+    "link_shared": "links:read",
 }
 KIND_SCOPES = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
@@ -43,6 +45,8 @@ class App:
     events: frozenset[str] | None = None
     commands: frozenset[str] | None = None
     shortcuts: frozenset[str] | None = None
+    home: bool = True
+    domains: frozenset[str] = frozenset()  # whose links it is told of
 
     @classmethod
     def from_manifest(cls, manifest: Json) -> Self:
@@ -53,6 +57,8 @@ class App:
             events=frozenset(settings.get("event_subscriptions", {}).get("bot_events", [])),
             commands=frozenset(one["command"] for one in features.get("slash_commands", [])),
             shortcuts=frozenset(one["callback_id"] for one in features.get("shortcuts", [])),
+            domains=frozenset(features.get("unfurl_domains", [])),
+            home=features.get("app_home", {}).get("home_tab_enabled", False),
         )
 
     def has(self, scope: str) -> bool:

@@ -94,6 +94,18 @@ def block_actions(person: Person, message: Message, action: Json, answerable: An
     }
 
 
+def view_actions(person: Person, view: Json, action: Json, trigger_id: str) -> Json:
+    """Somebody pressed something in a Home tab: there is no channel and no response URL."""
+    return {
+        "type": "block_actions",
+        **_interaction(person),
+        "container": {"type": "view", "view_id": view.get("id", "V1")},
+        "view": view,
+        "actions": [action],
+        "trigger_id": trigger_id,
+    }
+
+
 def message_action(
     person: Person, message: Message, callback_id: str, answerable: Answerable
 ) -> Json:

@@ -58,12 +58,14 @@ class SlackServer:
         self.host = Host(middlewares)
         self.changes = Changes()
         self.faults = FaultPlan()
-        self.workspace = Workspace(self._publish, clock, self.changes)
+        self.workspace = Workspace(
+            self._publish, clock, self.changes, domains=app.domains if app else frozenset()
+        )
         self._methods: dict[str, Method] = {}
         tokens = (self.bot_token, self.app_token)
         self.api = WebApi(app or App(), self._methods, self.changes, self.faults, *tokens)
         self.response_urls = ResponseUrls(self.workspace, self.faults, self.host)
-        self.views = Views(self.workspace)
+        self.views = Views(self.workspace, self.api)
         self.files = Files(self.workspace, self.api, self.faults, self.host)
         self.sockets = SocketMode(self._acknowledge, self.changes, random.Random(seed), self.host)
         self.telling = Telling(

@@ -34,7 +34,8 @@ class Telling:
     def publish(self, subscription: str, event: Json, channel: Channel) -> None:
         """Tell of an event if the app is there to hear it."""
         if self.workspace.bot in channel.members and self.api.app.hears(subscription):
-            self.api.used_scopes.add(EVENT_SCOPES[subscription])
+            if scope := EVENT_SCOPES.get(subscription):
+                self.api.used_scopes.add(scope)
             self.deliveries.start("events_api", self.callback(event))
 
     def callback(self, event: Json) -> Json:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from slack_sdk.errors import SlackObjectFormationError
 from slack_sdk.models.views import View
 
-from tests.fakes.slack.block_kit import VIEW_BLOCKS, check_blocks
-from tests.fakes.slack.web_api import Method, required
+from tests.fakes.slack.block_kit import VIEW_BLOCKS, check_blocks, with_ids
+from tests.fakes.slack.web_api import Method, WebApi, required
 from tests.fakes.slack.wire import APP, TEAM, Json, Refusal
 from tests.fakes.slack.workspace import Workspace
 
@@ -19,6 +19,7 @@ class Views:
     """Shows views. A trigger works once, within three seconds of what the person did."""
 
     workspace: Workspace
+    api: WebApi
     opened: dict[str, Json] = field(default_factory=dict)
     homes: dict[str, Json] = field(default_factory=dict)
     _triggers: dict[str, float] = field(default_factory=dict)
@@ -58,7 +59,12 @@ class Views:
         (user_id,) = required(arguments, "user_id")
         if user_id not in self.workspace.people:
             raise Refusal("user_not_found")
-        self.homes[user_id] = _checked(arguments, "home")
+        if not self.api.app.home:
+            raise Refusal("not_enabled")
+        view = _checked(arguments, "home")
+        named = with_ids(view["blocks"], iter(lambda: self.workspace.fresh_id("b"), None))
+        metadata = view.get("private_metadata", "")
+        self.homes[user_id] = {**view, "blocks": named, "private_metadata": metadata}
         self.workspace.changes.notify()
         return {"view": self.homes[user_id]}
 

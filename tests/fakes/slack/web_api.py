@@ -14,7 +14,7 @@ from tests.fakes.slack.wire import Changes, Json, Refusal
 
 Method = Callable[[Json], Json]
 APP_LEVEL = {"apps.connections.open"}
-_STRUCTURED = {"blocks", "attachments", "metadata", "view", "files"}
+_STRUCTURED = {"unfurls", "blocks", "attachments", "metadata", "view", "files"}
 
 
 @dataclass(eq=False)

@@ -1,6 +1,6 @@
 """Exactly one answer, at the right place, to everything that asks for one."""
 
-from tests.fakes.slack import Message
+from tests.fakes.slack import Fault, Message
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE
 
@@ -163,3 +163,26 @@ async def test_each_person_is_answered_in_their_language(slack_bot: SlackStage) 
     await slack_bot.bob.says(direct, HEADLINE)
     (answer,) = await slack_bot.replies(1)
     assert "28 de octubre de 2010" in answer.visible
+
+
+async def test_a_bare_mention_in_a_thread_asks_about_its_first_message(
+    slack_bot: SlackStage,
+) -> None:
+    alice, general = slack_bot.alice, slack_bot.general
+    told = await alice.says(general, HEADLINE)
+    await alice.says(general, "Have you seen this?", thread=told)
+    await slack_bot.bob.mentions_bot(general, "", thread=told)
+    (answer,) = await slack_bot.replies(1)
+    assert answer.thread_ts == told.ts
+    assert "Coffee prices will hit a record high" in answer.visible
+
+
+async def test_where_slack_does_not_show_the_thread_a_bare_mention_gets_a_hint(
+    slack_bot: SlackStage,
+) -> None:
+    slack, alice, general = slack_bot.slack, slack_bot.alice, slack_bot.general
+    slack.fail("conversations.replies", Fault(error="missing_scope"))
+    told = await alice.says(general, HEADLINE)
+    await alice.mentions_bot(general, "", thread=told)
+    (hint,) = await slack_bot.replies(1)
+    assert hint.visible.startswith("Send me a headline")

@@ -40,6 +40,19 @@ async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackSt
     assert votes == [(f"slack:{dan.id}", -1), (f"slack:{slack_bot.alice.id}", 1)]
 
 
+async def test_the_same_vote_again_withdraws_it(slack_bot: SlackStage) -> None:
+    answer = await answered(slack_bot)
+    slack, alice = slack_bot.slack, slack_bot.alice
+    await alice.clicks(answer, VOTES)
+    await slack.until(lambda: "1. 👍 0" in labels(answer))
+    await alice.clicks(answer, "1. 👍 0")
+    await slack.until(lambda: "1. 👍 1" in labels(answer))
+    await alice.clicks(answer, "1. 👍 1")
+    await slack.until(lambda: "1. 👍 0" in labels(answer))
+    assert await slack_bot.rows("SELECT person FROM vote") == []
+    await slack_bot.replies(1)
+
+
 async def test_the_best_prophecies_are_listed(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     await slack_bot.alice.clicks(answer, VOTES)

@@ -48,9 +48,7 @@ async def test_an_admin_of_the_workspace_does_not_steer_what_all_are_told(
             slack_stage.general, "/presagio", "glossary add president = clown"
         )
         (refused,) = await slack_stage.replies(1)
-        assert refused.visible.startswith(
-            "Only those named in chat.admins may use /presagio glossary"
-        )
+        assert refused.visible.startswith("Only my operators may use /presagio glossary")
         assert f"you are slack:{slack_stage.alice.id}" in refused.visible
         assert await slack_stage.rows("SELECT count(*) FROM alias_group") == [(0,)]
         await operator.commands(slack_stage.general, "/presagio", "glossary add coffee = java")

@@ -1,0 +1,105 @@
+"""What people in a chat read of each error, and what the operators read."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from bot.conversation.failures import explanation, words_to
+from engine import errors
+from engine.corpora import resolve_corpus
+from engine.errors import (
+    CorpusNotFound,
+    ExtraMissing,
+    FetchStatus,
+    ModelError,
+    PresagioError,
+    SeveralCorpora,
+)
+from engine.fetch.faults import mapped_fetch_errors
+from engine.messages import Message
+from tests.bot.conversing import GROUP, corpus, event
+
+# Names of settings and of variables, commands of the terminal and their options.
+TECHNICAL = re.compile(r"presagio|pip install|--\w|\b[a-z]+\.[a-z_]+\b|\b[A-Z]+_[A-Z_]+\b|\[\w+\]")
+WHAT = Message("gpt.example rejects the API key (401).")
+FIX = Message("Check OPENROUTER_API_KEY and llm.base_url, or run: presagio setup --model-key KEY")
+# Errors whose words are meant for the person who asked; their fixes are written for people.
+FOR_PEOPLE = (
+    errors.UsageError,
+    errors.InputError,
+    errors.CorpusNotFound,
+    errors.CorpusConflict,
+    errors.FetchError,
+)
+
+
+def classes(base: type[PresagioError] = PresagioError) -> Iterator[type[PresagioError]]:
+    for one in base.__subclasses__():
+        if one.__module__ == "engine.errors":
+            yield one
+            yield from classes(one)
+
+
+def made(kind: type[PresagioError]) -> PresagioError:
+    if kind is ExtraMissing:
+        return ExtraMissing(WHAT, extra="pictures")
+    if kind is FetchStatus:
+        return FetchStatus(WHAT, fix=FIX, status=500)
+    return kind(WHAT, fix=FIX)
+
+
+@pytest.mark.parametrize("kind", sorted(set(classes()), key=str))
+def test_an_error_is_either_for_people_or_told_plainly(kind: type[PresagioError]) -> None:
+    error, asked = made(kind), event("/prophecy Coffee", place=GROUP)
+    told = explanation(asked, error)
+    if error.plain is None:
+        assert issubclass(kind, FOR_PEOPLE)
+        assert told == str(error)
+    else:
+        assert not TECHNICAL.search(told)
+        assert str(WHAT) not in told
+
+
+@pytest.mark.parametrize(
+    ("private", "operators", "owner", "in_full"),
+    [
+        (True, {"test:ana"}, False, True),
+        (True, set[str](), True, True),
+        (True, {"test:bob"}, False, False),
+        (False, {"test:ana"}, True, False),  # the group would read it too
+    ],
+)
+def test_only_operators_read_in_private_what_they_have_to_mend(
+    private: bool, operators: set[str], owner: bool, in_full: bool
+) -> None:
+    asked = event("Coffee", place=replace(GROUP, private=private), owner=owner)
+    asked = replace(asked, words=words_to(asked, operators))
+    told = explanation(asked, ModelError(WHAT, fix=FIX))
+    assert (told == f"{WHAT} {FIX}") is in_full
+    assert (told == "I cannot ask my model just now. Try again later.") is not in_full
+
+
+def test_a_missing_corpus_names_no_command_of_the_terminal() -> None:
+    with pytest.raises(SeveralCorpora) as several:
+        resolve_corpus([corpus("one"), corpus("two")])
+    with pytest.raises(CorpusNotFound) as none:
+        resolve_corpus([])
+    with pytest.raises(CorpusNotFound) as unknown:
+        resolve_corpus([], "x")
+    told = [explanation(event("x"), one.value) for one in (several, none, unknown)]
+    assert told == [
+        "There are several corpora: one, two.",
+        "There is no corpus yet.",
+        "There is no corpus 'x'.",
+    ]
+    assert "presagio ingest" in str(none.value)
+
+
+def test_a_refused_address_names_no_setting() -> None:
+    with pytest.raises(errors.FetchRefused) as caught, mapped_fetch_errors("a.example"):
+        raise UnicodeError
+    assert "fetch.allow_networks" in str(caught.value)
+    told = explanation(event("x"), caught.value)
+    assert told.endswith("Links must begin with http:// or https://.")

@@ -1,0 +1,32 @@
+"""A key that is refused: the channel reads a plain sentence, the owner what to mend."""
+
+from tests.fakes.model import failure
+from tests.fakes.slack import SlackServer
+from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios.stage import HEADLINE
+from tests.scenarios.test_owner import code
+
+
+async def test_the_owner_is_told_in_private_once_of_a_key_that_is_refused(
+    database_url: str,
+) -> None:
+    async with slack_staged(database_url, SlackServer()) as stage:
+        stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
+        slack, alice, general = stage.slack, stage.alice, stage.general
+        home = slack.im(alice)
+        async with stage.serving():
+            await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
+            await home.until(lambda message: "You own this bot now." in message.visible)
+            stage.model.script = [failure(401, "no such key")]
+            for _ in range(2):
+                await alice.commands(general, "/prophecy", HEADLINE)
+            said = "I cannot judge just now; ranked by words."
+            await slack.until(
+                lambda: sum(said in message.visible for message in general.messages) == 2
+            )
+            told = await home.until(lambda message: "whoever runs me" in message.visible)
+            assert "rejects the API key (401): no such key" in told.visible
+            await slack.quiet()
+        private = [message for message in home.messages if "whoever runs me" in message.visible]
+        assert private == [told]
+        assert not any("401" in message.visible for message in general.messages)
