@@ -122,17 +122,24 @@ class TextFormatter(logging.Formatter):
         return line
 
 
-def configure_logging(settings: LoggingSettings) -> None:
-    """Send records of the chosen level and above to stderr, in the chosen format."""
+def configure_logging(settings: LoggingSettings, *, verbose: int = 0) -> None:
+    """Send records of the chosen level and above to stderr, in the chosen format.
+
+    `verbose` is how often -v was given: once asks for "info" at least, twice for "debug".
+    """
+    level = min(
+        getattr(logging, settings.level.upper()),
+        {0: logging.CRITICAL, 1: logging.INFO}.get(verbose, logging.DEBUG),
+    )
     handler = LimitedHandler(time.monotonic)
     handler.setFormatter(
         JsonFormatter()
         if settings.format == "json"
-        else TextFormatter(traceback=settings.level == "debug")
+        else TextFormatter(traceback=level == logging.DEBUG)
     )
     handler.addFilter(_may_be_written)
     handler.addFilter(_is_news)
-    logging.basicConfig(level=settings.level.upper(), handlers=[handler], force=True)
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     for name, least in _QUIET.items():
         logging.getLogger(name).setLevel(least)
 

@@ -238,7 +238,7 @@ def _plain(secret: SecretStr | None) -> str:
 
 
 def command(context: typer.Context, json: Json = False) -> None:
-    """Check settings, database, model endpoint, chat platforms, feeds, jobs and what is owed.
+    """Check what works, and say how to mend what does not.
 
     Example: presagio doctor
     """

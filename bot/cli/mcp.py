@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import now, settings_of, text, with_app
+from bot.cli.shared import corpus_names, now, settings_of, text, with_app
 from bot.console.output import Output
 from bot.conversation.wiring import read_pasted
 from engine.fetch.client import Fetcher
@@ -26,6 +26,8 @@ def command(
         list[str] | None,
         typer.Option(
             "--corpus",
+            "-c",
+            autocompletion=corpus_names,
             help="Only these corpora, private ones included. Default: web.corpora.",
             callback=lambda names: [text(name) for name in names or ()],
         ),

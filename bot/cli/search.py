@@ -72,7 +72,9 @@ def command(
     context: typer.Context,
     headline: Annotated[str, typer.Argument(help="The headline, in quotes.", callback=text)],
     corpus: CorpusName = "",
-    limit: Annotated[int | None, typer.Option("--limit", min=1, max=1000, help="Hits [3].")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, max=1000, help="Hits [3].")
+    ] = None,
     before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
     after: Annotated[str | None, typer.Option("--after", help="Only from this date on.")] = None,
     date: Annotated[str | None, typer.Option("--date", help="Date of the headline.")] = None,

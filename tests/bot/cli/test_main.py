@@ -1,6 +1,7 @@
 """The command line as a contract: exit codes, streams, and one clear line for what goes wrong."""
 
 import contextlib
+import logging
 import os
 import pty
 import re
@@ -17,7 +18,9 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 import typer.main
 
-from bot.cli.main import COMMANDS, LazyCommand, app, load
+from bot.cli.commands import COMMANDS, LazyCommand, load
+from bot.cli.main import app
+from bot.cli.shared import corpus_names
 from db.migrate import available
 from engine.feeds.opml import OpmlFeed, write_opml
 from tests.bot.command_line import PROGRAM, ROOT, finish, presagio, start, write_chat, write_tweets
@@ -448,6 +451,33 @@ class TestLists:
             text = load(entry).help
             assert " ".join(text.split("\n\n")[0].split()) == entry.summary, entry.name
 
+    def test_stand_in_groups_with_one_whole_line_each(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        lines = invoke("--help").out.splitlines()
+        for entry in COMMANDS:
+            [line] = [line for line in lines if line.startswith(f"  {entry.name} ")]
+            assert line.removeprefix(f"  {entry.name}").strip() == entry.summary
+            above = [line for line in lines[: lines.index(line)] if not line.startswith(" ")]
+            assert above[-1] == f"{entry.group}:"
+
+    def test_of_a_group_are_whole_lines_too(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        for words, _ in commands():
+            listed = invoke(*words, "--help").out.partition("Commands:")[2]
+            assert "..." not in listed
+            assert all(re.match(r"  \S+  +\S", line) for line in listed.splitlines() if line)
+
+    def test_short_options_stand_wherever_the_long_ones_do(self, invoke: Invoke) -> None:
+        for words, _ in commands():
+            shown = invoke(*words, "--help").out
+            for short, long in (("c", "corpus"), ("n", "limit"), ("v", "verbose")):
+                assert f"  --{long}" not in shown, (words, short)
+            assert ("Commands:" in shown) or ("  -v, --verbose" in shown)
+
     @pytest.mark.parametrize("asked", [["--help"], ["--version"], ["no-such-command"]])
     def test_help_opens_nothing(self, asked: list[str]) -> None:
         code = (
@@ -488,6 +518,61 @@ class TestLists:
         )
         assert {"search", "serve", "slack"} <= set(done.stdout.split())
         assert done.stderr.endswith("opened: False")
+
+    @pytest.mark.parametrize("line", ["search -c d", "corpora show d", "--config {} ask -c d"])
+    def test_names_of_corpora_are_completed(self, demo: str, tmp_path: Path, line: str) -> None:
+        config = tmp_path / "config.toml"
+        config.write_text("")
+        words = f"presagio {line.format(config)}"
+        asked = {
+            "_PRESAGIO_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }
+        done = presagio(env=os.environ | asked)
+        assert (done.out.split(), done.err) == (["demo"], "")
+
+    @pytest.mark.usefixtures("unreachable")
+    def test_without_a_database_nothing_is_completed_and_nothing_said(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        context = typer.Context(typer.main.get_command(app))
+        assert corpus_names(context, "d") == []
+        assert capsys.readouterr() == ("", "")
+
+    def test_completing_makes_no_database(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.delenv("DATABASE_URL", raising=False)
+        monkeypatch.setenv("PRESAGIO_DATA_DIR", str(tmp_path))
+        assert corpus_names(typer.Context(typer.main.get_command(app)), "") == []
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestVerbose:
+    @pytest.mark.usefixtures("unreachable")
+    @pytest.mark.parametrize(
+        ("arguments", "level"),
+        [
+            (["search", "x"], logging.WARNING),
+            (["-v", "search", "x"], logging.INFO),
+            (["search", "x", "-v"], logging.INFO),
+            (["-v", "search", "x", "-v"], logging.DEBUG),
+            (["corpora", "list", "-vv"], logging.DEBUG),
+            (["find", "-v", "-vote"], logging.INFO),
+        ],
+    )
+    def test_lowers_the_level_of_the_log(
+        self, invoke: Invoke, arguments: Sequence[str], level: int
+    ) -> None:
+        invoke(*arguments)
+        assert logging.getLogger().level == level
+
+    @pytest.mark.usefixtures("unreachable")
+    def test_never_raises_it(self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PRESAGIO_LOGGING__LEVEL", "debug")
+        invoke("search", "x", "-v")
+        assert logging.getLogger().level == logging.DEBUG
 
 
 class TestExamples:
