@@ -110,7 +110,8 @@ async def _daily(work: Deciding, subscription: Subscription, day: date, now: dat
     )
     if not decided:
         return 0  # decided elsewhere, or changed meanwhile: the next tick handles it
-    logger.info("chat %d: %d for %s", subscription.chat.id, len(choice.chosen), day)
+    fields = {"chat": subscription.chat.id, "day": day, "finds": len(choice.chosen)}
+    logger.info("decided", extra={"fields": fields})
     return int(content is not None)
 
 

@@ -94,8 +94,12 @@ async def search_stories(work: Searching, *, now: datetime) -> int:
     Returns how many stories were searched or judged. Raises StorageError.
     """
     corpora = await _corpora(work)
-    searched = [await _search_in(work, corpus, now) for corpus in corpora]
-    return sum(searched) + await _judge(work, corpora, now)
+    searched = sum([await _search_in(work, corpus, now) for corpus in corpora])
+    judged = await _judge(work, corpora, now)
+    if searched or judged:
+        fields = {"stories": searched, "judged": judged, "corpora": len(corpora)}
+        logger.info("searched", extra={"fields": fields})
+    return searched + judged
 
 
 async def _corpora(work: Searching) -> list[Corpus]:
@@ -110,7 +114,7 @@ async def _corpus(work: Searching, name: str | None) -> Corpus | None:
     try:
         return await work.corpus(name)
     except CorpusNotFound as error:
-        logger.info("not searched: %s", error)
+        logger.debug("not searched: %s", error)
         return None
 
 
