@@ -13,7 +13,7 @@ from bot.cli.shared import Json, text
 from bot.console.output import Output
 from bot.settings.example import starter_toml, toml_value
 from bot.settings.model import Sections
-from bot.settings.origins import DEFAULT, SECRETS, UNSET, Origin, settings_with_origins
+from bot.settings.origins import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
 from bot.settings.sources import (
     CONFIG_VARIABLE,
     did_you_mean,
@@ -28,7 +28,7 @@ _SECTIONS = (*Sections.model_fields, SECRETS)
 _LONGEST = 60  # characters of a value, after which its source stands on a line of its own
 
 
-def write_settings(origins: Sequence[Origin], *, json: bool, output: Output) -> None:
+def show_settings(origins: Sequence[SettingOrigin], *, json: bool, output: Output) -> None:
     """Write each setting with its source."""
     if json:
         for one in origins:
@@ -43,7 +43,7 @@ def write_settings(origins: Sequence[Origin], *, json: bool, output: Output) -> 
             output.line(f"{f'{one.key} = {_value(one)}':{_LONGEST}}  # {one.source}")
 
 
-def _value(one: Origin) -> str:
+def _value(one: SettingOrigin) -> str:
     return "" if one.source == UNSET else toml_value(one.value)
 
 
@@ -116,7 +116,7 @@ def config_show(
         and not (changed and one.source in (DEFAULT, UNSET))
     ]
     output = Output.of_process()
-    write_settings(origins, json=json, output=output)
+    show_settings(origins, json=json, output=output)
     if not origins:
         output.remark("Everything is at its default." if changed else "There is none.")
 

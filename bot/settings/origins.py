@@ -28,7 +28,7 @@ _PRIVATE_PATHS = ("webhook_url",)  # whoever knows the path can push updates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class SettingOrigin:
     """One setting: its value, safe to show, and its source.
 
     The source is DEFAULT, UNSET for a secret that is not there, the path of the file, or the name
@@ -43,7 +43,7 @@ class Origin:
 
 def settings_with_origins(
     config: Path | None = None, *, environ: Mapping[str, str] | None = None
-) -> list[Origin]:
+) -> list[SettingOrigin]:
     """Return the data folder, every setting in the order of config.example.toml, and the secrets.
 
     The arguments are those of load_settings. Raises SettingsError.
@@ -77,26 +77,30 @@ class _Sources:
         return self.file if isinstance(table, dict) and key in table else DEFAULT
 
 
-def _keys(settings: Settings, sources: _Sources) -> Iterator[Origin]:
+def _keys(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
     source = sources.variables.get(DATA_DIR_VARIABLE, DEFAULT)
-    yield Origin(section="", key="data_dir", value=str(settings.data_dir), source=source)
+    yield SettingOrigin(section="", key="data_dir", value=str(settings.data_dir), source=source)
     for section, key, _ in section_fields():
         value = _shown(key, getattr(getattr(settings, section), key))
-        yield Origin(section=section, key=key, value=value, source=sources.of(section, key))
+        yield SettingOrigin(section=section, key=key, value=value, source=sources.of(section, key))
 
 
-def _feeds(settings: Settings, sources: _Sources) -> Iterator[Origin]:
+def _feeds(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
     for number, feed in enumerate(settings.feeds, 1):
         for key, value in feed:
             name = f"feeds {number}"
-            yield Origin(section=name, key=key, value=_shown(key, value), source=sources.file)
+            yield SettingOrigin(
+                section=name, key=key, value=_shown(key, value), source=sources.file
+            )
 
 
-def _secrets(settings: Settings, sources: _Sources) -> Iterator[Origin]:
+def _secrets(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
     for name, secret in settings.secrets:
         variable = name.upper()
         source = sources.variables[variable] if secret else UNSET
-        yield Origin(section=SECRETS, key=variable, value=_MASK if secret else "", source=source)
+        yield SettingOrigin(
+            section=SECRETS, key=variable, value=_MASK if secret else "", source=source
+        )
 
 
 def _shown(key: str, value: object) -> object:

@@ -155,7 +155,7 @@ class RequestCounter:
                 await self._app(scope, receive, noting)
         finally:
             route = self._named.get(scope["path"])
-            route = route or getattr(scope.get("route"), "path", "other")
+            route = str(route or getattr(scope.get("route"), "path", "other"))
             self._metrics.requests.labels(route, status).inc()
             elapsed = time.perf_counter() - started
             self._metrics.request_seconds.labels(route).observe(elapsed)
