@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
 import httpx
+from telegram import User
 from telegram.error import InvalidToken, NetworkError, TelegramError, TimedOut
 from telegram.ext import AIORateLimiter, BaseRateLimiter, ExtBot
 from telegram.request import HTTPXRequest
@@ -118,6 +119,7 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
         async with asyncio.timeout(_CHECK_SECONDS), bot:
             state = await bot.get_webhook_info()
             name = f"@{bot.username}"
+            rights = _rights(bot.bot)
     except InvalidToken as error:
         raise FaceFailed(
             Message("Telegram refuses the token."),
@@ -134,4 +136,13 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
     way = "webhook" if webhook_url else "polling"
     trouble = f"; the last delivery failed: {state.last_error_message}"
     waiting = f", {state.pending_update_count} updates wait" if state.pending_update_count else ""
-    return f"{name}, {way}{waiting}{trouble if state.last_error_message else ''}"
+    return f"{name}, {way}{waiting}{trouble if state.last_error_message else ''}{rights}"
+
+
+def _rights(bot: User) -> str:
+    """Return what @BotFather was told to withhold, and the command that grants it."""
+    withheld = {
+        "may not be added to groups (/setjoingroups)": bot.can_join_groups,
+        "cannot be asked inline (/setinline)": bot.supports_inline_queries,
+    }
+    return "".join(f"; {lack} at @BotFather" for lack, granted in withheld.items() if not granted)
