@@ -1,5 +1,6 @@
 """The list of commands, in groups. A command is imported when it is called."""
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -164,6 +165,22 @@ COMMANDS = tuple(
 )
 
 
+# The types of arguments are checked by pydantic, in its words.
+_PLAIN = (
+    (re.compile(r"^Value error, "), ""),
+    (re.compile(r"^Input should be a valid integer.*"), "it must be a whole number."),
+    (re.compile(r"^Input should be a valid number.*"), "it must be a number."),
+    (re.compile(r"^Input should be greater than or equal to (\S+)$"), r"it must be \1 or more."),
+    (re.compile(r"^Input should be less than or equal to (\S+)$"), r"it must be \1 or less."),
+)
+
+
+def _plain(message: str) -> str:
+    for pattern, words in _PLAIN:
+        message = pattern.sub(words, message)
+    return message
+
+
 class Commands(TyperGroup):
     """All commands, none of them imported."""
 
@@ -171,6 +188,14 @@ class Commands(TyperGroup):
         super().__init__(**attributes)
         for entry in COMMANDS:
             self.add_command(LazyCommand(entry))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what its arguments lack is said as in messages of the settings."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = _plain(error.message)
+            raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as in the base
         """Write one line for each command, below the name of its group."""

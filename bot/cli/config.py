@@ -23,6 +23,7 @@ from bot.settings.sources import (
     usual_place,
 )
 from engine.errors import SettingsError, UsageError
+from engine.messages import Message
 
 _SECTIONS = (*Sections.model_fields, SECRETS)
 _LONGEST = 60  # characters of a value, after which its source stands on a line of its own
@@ -69,7 +70,7 @@ def write_first(path: Path, *, output: Output) -> None:
 def _require_section(section: str) -> None:
     if section and section not in _SECTIONS:
         raise UsageError(
-            f"There is no section {section!r}.",
+            Message("There is no section {section!r}.", section=section),
             fix=did_you_mean(section, _SECTIONS) or f"There are: {', '.join(_SECTIONS)}.",
         )
 

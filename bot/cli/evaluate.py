@@ -11,7 +11,7 @@ import typer
 
 from bot.cli.shared import Json, NoLlm, SearchMode, corpus_names, now, settings_of, text, with_app
 from bot.console.output import Output, progress_bar
-from engine.errors import InputError
+from engine.errors import InputError, UsageError
 from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
 from engine.evaluate.measures import Report, Run, evaluate
 from engine.prophecy.headline import read_headline
@@ -139,7 +139,7 @@ def headlines_alone(
     if context.invoked_subcommand is not None:
         return
     if not corpus or headlines is None or qrels is None:
-        raise typer.BadParameter("Name --corpus, --headlines and --qrels.")
+        raise UsageError("Name --corpus, --headlines and --qrels.")
     chosen = EvaluationOptions(
         corpus=corpus,
         headlines=headlines,

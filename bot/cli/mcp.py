@@ -45,7 +45,13 @@ def command(
 
     require_mcp()
     chosen = with_tools(settings_of(context), corpora or [])
-    with_app(chosen, serve_over_http if http else _answer)
+
+    async def opened(app: "App") -> None:
+        for name in corpora or []:
+            await app.corpora.get(name)
+        await (serve_over_http(app) if http else _answer(app))
+
+    with_app(chosen, opened)
 
 
 def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":

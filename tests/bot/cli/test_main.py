@@ -43,7 +43,7 @@ class TestWrongUsage:
             ["search", "x", "--limit", "many"],
             ["ingest"],
             ["ingest", "x", "--kind", "nonsense"],
-            ["eval"],
+            ["mcp", "x"],
             ["corpora", "nonsense"],
             ["corpora", "show"],
         ],
@@ -61,12 +61,36 @@ class TestWrongUsage:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
+            (["search", "x", "-n", "0"], "it must be 1 or more."),
+            (["ask", "x", "-n", "21"], "it must be 20 or less."),
+            (["find", "x", "--limit", "many"], "it must be a whole number."),
+            (["search", "x", "--mode", "fast"], ": 'fast' is not one of 'lexical', 'rerank',"),
+            (["glossary", "approve", "x"], "it must be a whole number."),
+        ],
+    )
+    @pytest.mark.usefixtures("unreachable")
+    def test_of_arguments_is_told_in_plain_words(
+        self, invoke: Invoke, arguments: Sequence[str], said: str
+    ) -> None:
+        done = invoke(*arguments)
+        assert done.code == 2
+        assert said in done.err
+        assert "Input should" not in done.err
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
             (["search", "x", "--before", "tomorrow"], "'tomorrow' is not a date"),
             (["search", "x", "--after", "2010-13"], "'2010-13' is not a date"),
             (["search", "x", "--date", ""], "'' is not a date"),
             (["ingest", __file__, "--format", "nonsense"], "There is no format 'nonsense'"),
             (["corpora", "drop", "demo"], "nobody can be asked here. Pass --yes."),
             (["corpora", "set", "demo"], "There is nothing to change."),
+            (["eval"], "Name --corpus, --headlines and --qrels."),
+            (
+                ["search", "x", "--after", "2020", "--before", "2010"],
+                "There is no time from 2020 to 2010.",
+            ),
             (["--config", "/no/such.toml", "doctor"], "/no/such.toml cannot be read"),
             (["--config", "/", "doctor"], "/ cannot be read"),
         ],
@@ -201,7 +225,9 @@ class TestUnusableDatabase:
     @pytest.mark.usefixtures("unreachable")
     def test_nothing_listens(self, invoke: Invoke, arguments: Sequence[str]) -> None:
         complaint = invoke(*arguments).complaint()
-        assert complaint.startswith("The database cannot be reached: ")
+        assert complaint.startswith(
+            "The database cannot be reached: connection refused at 127.0.0.1:1. "
+        )
         assert "Check DATABASE_URL" in complaint
 
     @pytest.mark.parametrize(
@@ -328,6 +354,14 @@ class TestRoleWithoutRights:
         complaint = invoke(*arguments).complaint()
         assert complaint.startswith("The database refused: permission denied for ")
         assert "Give the role that right" in complaint
+
+
+@pytest.mark.parametrize("command", ["search x", "find x", "ask x", "chat", "mcp", "embed"])
+def test_a_corpus_that_is_not_there_is_told_at_once(
+    invoke: Invoke, demo: str, command: str
+) -> None:
+    said = invoke(*command.split(), "-c", "nope").complaint()
+    assert said == "There is no corpus 'nope'. There are: demo."
 
 
 class TestOutput:
