@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
@@ -110,6 +111,7 @@ class _Limiter(AIORateLimiter):
 
 
 _CHECK_SECONDS = 10.0
+_OF_LIBRARIES = re.compile(r"^httpx\.\w+: |\[Errno -?\d+\] ")
 
 
 async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
@@ -126,8 +128,9 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
             fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
         ) from error
     except (TelegramError, TimeoutError) as error:
+        said = _OF_LIBRARIES.sub("", str(error)) or "no answer in time"
         raise FaceFailed(
-            Message("Telegram cannot be reached: {said}.", said=str(error) or "no answer in time"),
+            Message("Telegram cannot be reached: {said}.", said=said),
             fix=Message("Check telegram.api_base and the network."),
         ) from error
     if state.url and state.url != webhook_url:

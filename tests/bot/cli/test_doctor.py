@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from aiohttp import web
 
-from tests.bot.command_line import ask
+from tests.bot.command_line import ROOT, ask
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 from tests.database import execute, wait_for
@@ -52,6 +52,12 @@ class TestHealthy:
     def test_whatever_is_not_ok_has_something_to_do(self, invoke: Invoke, demo: str) -> None:
         for name, row in checks(invoke, 0).items():
             assert (row["fix"] is None) is bool(row["ok"]), name
+
+    def test_every_check_is_explained(self, invoke: Invoke, demo: str) -> None:
+        guide = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| ([a-z ,]+) \|", guide, re.MULTILINE)
+        explained = {name for row in rows for name in row.split(", ")} | {"corpus demo"}
+        assert set(checks(invoke, 0)) <= explained
 
     @pytest.mark.usefixtures("no_pictures")
     def test_pictures_are_no_fault(self, invoke: Invoke, demo: str) -> None:

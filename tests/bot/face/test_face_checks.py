@@ -33,7 +33,7 @@ async def test_telegram_with_a_wrong_token() -> None:
 
 
 async def test_telegram_that_is_away() -> None:
-    with pytest.raises(FaceFailed, match="cannot be reached"):
+    with pytest.raises(FaceFailed, match="cannot be reached: All connection attempts failed"):
         await check_telegram("1:x", "http://127.0.0.1:1", "")
 
 
