@@ -4,7 +4,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from bot.console.screen import printable
@@ -55,7 +55,24 @@ class LimitedHandler(logging.StreamHandler):  # type: ignore[type-arg]  # whatev
 
 def _key(record: logging.LogRecord) -> _Key:
     error = record.exc_info[1] if record.exc_info else None
-    return record.name, record.levelno, record.getMessage(), repr(error) if error else ""
+    return record.name, record.levelno, _text(record), repr(error) if error else ""
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, object]:
+    """Return the figures of an event: logger.info("polled", extra={"fields": {"feeds": 3}})."""
+    fields: Mapping[str, object] = getattr(record, "fields", {})
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _text(record: logging.LogRecord) -> str:
+    """Return the message and its fields: "polled feeds=3"."""
+    fields = (f"{name}={_quoted(value)}" for name, value in _fields(record).items())
+    return " ".join((record.getMessage(), *fields))
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return json.dumps(text, ensure_ascii=False) if not text or set(text) & set(' "=') else text
 
 
 def _summaries(seen: Counter[_Key]) -> Iterator[logging.LogRecord]:
@@ -94,15 +111,16 @@ class JsonFormatter(logging.Formatter):
     """Formats each record as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said = {
+        said: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            **_fields(record),
         }
         if record.exc_info:
             said["exception"] = self.formatException(record.exc_info)
-        return json.dumps(said, ensure_ascii=False)
+        return json.dumps(said, ensure_ascii=False, default=str)
 
 
 class TextFormatter(logging.Formatter):
@@ -113,7 +131,7 @@ class TextFormatter(logging.Formatter):
         self._traceback = traceback
 
     def format(self, record: logging.LogRecord) -> str:
-        line = f"{self.formatTime(record)} {record.levelname} {record.name}: {record.getMessage()}"
+        line = f"{self.formatTime(record)} {record.levelname} {record.name}: {_text(record)}"
         if record.exc_info:
             line += f" ({type(record.exc_info[1]).__name__}: {record.exc_info[1]})"
         line = " ".join(printable(line).split("\n"))
@@ -122,17 +140,24 @@ class TextFormatter(logging.Formatter):
         return line
 
 
-def configure_logging(settings: LoggingSettings) -> None:
-    """Send records of the chosen level and above to stderr, in the chosen format."""
+def configure_logging(settings: LoggingSettings, *, verbose: int = 0) -> None:
+    """Send records of the chosen level and above to stderr, in the chosen format.
+
+    `verbose` is how often -v was given: once asks for "info" at least, twice for "debug".
+    """
+    level = min(
+        getattr(logging, settings.level.upper()),
+        {0: logging.CRITICAL, 1: logging.INFO}.get(verbose, logging.DEBUG),
+    )
     handler = LimitedHandler(time.monotonic)
     handler.setFormatter(
         JsonFormatter()
         if settings.format == "json"
-        else TextFormatter(traceback=settings.level == "debug")
+        else TextFormatter(traceback=level == logging.DEBUG)
     )
     handler.addFilter(_may_be_written)
     handler.addFilter(_is_news)
-    logging.basicConfig(level=settings.level.upper(), handlers=[handler], force=True)
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     for name, least in _QUIET.items():
         logging.getLogger(name).setLevel(least)
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Never
 
 from bot.app import App
@@ -147,6 +148,7 @@ async def serve(
         jobs = Scheduler(wiring.jobs(), leader=leader, outcomes=wiring.outcomes, now=now)
         if page:
             page.metrics.job_ages = jobs.ages
+        _log_start(app, services)
         aside = [
             asyncio.create_task(jobs.run()),
             asyncio.create_task(jobs.watch()),
@@ -169,7 +171,17 @@ async def serve(
             if port:
                 everybody.add(port)
             await _stop([*aside, *watching, *listening], everybody, faces.conversation, jobs, said)
+            logger.info("stopped")
         raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
+
+
+def _log_start(app: App, faces: Collection[str]) -> None:
+    fields = {
+        "version": version("presagio"),
+        "faces": ",".join(faces),
+        "database": "own" if app.server is None else "embedded",
+    }
+    logger.info("started", extra={"fields": fields})
 
 
 async def _until_deaf(

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from engine.errors import StorageOutdated
 from engine.messages import Message
 
 _CLOSING = 5.0  # seconds
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+_CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,4 +195,12 @@ def _unreachable(error: Exception) -> Exception:
         )
     if isinstance(error, asyncpg.InternalClientError):
         return storage_unreachable("what answered there does not speak as PostgreSQL does")
-    return storage_unreachable(str(error) or type(error).__name__)
+    return storage_unreachable(_told(error))
+
+
+def _told(error: Exception) -> str:
+    """Return what an error says, without its number: "connection refused at 127.0.0.1:5432"."""
+    found = _CONNECT_FAILED.search(str(error))
+    if found and isinstance(error, OSError) and error.errno:
+        return f"{os.strerror(error.errno).lower()} at {found[1]}:{found[2]}"
+    return _ERRNO.sub("", str(error)) or type(error).__name__

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, NoLlm, SearchMode, now, settings_of, text, with_app
+from bot.cli.shared import Json, NoLlm, SearchMode, corpus_names, now, settings_of, text, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.ask import ask as answered
@@ -74,6 +74,8 @@ def command(
         list[str] | None,
         typer.Option(
             "--corpus",
+            "-c",
+            autocompletion=corpus_names,
             help="Corpus; may be given several times. Default: the configured one, else the only"
             " one.",
             callback=_each,
@@ -84,13 +86,13 @@ def command(
     before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
     period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.ALL,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, max=20, help="Texts to answer from [8].")
+        int | None, typer.Option("--limit", "-n", min=1, max=20, help="Texts to answer from [8].")
     ] = None,
     mode: SearchMode = None,
     no_llm: NoLlm = False,
     json: Json = False,
 ) -> None:
-    """Answer a question from the texts of one corpus or several, with sources.
+    """Answer a question from the texts of corpora, with sources.
 
     Example: presagio ask "What was said about coffee prices?" --corpus demo
     """

@@ -40,10 +40,12 @@ _LIMITS = ChatSettings(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
 async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
     """Read headlines and commands from the terminal until its input ends.
 
-    With `corpus` "" the chat's own setting applies, else the configured default.
+    With `corpus` "" the chat's own setting applies, else the configured default. Raises
+    CorpusNotFound.
     """
     chats = Chats(app.database)
     if corpus:
+        await app.corpora.get(corpus)
         known = await chats.meet(PLATFORM, chat_id, private=True, title=None)
         await chats.change(replace(known, corpus=corpus))
     async with AsyncExitStack() as stack:

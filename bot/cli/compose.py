@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, now, settings_of, text, with_app
+from bot.cli.shared import Json, corpus_names, now, settings_of, text, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
@@ -107,6 +107,8 @@ def command(
         list[str] | None,
         typer.Option(
             "--corpus",
+            "-c",
+            autocompletion=corpus_names,
             help="Corpus; may be given several times. Default: the configured one, else the only"
             " one.",
             callback=_each,
@@ -132,7 +134,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write tweets from the texts of corpora and the web, each claim with its source.
+    """Write tweets from corpora and the web, each claim with a source.
 
     Example: presagio compose "Coffee prices" --corpus demo --variants 3
     """

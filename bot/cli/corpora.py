@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, Name, account, confirm, settings_of, text, with_app
+from bot.cli.shared import Json, Name, account, confirm, corpus_names, settings_of, text, with_app
 from bot.cli.threads import threads
 from bot.cli.voice import picture_in
 from bot.console.output import Output
@@ -222,7 +222,7 @@ def corpora_describe(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say whose texts a corpus holds: for people, and so that a model knows who is speaking.
+    """Say whose texts a corpus holds, for people and for models.
 
     Example: presagio corpora describe me --author ana --name "Ana Ruiz"
     """
@@ -269,11 +269,14 @@ def corpora_drop(
 def corpora_reindex(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="Name of the corpus; default: all.", callback=text)
+        str,
+        typer.Argument(
+            help="Name of the corpus; default: all.", callback=text, autocompletion=corpus_names
+        ),
     ] = "",
     json: Json = False,
 ) -> None:
-    """Index stored texts anew, where an older version has indexed them by other rules.
+    """Index stored texts anew, where the rules have changed since.
 
     Searches go on meanwhile. May be ended at any time; the next run goes on where it was.
     `presagio serve` does it by itself.

@@ -65,7 +65,9 @@ def restore_backup(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Load a backup: into an empty database, or with --replace in place of what is there.
+    """Load a backup into an empty database.
+
+    With --replace it takes the place of what is there.
 
     All of it goes in, or nothing is changed. Nobody else may work in the database meanwhile.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, settings_of, text, with_app
+from bot.cli.shared import Json, corpus_names, settings_of, text, with_app
 from bot.console.output import Output, progress_bar
 from bot.embedders import batch_of, remote_embedder
 from bot.settings import Settings
@@ -145,7 +145,14 @@ def _filled(filled: Filled) -> dict[str, object]:
 def command(
     context: typer.Context,
     corpus: Annotated[
-        str, typer.Option("--corpus", help="One corpus; default: all.", callback=text)
+        str,
+        typer.Option(
+            "--corpus",
+            "-c",
+            autocompletion=corpus_names,
+            help="One corpus; default: all.",
+            callback=text,
+        ),
     ] = "",
     status: Annotated[bool, typer.Option("--status", help="Show what there is.")] = False,
     clear: Annotated[
@@ -156,7 +163,9 @@ def command(
     ] = "",
     json: Json = False,
 ) -> None:
-    """Make the vectors that searches by meaning compare: those missing or of changed texts.
+    """Make the vectors that searches by meaning compare.
+
+    Those of new and changed texts are made, the others kept.
 
     May be ended at any time; the next run goes on where it was.
 

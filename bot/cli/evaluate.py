@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from bot.cli.shared import Json, NoLlm, SearchMode, now, settings_of, text, with_app
+from bot.cli.shared import Json, NoLlm, SearchMode, corpus_names, now, settings_of, text, with_app
 from bot.console.output import Output, progress_bar
-from engine.errors import InputError
+from engine.errors import InputError, UsageError
 from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
 from engine.evaluate.measures import Report, Run, evaluate
 from engine.prophecy.headline import read_headline
@@ -115,7 +115,12 @@ commands = typer.Typer(
 @commands.callback()
 def headlines_alone(
     context: typer.Context,
-    corpus: Annotated[str, typer.Option("--corpus", help="Corpus to search.", callback=text)] = "",
+    corpus: Annotated[
+        str,
+        typer.Option(
+            "--corpus", "-c", autocompletion=corpus_names, help="Corpus to search.", callback=text
+        ),
+    ] = "",
     headlines: Annotated[
         Path | None,
         typer.Option("--headlines", help="JSON lines: qid, headline; kind, date if known."),
@@ -134,7 +139,7 @@ def headlines_alone(
     if context.invoked_subcommand is not None:
         return
     if not corpus or headlines is None or qrels is None:
-        raise typer.BadParameter("Name --corpus, --headlines and --qrels.")
+        raise UsageError("Name --corpus, --headlines and --qrels.")
     chosen = EvaluationOptions(
         corpus=corpus,
         headlines=headlines,
@@ -158,12 +163,19 @@ def compose(
     ],
     corpus: Annotated[
         list[str] | None,
-        typer.Option("--corpus", help="Corpus to write from; may be given several times."),
+        typer.Option(
+            "--corpus",
+            "-c",
+            autocompletion=corpus_names,
+            help="Corpus to write from; may be given several times.",
+        ),
     ] = None,
     no_web: Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")] = False,
     json: Json = False,
 ) -> None:
-    """Measure written tweets: what code can trace, what the guard catches, what a model confirms.
+    """Measure written tweets.
+
+    Says what code can trace, what the guard catches, what a model confirms.
 
     Example: presagio eval compose --cases prompts.jsonl --corpus demo
     """

@@ -96,7 +96,7 @@ def feeds_import(
     chat: ChatName = "",
     json: Json = False,
 ) -> None:
-    """Add the feeds of an OPML file, as feed readers export it; folders are categories.
+    """Add the feeds of an OPML file, as feed readers export it. Folders are categories.
 
     Example: presagio feeds import feeds.opml
     """
@@ -107,7 +107,7 @@ def feeds_import(
 
 @commands.command("export")
 def feeds_export(context: typer.Context, chat: ChatName = "") -> None:
-    """Print the feeds that everybody gets, or those that one chat gets, as OPML.
+    """Print the feeds that everybody or one chat gets, as OPML.
 
     Example: presagio feeds export
     """

@@ -48,14 +48,14 @@ async def write_finds(app: "App", query: str, options: FindOptions, *, output: O
 
 
 # A query may begin with a minus: "-hillary" is not the option -h.
-CONTEXT_SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+CONTEXT_SETTINGS = {"ignore_unknown_options": True}
 
 
 def command(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="The query, in single quotes.", callback=text)],
     corpus: CorpusName = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Hits.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Hits.")] = 20,
     mode: Annotated[
         FindMode,
         typer.Option(
@@ -65,11 +65,14 @@ def command(
     ] = FindMode.LEXICAL,
     json: Json = False,
 ) -> None:
-    """Find exactly the texts that meet a query, best first; without a word, newest first.
+    """Find exactly the texts that meet a query, best first.
+
+    Without a word in it they come newest first.
 
     word "exact phrase" a OR b -word; before: after: on: lang: from: in: platform: role: domain:
     thread: tag: #tag @mention min:100 has:media is:repost, each also with - before it. A day is
-    one of UTC unless a zone follows: on:2015-03-02+01:00. docs/find.md tells all.
+    one of UTC unless a zone follows: on:2015-03-02+01:00. docs/find.md tells all. A query that is
+    -c, -n, -v or -h itself stands after --.
 
     Example: presagio find '"border wall" OR fence -street before:2015'
     """

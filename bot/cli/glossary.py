@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bot.cli.glossary_file import FileFormat, format_of
-from bot.cli.shared import CorpusName, Json, now, settings_of, text, with_app
+from bot.cli.shared import CorpusName, Json, corpus_names, now, settings_of, text, with_app
 from bot.console.output import Output
 from engine.errors import InputError
 from engine.glossary.groups import GroupStatus
@@ -15,7 +15,7 @@ from engine.glossary.groups import GroupStatus
 commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Words that mean the same, so that a search for one finds the other."
+    help="Words that mean the same, so a search for one finds the others."
     '\n\nExample: presagio glossary add Fed "Federal Reserve"',
 )
 
@@ -25,7 +25,14 @@ Ids = Annotated[
     list[int], typer.Argument(help="Numbers of groups, as listed.", min=1, max=_LARGEST)
 ]
 Scope = Annotated[
-    str, typer.Option("--corpus", help="For one corpus alone; default: for all.", callback=text)
+    str,
+    typer.Option(
+        "--corpus",
+        "-c",
+        autocompletion=corpus_names,
+        help="For one corpus alone; default: for all.",
+        callback=text,
+    ),
 ]
 Form = Annotated[
     FileFormat | None, typer.Option("--format", help="yaml or csv [by the name of the file].")
@@ -125,7 +132,9 @@ def glossary_add(
 
 @commands.command("suggest")
 def glossary_suggest(context: typer.Context, corpus: CorpusName = "", json: Json = False) -> None:
-    """Ask the language model for pairs among a corpus' frequent terms; they wait for you.
+    """Ask the language model for pairs of a corpus' frequent terms.
+
+    They wait for you to approve or reject them.
 
     Example: presagio glossary suggest --corpus me
     """
@@ -139,7 +148,9 @@ def glossary_suggest(context: typer.Context, corpus: CorpusName = "", json: Json
 
 @commands.command("export")
 def glossary_export(context: typer.Context, format: Form = None) -> None:  # noqa: A002 - the option
-    """Write the whole glossary to standard output, what was rejected too.
+    """Write the whole glossary to standard output.
+
+    What was rejected is in it too.
 
     Example: presagio glossary export > glossary.yaml
     """

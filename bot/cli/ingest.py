@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.shared import Json, account, settings_of, text
+from bot.cli.shared import Json, account, corpus_names, settings_of, text
 from bot.console.output import Output
 from bot.signals import run_until_signal
 from engine.types import Kind
@@ -23,7 +23,13 @@ def command(
     ],
     corpus: Annotated[
         str,
-        typer.Option("--corpus", help="Corpus to fill [named like its kind].", callback=text),
+        typer.Option(
+            "--corpus",
+            "-c",
+            autocompletion=corpus_names,
+            help="Corpus to fill [named like its kind].",
+            callback=text,
+        ),
     ] = "",
     kind: Annotated[
         Kind | None, typer.Option("--kind", help="What it holds [what the format is made for].")
@@ -60,7 +66,9 @@ def command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Store an archive: posts, chats or articles. A second run stores only what changed.
+    """Store an archive: posts, chats or articles.
+
+    A second run stores only what changed.
 
     The format is recognised by what the file holds.
 

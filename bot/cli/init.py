@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def command(context: typer.Context) -> None:
-    """Create or update the tables. May be run again at any time.
+    """Create or update the tables.
+
+    May be run again at any time.
 
     Example: presagio init
     """

@@ -61,13 +61,15 @@ def _row(entry: LogEntry) -> dict[str, object]:
 
 def command(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Searches.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Searches.")] = 20,
     failed: Annotated[
         bool, typer.Option("--failed", help="Only those that found nothing or broke off.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the last searches, newest first; with --json one object a line.
+    """Show the last searches, newest first.
+
+    With --json one object a line.
 
     Example: presagio log --failed --limit 50
     """

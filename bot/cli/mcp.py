@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import now, settings_of, text, with_app
+from bot.cli.shared import corpus_names, now, settings_of, text, with_app
 from bot.console.output import Output
 from bot.conversation.wiring import read_pasted
 from engine.fetch.client import Fetcher
@@ -26,6 +26,8 @@ def command(
         list[str] | None,
         typer.Option(
             "--corpus",
+            "-c",
+            autocompletion=corpus_names,
             help="Only these corpora, private ones included. Default: web.corpora.",
             callback=lambda names: [text(name) for name in names or ()],
         ),
@@ -43,7 +45,13 @@ def command(
 
     require_mcp()
     chosen = with_tools(settings_of(context), corpora or [])
-    with_app(chosen, serve_over_http if http else _answer)
+
+    async def opened(app: "App") -> None:
+        for name in corpora or []:
+            await app.corpora.get(name)
+        await (serve_over_http(app) if http else _answer(app))
+
+    with_app(chosen, opened)
 
 
 def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":

@@ -13,6 +13,8 @@ from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import prophecy_reply
 from bot.replies.prophecy_json import prophecy_json
+from engine.errors import UsageError
+from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.types import Filters, Mode, SearchRequest
 
@@ -72,7 +74,9 @@ def command(
     context: typer.Context,
     headline: Annotated[str, typer.Argument(help="The headline, in quotes.", callback=text)],
     corpus: CorpusName = "",
-    limit: Annotated[int | None, typer.Option("--limit", min=1, max=1000, help="Hits [3].")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, max=1000, help="Hits [3].")
+    ] = None,
     before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
     after: Annotated[str | None, typer.Option("--after", help="Only from this date on.")] = None,
     date: Annotated[str | None, typer.Option("--date", help="Date of the headline.")] = None,
@@ -86,11 +90,18 @@ def command(
 
     Example: presagio search "Container ship blocks canal" --date 2021-03-28
     """
+    until = read_date(before) if before is not None else None
+    since = read_date(after) if after is not None else None
+    if until and since and until <= since:
+        raise UsageError(
+            Message("There is no time from {after} to {before}.", after=after, before=before),
+            fix=Message("Give a later --before or an earlier --after."),
+        )
     chosen = SearchOptions(
         corpus=corpus,
         limit=limit,
-        before=read_date(before) if before is not None else None,
-        after=read_date(after) if after is not None else None,
+        before=until,
+        after=since,
         date=read_date(date) if date is not None else None,
         judged=not no_llm,
         mode=mode,

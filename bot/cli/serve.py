@@ -48,7 +48,9 @@ def serve_command(
         bool, typer.Option("--web", help="Open the page and the API of [web] as well.")
     ] = False,
 ) -> None:
-    """Answer in every chat that is set up, and on the web page, until told to end.
+    """Answer in the chats that are set up, and on the web page.
+
+    Runs until told to end.
 
     Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, before; --web needs neither.
 
@@ -161,7 +163,7 @@ async def _delivered(wiring: Jobs, job: Job) -> _Sent:
 
 
 def run_once(context: typer.Context, json: Json = False) -> None:
-    """Read the feeds, search and judge what is new, post what is due, and end: for cron.
+    """Read feeds, search, judge and post what is due, and end: for cron.
 
     It may run beside presagio serve: nothing is posted twice.
 

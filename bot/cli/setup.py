@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.shared import account, text
+from bot.cli.shared import account, corpus_names, text
 from bot.signals import run_until_signal
 
 
@@ -14,7 +14,14 @@ def command(
         list[str] | None, typer.Option("--archive", help="File or folder of an export; repeatable.")
     ] = None,
     corpus: Annotated[
-        str, typer.Option("--corpus", help="Corpus that the archive fills.", callback=text)
+        str,
+        typer.Option(
+            "--corpus",
+            "-c",
+            autocompletion=corpus_names,
+            help="Corpus that the archive fills.",
+            callback=text,
+        ),
     ] = "",
     author: Annotated[
         str, typer.Option("--author", help="Account that wrote the archive.", callback=account)
@@ -55,7 +62,9 @@ def command(
         bool, typer.Option("--yes", help="Replace settings that have another value.")
     ] = False,
 ) -> None:
-    """Ask for what is missing, check it, and write config.toml and presagio.env.
+    """Ask for what is missing, check it, and write the configuration.
+
+    That is config.toml, and presagio.env for secrets.
 
     Without a terminal, the options say everything. May be run again at any time.
 

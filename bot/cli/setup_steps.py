@@ -14,7 +14,7 @@ from bot.commands.ownership import Ownership
 from bot.console.output import Output
 from bot.platforms import how_to_own, platforms_of
 from bot.settings import Settings, load_settings
-from bot.settings.sources import FILE_NAME
+from bot.settings.sources import usual_place
 from bot.settings.writing import (
     ENVIRONMENT_FILE,
     read_variables,
@@ -41,7 +41,7 @@ async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None
     from bot.app import open_app
 
     known = load_settings(config) if _exists(config) else load_settings()
-    path = (config or known.config_file or _usual_place()).absolute()
+    path = (config or known.config_file or usual_place()).absolute()
     if wishes.access and wishes.access not in ACCESS:
         raise UsageError("--access is owner or open.")
     checks = Checks(known, output)
@@ -54,12 +54,6 @@ async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None
     async with open_app(settings, progress=output.remark, set_up=True) as app:
         await _load(app, wishes, output)
         await _tell_the_rest(app, wishes, checks.names, output)
-
-
-def _usual_place() -> Path:
-    from platformdirs import user_config_path
-
-    return user_config_path("presagio") / FILE_NAME
 
 
 def _exists(config: Path | None) -> bool:

@@ -1,5 +1,7 @@
 """What commands share: common arguments, and running with an open App."""
 
+import asyncio
+import logging
 import re
 import sys
 from collections.abc import Awaitable, Callable
@@ -8,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from bot.cli.commands import VERBOSE
 from bot.console.output import Output
 from bot.signals import run_until_signal
 from engine.errors import PresagioError, UsageError
@@ -19,6 +22,7 @@ if TYPE_CHECKING:  # not needed to print help
 
 _Result = TypeVar("_Result")
 
+_COMPLETION_SECONDS = 3.0  # nobody waits longer at a shell prompt
 _UNDECODED = re.compile("[\ud800-\udfff]")
 
 
@@ -32,12 +36,45 @@ def account(value: str | None) -> str | None:
     return (text(value) or "").removeprefix("@") if value else value
 
 
-Name = Annotated[str, typer.Argument(help="Name of the corpus.", callback=text)]
+def corpus_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Complete the name of a corpus. Without a database that answers soon, nothing is offered."""
+    from bot.settings import load_settings
+
+    # Whatever a library has to say would stand between what is being typed.
+    logging.getLogger().addHandler(logging.NullHandler())
+    try:
+        settings = load_settings(context.find_root().params.get("config"))
+        embedded = not settings.database.url.get_secret_value()
+        if embedded and not (settings.data_dir / "postgres").exists():
+            return []
+        names = run_until_signal(_corpora_of(settings))
+    except (PresagioError, TimeoutError):
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+async def _corpora_of(settings: "Settings") -> list[str]:
+    from bot.database import open_database
+    from db.corpus.corpora import Corpora
+
+    async with asyncio.timeout(_COMPLETION_SECONDS):
+        async with open_database(settings, progress=lambda _: None) as database:
+            return [corpus.name for corpus in await Corpora(database).list()]
+
+
+Name = Annotated[
+    str,
+    typer.Argument(help="Name of the corpus.", callback=text, autocompletion=corpus_names),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CorpusName = Annotated[
     str,
     typer.Option(
-        "--corpus", help="Corpus; default: the configured one, else the only one.", callback=text
+        "--corpus",
+        "-c",
+        autocompletion=corpus_names,
+        help="Corpus; default: the configured one, else the only one.",
+        callback=text,
     ),
 ]
 SearchMode = Annotated[
@@ -53,7 +90,7 @@ def settings_of(context: typer.Context) -> "Settings":
     from bot.settings import load_settings
 
     settings = load_settings(context.obj)
-    configure_logging(settings.logging)
+    configure_logging(settings.logging, verbose=context.meta.get(VERBOSE, 0))
     return settings
 
 

@@ -82,10 +82,12 @@ threads = typer.Typer(rich_markup_mode=None)
 def corpora_threads(
     context: typer.Context,
     name: Name,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Threads.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Threads.")] = 20,
     json: Json = False,
 ) -> None:
-    """List the conversations, channels or folders of a corpus, the latest first.
+    """List the conversations, channels or folders of a corpus.
+
+    The latest come first.
 
     Example: presagio corpora threads personal
     """
@@ -102,7 +104,9 @@ def corpora_thread(
     context: typer.Context,
     name: Name,
     thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="Texts.")] = 1_000,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="Texts.")
+    ] = 1_000,
     json: Json = False,
 ) -> None:
     """Show one thread in order.

@@ -242,6 +242,14 @@ class Registry:
         request = request.with_quoted() if command.takes_quoted else request
         return await command.handler(request, services)
 
+    def name_of(self, request: Request) -> str:
+        """Return the name of the command or button that an event is for, else "message"."""
+        if request.trigger is Trigger.BUTTON:
+            action = Action.parse(request.text)
+            return action.name if action and action.name in self._actions else "button"
+        command = self._by_name.get(request.called[0]) if request.called else None
+        return command.name if command else "message"
+
     def counts(self, request: Request) -> bool:
         """Return whether an event counts towards quotas."""
         return (act := self._act(request)) is not None and act.counted

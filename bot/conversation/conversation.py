@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -156,14 +157,27 @@ class Conversation:
                 if request.revises:
                     await self._revise(request, face, claim, request.revises, crowded=crowded)
                     return
+                started = time.perf_counter()
                 async with steps_shown(face, request, after=self._step_after) as steps:
                     request = replace(request, step=steps.show)
                     admitted, reply = await self._considered(request, face, crowded=crowded)
                     await steps.end()
                     if reply is not None and await claim.answering():
                         claim.message = await self._deliver(admitted, reply, face, steps.take())
+                        self._log(admitted, reply, time.perf_counter() - started)
         except Exception as error:
             await self._apologise(request, face, error)
+
+    def _log(self, request: Request, reply: Reply, seconds: float) -> None:
+        """Log an answer: its command and its figures, and nothing of what anybody wrote."""
+        fields = {
+            "platform": request.place.platform,
+            "chat": request.chat.id if request.chat else None,
+            "to": self._commands.name_of(request),
+            "hits": len(reply.hits),
+            "ms": round(seconds * 1000),
+        }
+        logger.info("answered", extra={"fields": fields})
 
     async def _revise(
         self, request: Request, face: Face, claim: EventClaim, revised: str, *, crowded: bool

@@ -134,6 +134,8 @@ class Writing:
                 reply = variant_reply(kept.id, outcome, words)
             if await show_outcome(face, request, kept.message, reply):
                 await self._parts.tasks.shown(kept.id, self._parts.process())
+                fields = {"platform": kept.chat.platform, "chat": kept.chat.id}
+                logger.info("composed", extra={"fields": fields})
         except Exception as error:
             await self._fail(request, face, kept, error)
 

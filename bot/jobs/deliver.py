@@ -197,6 +197,14 @@ async def _settled(
                 raise
             await asyncio.sleep(_SETTLE_AGAIN_SECONDS)
         else:
+            delivery, waited = leased.delivery, clock() - leased.delivery.created_at
+            fields = {
+                "platform": delivery.chat.platform,
+                "chat": delivery.chat.id,
+                "post": delivery.key,
+                "waited_seconds": round(waited.total_seconds(), 1),
+            }
+            logger.info("posted", extra={"fields": fields})
             return
 
 

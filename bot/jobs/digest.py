@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from bot.incident import reason
 from bot.jobs.choosing import Deciding, choices_for, decisions_of
 from engine.posting.times import due, instant_allowed, next_look
-from engine.posting.types import DueSubscription, OwedPost, PostingMode
+from engine.posting.types import DueSubscription, OwedPost
 
 logger = logging.getLogger("presagio.digest")
 
@@ -106,6 +106,7 @@ class _Round:
     def _count(self, made: Sequence[OwedPost]) -> None:
         for decision in made:
             self.posts += decision.content is not None
-            if decision.subscription.mode is PostingMode.DAILY:
-                chat, number = decision.subscription.chat.id, len(decision.chosen)
-                logger.info("chat %d: %d for %s", chat, number, decision.day)
+            if decision.day:
+                chat, finds = decision.subscription.chat.id, len(decision.chosen)
+                fields = {"chat": chat, "day": decision.day, "finds": finds}
+                logger.info("decided", extra={"fields": fields})

@@ -78,6 +78,9 @@ async def _embed(work: Embedding, embedder: Embedder, corpus: Corpus, until: flo
         return 0
     if turn.anew:
         logger.info("The vectors of %s are made anew: its words are other ones now", corpus.name)
+    if turn.embedded:
+        fields = {"corpus": corpus.name, "texts": turn.embedded, "model": embedder.name}
+        logger.info("embedded", extra={"fields": fields})
     return turn.embedded
 
 

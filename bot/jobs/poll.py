@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 import re
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -90,18 +91,31 @@ class _Round:
             lambda: asyncio.Semaphore(work.per_host)
         )
         self._under_way: dict[asyncio.Task[None], Feed] = {}
-        self._done = 0
+        self._done = self._stories = self._failed = 0
         self._error: PresagioError | None = None
 
     async def run(self) -> int:
+        started = time.perf_counter()
         try:
             while await self._claim() or self._under_way:
                 await self._some_done()
         finally:
             await self._give_back()
+            self._log(time.perf_counter() - started)
         if self._error:
             raise self._error
         return self._done
+
+    def _log(self, seconds: float) -> None:
+        if not (self._done or self._failed):
+            return
+        fields = {
+            "feeds": self._done,
+            "stories": self._stories,
+            "failed": self._failed,
+            "seconds": round(seconds, 1),
+        }
+        logger.info("polled", extra={"fields": fields})
 
     async def _claim(self) -> bool:
         """Claim more feeds when there is room for many; return whether there were any."""
@@ -119,6 +133,7 @@ class _Round:
         for task in done:
             feed = self._under_way.pop(task)
             if error := task.exception():  # its lease runs out, and it is tried again
+                self._failed += 1
                 logger.warning("feed %d was not polled: %s", feed.id, reason(error))
                 if isinstance(error, PresagioError):
                     self._error = self._error or error
@@ -152,6 +167,8 @@ class _Round:
         await work.news.keep(decision.feed, decision.headlines)
         notices = await _owed(work, decision)
         stories = await work.feeds.settle(feed, decision, notices=notices, now=now)
+        self._stories += len(stories or ())
+        self._failed += decision.feed.failing_since is not None
         logger.debug("feed %d: %d new stories", feed.id, len(stories or ()))
 
     async def _outcome(self, feed: Feed) -> Polled:

@@ -127,14 +127,18 @@ async def search_stories(work: Searching, *, now: datetime) -> int:
         corpora = [one for one in await work.subscriptions.corpora(configured) if one]
         searched = sum([await _search_in(work, one, configured, now) for one in corpora])
         memory.keep(corpora, change, now, anything=searched > 0)
-    return searched + await _judge(work, memory.corpora, now)
+    judged = await _judge(work, memory.corpora, now)
+    if searched or judged:
+        fields = {"stories": searched, "judged": judged, "corpora": len(memory.corpora)}
+        logger.info("searched", extra={"fields": fields})
+    return searched + judged
 
 
 async def _corpus(work: Searching, name: str | None) -> Corpus | None:
     try:
         return await work.corpus(name)
     except CorpusNotFound as error:
-        logger.info("not searched: %s", error)
+        logger.debug("not searched: %s", error)
         return None
 
 

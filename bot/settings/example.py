@@ -1,6 +1,7 @@
 """Generates config.example.toml from the settings models."""
 
 import json
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,8 +11,10 @@ from bot.settings.model import Secrets, Sections
 from bot.settings.news import FeedSettings
 from engine.settings.section import Section
 
+_COPY = "Copy this file to config.toml, keep what you change."
+_UNCOMMENT = "Take the # away from what you change."
 _HEADER = """\
-# All settings of Presagio with their defaults. Copy this file to config.toml, keep what you change.
+# All settings of Presagio with their defaults. {how}
 #
 # Looked for in this order: --config FILE, $PRESAGIO_CONFIG, config.toml in the working folder,
 # config.toml in the user's configuration folder. An environment variable goes before the file:
@@ -22,6 +25,7 @@ _HEADER = """\
 {secrets}
 # PRESAGIO_DATA_DIR names the folder of the embedded server.
 """
+_KEY = re.compile(r"^\w+ = ", re.MULTILINE)
 _EXAMPLES: Mapping[str, Sequence[Section]] = {
     "feeds": [
         FeedSettings(url="https://example.org/news.xml", category="news"),
@@ -33,7 +37,7 @@ _EXAMPLES: Mapping[str, Sequence[Section]] = {
 def example_toml() -> str:
     """Return the text of config.example.toml."""
     secrets = ", ".join([*(name.upper() for name in Secrets.model_fields), "DATABASE_URL"])
-    blocks = [_HEADER.format(secrets=_comment(f"{secrets}."))]
+    blocks = [_HEADER.format(how=_COPY, secrets=_comment(f"{secrets}."))]
     for name, field in Sections.model_fields.items():
         defaults = field.get_default()
         if isinstance(defaults, Section):
@@ -41,6 +45,14 @@ def example_toml() -> str:
         else:
             blocks.append("\n".join(_tables(name, _EXAMPLES[name])) + "\n")
     return "\n".join(blocks)
+
+
+def starter_toml() -> str:
+    """Return the text of a first config.toml: every key is there, and none of them is set.
+
+    So defaults that a later version improves take effect.
+    """
+    return _KEY.sub(r"#\g<0>", example_toml().replace(_COPY, _UNCOMMENT))
 
 
 def _tables(name: str, examples: Sequence[Section]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from bot.settings.sources import (
     read_environment,
     read_file,
     read_secrets,
+    section_fields,
 )
 from bot.settings.writing import read_variables
 from engine.errors import SettingsError
@@ -119,7 +120,7 @@ def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
     )
     return SettingsError(
         f"{_file(path)}: [[{name}]] number {number}: {said}.",
-        fix="config.example.toml shows an example.",
+        fix="presagio config init writes an example.",
     )
 
 
@@ -133,8 +134,14 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
         f'{_file(path)}: {what} "{escaped_line(key)}".',
         fix=one_port(dotted(place))
         if place
-        else did_you_mean(key, known) or f"There are: {', '.join(known)}.",
+        else did_you_mean(key, known) or _elsewhere(key) or f"There are: {', '.join(known)}.",
     )
+
+
+def _elsewhere(key: str) -> str | None:
+    """Return "Did you mean ...?" if other sections have the key."""
+    found = [dotted((section, name)) for section, name, _ in section_fields() if name == key]
+    return f"Did you mean {' or '.join(found)}?" if found else None
 
 
 def _keys_of(section: str) -> list[str]:

@@ -58,7 +58,9 @@ class LoggingSettings(Section):
     """What the program tells about itself on stderr."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
-        "warning", description="The least important messages that are written."
+        "warning",
+        description="The least important messages that are written; info has a line for each event,"
+        " as presagio -v does.",
     )
     format: Literal["text", "json"] = Field("text", description="One line of text, or JSON.")
 

@@ -53,10 +53,15 @@ def locate_file(explicit: Path | None, environ: Mapping[str, str]) -> Path | Non
     here = Path(FILE_NAME)
     if _exists(here):
         return here
+    there = usual_place()
+    return there if _exists(there) else None
+
+
+def usual_place() -> Path:
+    """Return the path of config.toml in the user's configuration folder."""
     from platformdirs import user_config_path  # noqa: PLC0415 - 5 ms that a local file saves
 
-    there = user_config_path("presagio") / FILE_NAME
-    return there if _exists(there) else None
+    return user_config_path("presagio") / FILE_NAME
 
 
 def _exists(path: Path) -> bool:
@@ -177,7 +182,7 @@ def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
         fix = one_port(variable_name(*place))
     else:
         fix = did_you_mean(variable, [*known, *_OTHER_VARIABLES]) or (
-            "Names are PRESAGIO_<SECTION>__<KEY>; config.example.toml lists them."
+            "Names are PRESAGIO_<SECTION>__<KEY>; presagio config show lists them."
         )
     return SettingsError(
         f"The environment variable {escaped_line(variable)} is no setting.", fix=fix

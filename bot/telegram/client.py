@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
 import httpx
+from telegram import User
 from telegram.error import InvalidToken, NetworkError, TelegramError, TimedOut
 from telegram.ext import AIORateLimiter, BaseRateLimiter, ExtBot
 from telegram.request import HTTPXRequest
@@ -109,6 +111,7 @@ class _Limiter(AIORateLimiter):
 
 
 _CHECK_SECONDS = 10.0
+_OF_LIBRARIES = re.compile(r"^httpx\.\w+: |\[Errno -?\d+\] ")
 
 
 async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
@@ -118,14 +121,16 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
         async with asyncio.timeout(_CHECK_SECONDS), bot:
             state = await bot.get_webhook_info()
             name = f"@{bot.username}"
+            rights = _rights(bot.bot)
     except InvalidToken as error:
         raise FaceFailed(
             Message("Telegram refuses the token."),
             fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
         ) from error
     except (TelegramError, TimeoutError) as error:
+        said = _OF_LIBRARIES.sub("", str(error)) or "no answer in time"
         raise FaceFailed(
-            Message("Telegram cannot be reached: {said}.", said=str(error) or "no answer in time"),
+            Message("Telegram cannot be reached: {said}.", said=said),
             fix=Message("Check telegram.api_base and the network."),
         ) from error
     if state.url and state.url != webhook_url:
@@ -134,4 +139,13 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
     way = "webhook" if webhook_url else "polling"
     trouble = f"; the last delivery failed: {state.last_error_message}"
     waiting = f", {state.pending_update_count} updates wait" if state.pending_update_count else ""
-    return f"{name}, {way}{waiting}{trouble if state.last_error_message else ''}"
+    return f"{name}, {way}{waiting}{trouble if state.last_error_message else ''}{rights}"
+
+
+def _rights(bot: User) -> str:
+    """Return what @BotFather was told to withhold, and the command that grants it."""
+    withheld = {
+        "may not be added to groups (/setjoingroups)": bot.can_join_groups,
+        "cannot be asked inline (/setinline)": bot.supports_inline_queries,
+    }
+    return "".join(f"; {lack} at @BotFather" for lack, granted in withheld.items() if not granted)

@@ -1,5 +1,6 @@
 """Assembles the routes, and adds the headers that every response carries."""
 
+import logging
 import time
 import uuid
 from collections.abc import Container, Mapping, Sequence
@@ -30,6 +31,8 @@ from bot.web.shared_state import SharedState
 from engine.budget import BudgetSource
 from engine.errors import PresagioError
 from engine.search_log import Asker, Origin
+
+logger = logging.getLogger("presagio.web")
 
 # Only resources from this server: no other host, no inline script or style.
 _POLICY = (
@@ -152,12 +155,17 @@ class RequestCounter:
                 await self._app(scope, receive, noting)
         finally:
             route = self._named.get(scope["path"])
-            route = route or getattr(scope.get("route"), "path", "other")
+            route = str(route or getattr(scope.get("route"), "path", "other"))
             self._metrics.requests.labels(route, status).inc()
             elapsed = time.perf_counter() - started
             self._metrics.request_seconds.labels(route).observe(elapsed)
+            if route.startswith(_ANSWERS):
+                fields = {"platform": "web", "to": route, "status": status}
+                logger.info("answered", extra={"fields": fields | {"ms": round(elapsed * 1000)}})
 
 
+# The log has a line for each of these; pages that only show what is there are counted.
+_ANSWERS = ("/prophecy", "/compose", "/api/", "/mcp")
 _COMPRESSION = 6  # more costs twice the time and saves a hundredth
 _ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
 TOOLS_PATH = "/mcp"

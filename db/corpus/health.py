@@ -1,5 +1,8 @@
 """Reports the health of the database to administrators."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from db.corpus.partitions import about_corpus, partition
 from db.corpus.postings import Postings
 from db.pool import Database
@@ -23,6 +26,30 @@ async def missing_extensions(database: Database) -> list[str]:
         rows = await connection.fetch(statements("health")["extensions"], list(EXTENSIONS))
     found = {row["extname"] for row in rows}
     return [name for name in EXTENSIONS if name not in found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedExtension:
+    """An extension that the server offers: the version in use, and the one it would install."""
+
+    installed: str | None
+    available: str
+
+
+async def offered_extension(database: Database, name: str) -> OfferedExtension | None:
+    """Return the extension, or None if the server does not have it."""
+    async with database.connection() as connection:
+        row = await connection.fetchrow(statements("health")["offered"], name)
+    if row is None:
+        return None
+    return OfferedExtension(installed=row["installed_version"], available=row["default_version"])
+
+
+async def server_time(database: Database) -> datetime:
+    """Return the time on the server's clock."""
+    async with database.connection() as connection:
+        time: datetime = await connection.fetchval("SELECT clock_timestamp()")
+    return time
 
 
 async def statistics_differ(database: Database, corpus: Corpus) -> str | None:

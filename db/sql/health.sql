@@ -1,6 +1,9 @@
 -- name: extensions(names)
 SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY ($1::text[])
 
+-- name: offered(name)
+SELECT installed_version, default_version FROM pg_catalog.pg_available_extensions WHERE name = $1
+
 -- name: there(relation)
 SELECT to_regclass($1) IS NOT NULL
 

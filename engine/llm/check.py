@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 
 import httpx
 
@@ -13,15 +16,32 @@ _TOTAL, _TOTAL_OF_MODEL = 10.0, 60.0  # seconds; a model of one's own may have t
 _FEW_TOKENS = 200  # some models think before they answer
 
 
-async def check_endpoint(endpoint: Endpoint) -> str:
-    """Return a line about the endpoint, without calling the model.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointAnswer:
+    """A line about an endpoint, and the time there if it told it."""
+
+    line: str
+    date: datetime | None
+
+
+async def check_endpoint(endpoint: Endpoint) -> EndpointAnswer:
+    """Ask the endpoint for what costs nothing: the model is not called.
 
     Raises ModelUnreachable, ModelRefused.
     """
     # OpenRouter lists its models without a key; only /key tells whether the key is valid.
     url = endpoint.url("key" if endpoint.is_openrouter else "models")
-    await _asked(endpoint, url, None, _TOTAL)
-    return f"{endpoint.model} at {endpoint.host}"
+    response = await _asked(endpoint, url, None, _TOTAL)
+    line = f"{endpoint.model} at {endpoint.host}"
+    return EndpointAnswer(line=line, date=_date(response.headers.get("Date", "")))
+
+
+def _date(header: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    return date if date.tzinfo else None
 
 
 async def check_model(endpoint: Endpoint) -> str:
@@ -41,7 +61,7 @@ async def check_model(endpoint: Endpoint) -> str:
 
 async def _asked(
     endpoint: Endpoint, url: str, body: Mapping[str, object] | None, seconds: float
-) -> None:
+) -> httpx.Response:
     """Send one request. Raises ModelUnreachable, ModelRefused."""
     method = "GET" if body is None else "POST"
     try:
@@ -71,3 +91,4 @@ async def _asked(
             ),
             fix=Message("Check llm.base_url."),
         )
+    return response

@@ -39,6 +39,8 @@ __all__ = ["ChatAnswer", "ChatClient", "PromptMessage"]
 
 logger = logging.getLogger("presagio.llm")
 
+_SLOW_SECONDS = 10.0  # a person in a chat has stopped looking by then
+
 # For the reservation before a call: the time a process may need after it to record its usage.
 _MARGIN = 60.0  # seconds
 
@@ -304,13 +306,19 @@ class ChatClient:
         return read_choice(payload, endpoint, settings.max_completion_tokens)
 
     def _log(self, call: _Call, answer: ChatAnswer) -> None:
-        usage = answer.usage
-        logger.info(
-            "%s: %s answered, %s prompt and %s completion tokens, %s USD, %.1f s",
-            call.purpose,
-            answer.model,
-            usage.prompt_tokens,
-            usage.completion_tokens,
-            usage.cost_usd,
-            self._clock() - call.started,
+        usage, seconds = answer.usage, self._clock() - call.started
+        slow = seconds >= _SLOW_SECONDS
+        logger.log(
+            logging.INFO if slow else logging.DEBUG,
+            "model slow" if slow else "model answered",
+            extra={
+                "fields": {
+                    "purpose": call.purpose,
+                    "model": answer.model,
+                    "seconds": round(seconds, 1),
+                    "prompt_tokens": usage.prompt_tokens,
+                    "completion_tokens": usage.completion_tokens,
+                    "usd": usage.cost_usd,
+                }
+            },
         )

@@ -96,9 +96,9 @@ def _server() -> _ForkServer:
 
 def serve() -> None:
     """Import the command, then fork for each request on standard input until there is no more."""
-    from bot.cli.main import COMMANDS
+    from bot.cli.commands import COMMANDS
 
-    for name in (*_IMPORTED, *(entry.module for entry in COMMANDS)):
+    for name in (*_IMPORTED, *(f"bot.cli.{entry.module}" for entry in COMMANDS)):
         import_module(name)
     # The certificates of the world's authorities are read once, not by each command.
     ssl.create_default_context = cache(ssl.create_default_context)  # type: ignore[assignment]

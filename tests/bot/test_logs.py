@@ -5,6 +5,7 @@ import gc
 import json
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -118,3 +119,50 @@ def test_libraries_are_heard_from_warnings_on(
     own, warning = capsys.readouterr().err.splitlines()
     assert own.endswith("presagio.x: own")
     assert warning.endswith(f"{logger}: beware")
+
+
+FIELDS = {"feeds": 3, "to": "a b", "title": "", "chat": None, "corpus": 'say "x"'}
+
+
+def test_an_event_has_the_same_fields_as_text_and_as_json(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logging(LoggingSettings(level="info"))
+    logging.getLogger("presagio.x").info("polled", extra={"fields": FIELDS})
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith('INFO presagio.x: polled feeds=3 to="a b" title="" corpus="say \\"x\\""')
+    configure_logging(LoggingSettings(level="info", format="json"))
+    logging.getLogger("presagio.x").info("polled", extra={"fields": FIELDS})
+    said = json.loads(capsys.readouterr().err)
+    del said["time"]
+    assert said == {
+        "level": "info",
+        "logger": "presagio.x",
+        "message": "polled",
+        "feeds": 3,
+        "to": "a b",
+        "title": "",
+        "corpus": 'say "x"',
+    }
+
+
+def test_events_with_other_fields_are_no_repetition(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(LoggingSettings(level="info"))
+    for number in range(20):
+        logging.getLogger("presagio.x").info("answered", extra={"fields": {"ms": number}})
+    assert len(capsys.readouterr().err.splitlines()) == 20
+
+
+@pytest.mark.parametrize(
+    ("level", "verbose", "shown"),
+    [("warning", 0, 1), ("warning", 1, 2), ("warning", 2, 3), ("debug", 1, 3), ("error", 1, 2)],
+)
+def test_verbose_shows_more_and_never_less(
+    capsys: pytest.CaptureFixture[str], level: Any, verbose: int, shown: int
+) -> None:
+    configure_logging(LoggingSettings(level=level), verbose=verbose)
+    own = logging.getLogger("presagio.x")
+    own.debug("a detail")
+    own.info("an event")
+    own.warning("a trouble")
+    assert len(capsys.readouterr().err.splitlines()) == shown

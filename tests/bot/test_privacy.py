@@ -430,7 +430,7 @@ async def test_checks_send_keys_and_no_text(machines: Machines) -> None:
     )
     machines.monkeypatch.setenv("OPENROUTER_API_KEY", "sk-1")
     machines.far_vectors()
-    await examine(load_settings(), json=True, output=Output.of_process(), now=NOW)
+    await examine(load_settings(), json=True, output=Output.of_process(), now=lambda: NOW)
     await runner.cleanup()
     assert asked == [("GET", "/v1/models", b"", "Bearer sk-1")]
     assert machines.vectors.calls == 0

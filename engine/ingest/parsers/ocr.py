@@ -52,6 +52,11 @@ class Ocr:
         """Whether the program and data of a language are installed."""
         return bool(_program() and _languages())
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The codes of the languages whose data is installed."""
+        return _languages() if _program() else ()
+
     def require(self) -> None:
         """Raise RecordError if pictures cannot be read."""
         if not self.available:

@@ -148,7 +148,7 @@ def test_without_a_model_it_refuses_and_offers_ask(invoke: Invoke, demo: str) ->
     [
         ((), "Give a prompt, or --replay FILE."),
         (("x", "--replay", "y"), "Give a prompt, or --replay FILE."),
-        (("x", "--variants", "4"), "less than or equal to 3"),
+        (("x", "--variants", "4"), "it must be 3 or less"),
         (("--replay", "absent.json"), "absent.json cannot be read"),
     ],
 )

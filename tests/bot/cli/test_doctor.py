@@ -1,17 +1,22 @@
 """`presagio doctor`: each check with ok or the fix, and no secret in anything that is printed."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 from aiohttp import web
 
-from tests.bot.command_line import ask
+from tests.bot.command_line import ROOT, ask
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 from tests.database import execute, wait_for
+from tests.fakes.pooler import pooler
 from tests.fakes.search import Hit, SearchServer
 
 PASSWORD, KEY = "hunter2-secret", "sk-or-v1-0123456789-secret"
@@ -30,14 +35,29 @@ class TestHealthy:
     def test_everything_is_ok(self, invoke: Invoke, demo: str) -> None:
         found = checks(invoke, 0)
         assert [*found] == [
-            "settings", "database", "extensions", "migrations", "corpus demo", "vectors",
-            "feeds", "jobs", "outbox", "model", "web search", "pictures", "documents",
+            "settings", "database", "extensions", "migrations", "pgvector", "corpus demo",
+            "vectors", "feeds", "jobs", "outbox", "model", "web search", "web", "pictures",
+            "documents", "tesseract", "disk", "clock",
         ]  # fmt: skip
-        ok = [row["ok"] for row in found.values()]
-        assert ok[:-1] == [True] * 5 + [None] * 3 + [True, None, None, True]
-        assert ok[-1] is not False  # tesseract may be missing
+        ok = {name: row["ok"] for name, row in found.items()}
+        some = ("vectors", "feeds", "jobs", "model", "web search", "web")
+        assert [ok.pop(name) for name in some] == [None] * 6
+        for of_machine in ("pgvector", "tesseract", "disk"):  # may be missing, or full
+            assert ok.pop(of_machine) is not False
+        assert set(ok.values()) == {True}
+        assert found["clock"]["detail"] == "like that of the database"
         assert found["corpus demo"]["detail"] == "416 documents, statistics exact"
         assert found["model"]["fix"].startswith("Set OPENROUTER_API_KEY")
+
+    def test_whatever_is_not_ok_has_something_to_do(self, invoke: Invoke, demo: str) -> None:
+        for name, row in checks(invoke, 0).items():
+            assert (row["fix"] is None) is bool(row["ok"]), name
+
+    def test_every_check_is_explained(self, invoke: Invoke, demo: str) -> None:
+        guide = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| ([a-z ,]+) \|", guide, re.MULTILINE)
+        explained = {name for row in rows for name in row.split(", ")} | {"corpus demo"}
+        assert set(checks(invoke, 0)) <= explained
 
     @pytest.mark.usefixtures("no_pictures")
     def test_pictures_are_no_fault(self, invoke: Invoke, demo: str) -> None:
@@ -59,7 +79,11 @@ class TestFaulty:
     @pytest.mark.usefixtures("unreachable")
     def test_database(self, invoke: Invoke) -> None:
         found = checks(invoke, 1)
-        assert [*found] == ["settings", "database", "model", "web search", "pictures", "documents"]
+        assert [*found] == [
+            "settings", "database", "model", "web search", "web", "pictures", "documents",
+            "tesseract", "disk", "clock",
+        ]  # fmt: skip
+        assert found["clock"]["ok"] is None
         assert found["database"]["ok"] is False
         assert "Check DATABASE_URL" in found["database"]["fix"]
         done = invoke("doctor")
@@ -85,6 +109,18 @@ class TestFaulty:
         found = checks(invoke, 1)
         assert found["extensions"]["detail"] == "missing: pg_trgm"
         assert "contrib" in found["extensions"]["fix"]
+
+    def test_vectors_of_a_model_that_is_set_up(
+        self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")
+        assert checks(invoke, 0)["vectors"]["fix"].startswith("They are made after")
+        invoke("demo")
+        lacking = checks(invoke, 0)["vectors"]
+        assert (lacking["ok"], lacking["fix"].endswith("presagio embed")) == (None, True)
+        assert "demo lacks tfidf" in lacking["detail"]
+        invoke("embed")
+        assert checks(invoke, 0)["vectors"]["ok"] is True
 
     def test_statistics(self, invoke: Invoke, database: str) -> None:
         invoke("demo")
@@ -199,3 +235,39 @@ def test_the_recount_itself_changes_nothing(invoke: Invoke, demo: str) -> None:
     before = ask(demo, query)
     invoke("doctor")
     assert ask(demo, query) == before
+
+
+def test_a_pooler_is_named_and_what_its_sessions_lack(
+    invoke: Invoke, database_url: str, server_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pooler(database_url, server_folder) as url:
+        monkeypatch.setenv("DATABASE_URL", url)
+        found = checks(invoke, 1)["pooler"]
+        assert found["fix"] == "Run presagio init, then RECONNECT in the pooler's console."
+        invoke("init")
+    with pooler(database_url, server_folder) as url:
+        monkeypatch.setenv("DATABASE_URL", url)
+        found = checks(invoke, 0)["pooler"]
+        assert (found["ok"], "PgBouncer" in found["detail"]) == (True, True)
+
+
+async def test_the_clock_is_compared_with_that_of_the_model(
+    demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def tell_the_time(_: web.Request) -> web.Response:
+        date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+        return web.json_response({"data": []}, headers={"Date": date})
+
+    app = web.Application()
+    app.router.add_get("/v1/models", tell_the_time)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    address = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", address)
+    monkeypatch.setenv("OPENROUTER_API_KEY", KEY)
+    done = await asyncio.to_thread(forked, "doctor")
+    await runner.cleanup()
+    assert done.code == 1
+    assert re.search(r"FAIL clock: like that of the database, 3,(599|600) s behind", done.out)
+    assert "timedatectl set-ntp true" in done.out

@@ -62,14 +62,22 @@ class TestJson:
 
 
 class TestQueriesLikeOptions:
-    @pytest.mark.parametrize("query", ["-hillary", "-ship", "-from:x", '-"a ship"', "-h"])
+    @pytest.mark.parametrize("query", ["-hillary", "-ship", "-from:x", '-"a ship"'])
     def test_a_minus_excludes(self, invoke: Invoke, demo: str, query: str) -> None:
         found = find(invoke, query)
         assert found["canonical"] == query
         assert found["plan"] == "newest"
 
-    def test_help_is_still_there(self, invoke: Invoke) -> None:
-        done = invoke("find", "--help")
+    @pytest.mark.parametrize("query", ["-clinton", "-nixon", "-vote", "-hat", "-h"])
+    def test_no_letter_of_one_is_an_option(self, invoke: Invoke, demo: str, query: str) -> None:
+        dashes = ["--"] if len(query) == 2 else []
+        found = invoke("find", "-n", "1", "-c", "demo", "--json", *dashes, query).json
+        assert (found["canonical"], found["corpus"]) == (query, "demo")
+        assert len(found["hits"]) == 1
+
+    @pytest.mark.parametrize("asked", ["--help", "-h"])
+    def test_help_is_still_there(self, invoke: Invoke, asked: str) -> None:
+        done = invoke("find", asked)
         assert done.code == 0
         assert "UTC" in done.out
         assert "Example: presagio find" in done.out

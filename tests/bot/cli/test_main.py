@@ -1,6 +1,7 @@
 """The command line as a contract: exit codes, streams, and one clear line for what goes wrong."""
 
 import contextlib
+import logging
 import os
 import pty
 import re
@@ -17,7 +18,9 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 import typer.main
 
-from bot.cli.main import COMMANDS, LazyCommand, app, load
+from bot.cli.commands import COMMANDS, LazyCommand, load
+from bot.cli.main import app
+from bot.cli.shared import corpus_names
 from db.migrate import available
 from engine.feeds.opml import OpmlFeed, write_opml
 from tests.bot.command_line import PROGRAM, ROOT, finish, presagio, start, write_chat, write_tweets
@@ -40,7 +43,7 @@ class TestWrongUsage:
             ["search", "x", "--limit", "many"],
             ["ingest"],
             ["ingest", "x", "--kind", "nonsense"],
-            ["eval"],
+            ["mcp", "x"],
             ["corpora", "nonsense"],
             ["corpora", "show"],
         ],
@@ -58,12 +61,36 @@ class TestWrongUsage:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
+            (["search", "x", "-n", "0"], "it must be 1 or more."),
+            (["ask", "x", "-n", "21"], "it must be 20 or less."),
+            (["find", "x", "--limit", "many"], "it must be a whole number."),
+            (["search", "x", "--mode", "fast"], ": 'fast' is not one of 'lexical', 'rerank',"),
+            (["glossary", "approve", "x"], "it must be a whole number."),
+        ],
+    )
+    @pytest.mark.usefixtures("unreachable")
+    def test_of_arguments_is_told_in_plain_words(
+        self, invoke: Invoke, arguments: Sequence[str], said: str
+    ) -> None:
+        done = invoke(*arguments)
+        assert done.code == 2
+        assert said in done.err
+        assert "Input should" not in done.err
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
             (["search", "x", "--before", "tomorrow"], "'tomorrow' is not a date"),
             (["search", "x", "--after", "2010-13"], "'2010-13' is not a date"),
             (["search", "x", "--date", ""], "'' is not a date"),
             (["ingest", __file__, "--format", "nonsense"], "There is no format 'nonsense'"),
             (["corpora", "drop", "demo"], "nobody can be asked here. Pass --yes."),
             (["corpora", "set", "demo"], "There is nothing to change."),
+            (["eval"], "Name --corpus, --headlines and --qrels."),
+            (
+                ["search", "x", "--after", "2020", "--before", "2010"],
+                "There is no time from 2020 to 2010.",
+            ),
             (["--config", "/no/such.toml", "doctor"], "/no/such.toml cannot be read"),
             (["--config", "/", "doctor"], "/ cannot be read"),
         ],
@@ -198,7 +225,9 @@ class TestUnusableDatabase:
     @pytest.mark.usefixtures("unreachable")
     def test_nothing_listens(self, invoke: Invoke, arguments: Sequence[str]) -> None:
         complaint = invoke(*arguments).complaint()
-        assert complaint.startswith("The database cannot be reached: ")
+        assert complaint.startswith(
+            "The database cannot be reached: connection refused at 127.0.0.1:1. "
+        )
         assert "Check DATABASE_URL" in complaint
 
     @pytest.mark.parametrize(
@@ -327,6 +356,14 @@ class TestRoleWithoutRights:
         assert "Give the role that right" in complaint
 
 
+@pytest.mark.parametrize("command", ["search x", "find x", "ask x", "chat", "mcp", "embed"])
+def test_a_corpus_that_is_not_there_is_told_at_once(
+    invoke: Invoke, demo: str, command: str
+) -> None:
+    said = invoke(*command.split(), "-c", "nope").complaint()
+    assert said == "There is no corpus 'nope'. There are: demo."
+
+
 class TestOutput:
     def test_a_reader_that_goes_away_early_hears_nothing_more(self, demo: str) -> None:
         for command in (["corpora", "list"], ["search", HEADLINE], ["search", HEADLINE, "--json"]):
@@ -448,6 +485,33 @@ class TestLists:
             text = load(entry).help
             assert " ".join(text.split("\n\n")[0].split()) == entry.summary, entry.name
 
+    def test_stand_in_groups_with_one_whole_line_each(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        lines = invoke("--help").out.splitlines()
+        for entry in COMMANDS:
+            [line] = [line for line in lines if line.startswith(f"  {entry.name} ")]
+            assert line.removeprefix(f"  {entry.name}").strip() == entry.summary
+            above = [line for line in lines[: lines.index(line)] if not line.startswith(" ")]
+            assert above[-1] == f"{entry.group}:"
+
+    def test_of_a_group_are_whole_lines_too(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        for words, _ in commands():
+            listed = invoke(*words, "--help").out.partition("Commands:")[2]
+            assert "..." not in listed
+            assert all(re.match(r"  \S+  +\S", line) for line in listed.splitlines() if line)
+
+    def test_short_options_stand_wherever_the_long_ones_do(self, invoke: Invoke) -> None:
+        for words, _ in commands():
+            shown = invoke(*words, "--help").out
+            for short, long in (("c", "corpus"), ("n", "limit"), ("v", "verbose")):
+                assert f"  --{long}" not in shown, (words, short)
+            assert ("Commands:" in shown) or ("  -v, --verbose" in shown)
+
     @pytest.mark.parametrize("asked", [["--help"], ["--version"], ["no-such-command"]])
     def test_help_opens_nothing(self, asked: list[str]) -> None:
         code = (
@@ -488,6 +552,61 @@ class TestLists:
         )
         assert {"search", "serve", "slack"} <= set(done.stdout.split())
         assert done.stderr.endswith("opened: False")
+
+    @pytest.mark.parametrize("line", ["search -c d", "corpora show d", "--config {} ask -c d"])
+    def test_names_of_corpora_are_completed(self, demo: str, tmp_path: Path, line: str) -> None:
+        config = tmp_path / "config.toml"
+        config.write_text("")
+        words = f"presagio {line.format(config)}"
+        asked = {
+            "_PRESAGIO_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }
+        done = presagio(env=os.environ | asked)
+        assert (done.out.split(), done.err) == (["demo"], "")
+
+    @pytest.mark.usefixtures("unreachable")
+    def test_without_a_database_nothing_is_completed_and_nothing_said(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        context = typer.Context(typer.main.get_command(app))
+        assert corpus_names(context, "d") == []
+        assert capsys.readouterr() == ("", "")
+
+    def test_completing_makes_no_database(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.delenv("DATABASE_URL", raising=False)
+        monkeypatch.setenv("PRESAGIO_DATA_DIR", str(tmp_path))
+        assert corpus_names(typer.Context(typer.main.get_command(app)), "") == []
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestVerbose:
+    @pytest.mark.usefixtures("unreachable")
+    @pytest.mark.parametrize(
+        ("arguments", "level"),
+        [
+            (["search", "x"], logging.WARNING),
+            (["-v", "search", "x"], logging.INFO),
+            (["search", "x", "-v"], logging.INFO),
+            (["-v", "search", "x", "-v"], logging.DEBUG),
+            (["corpora", "list", "-vv"], logging.DEBUG),
+            (["find", "-v", "-vote"], logging.INFO),
+        ],
+    )
+    def test_lowers_the_level_of_the_log(
+        self, invoke: Invoke, arguments: Sequence[str], level: int
+    ) -> None:
+        invoke(*arguments)
+        assert logging.getLogger().level == level
+
+    @pytest.mark.usefixtures("unreachable")
+    def test_never_raises_it(self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PRESAGIO_LOGGING__LEVEL", "debug")
+        invoke("search", "x", "-v")
+        assert logging.getLogger().level == logging.DEBUG
 
 
 class TestExamples:

@@ -17,6 +17,14 @@ async def test_telegram_names_the_bot() -> None:
         assert said == f"@{server.bot.username}, polling"
 
 
+async def test_telegram_says_what_the_bot_may_not_do() -> None:
+    async with TelegramServer() as server:
+        server.world.withheld = frozenset({"can_join_groups", "supports_inline_queries"})
+        said = await check_telegram(server.token, server.root, "")
+    assert "may not be added to groups (/setjoingroups) at @BotFather" in said
+    assert "cannot be asked inline (/setinline) at @BotFather" in said
+
+
 async def test_telegram_with_a_wrong_token() -> None:
     async with TelegramServer() as server:
         with pytest.raises(FaceFailed, match="refuses the token") as caught:
@@ -25,7 +33,7 @@ async def test_telegram_with_a_wrong_token() -> None:
 
 
 async def test_telegram_that_is_away() -> None:
-    with pytest.raises(FaceFailed, match="cannot be reached"):
+    with pytest.raises(FaceFailed, match="cannot be reached: All connection attempts failed"):
         await check_telegram("1:x", "http://127.0.0.1:1", "")
 
 

@@ -200,6 +200,11 @@ def test_no_secret_is_shown() -> None:
         (
             'model = "x"\n',
             'config.toml: there is no section "model".'
+            " Did you mean [llm] model or [embeddings] model or [rerank] model?",
+        ),
+        (
+            'zzz = "x"\n',
+            'config.toml: there is no section "zzz".'
             " There are: database, search, score, personal, social, published, llm, embeddings,"
             " glossary, answer, compose, log, ingest, fetch, web_search, rerank, feeds, polling,"
             " posting, chat, pictures, telegram, slack, web, logging.",
@@ -363,7 +368,7 @@ def test_a_mistake_in_the_file_is_not_blamed_on_a_variable_of_the_section(write:
             "PRESAGIO_QQQQQQQQQQQQQQ",
             "x",
             "The environment variable PRESAGIO_QQQQQQQQQQQQQQ is no setting."
-            " Names are PRESAGIO_<SECTION>__<KEY>; config.example.toml lists them.",
+            " Names are PRESAGIO_<SECTION>__<KEY>; presagio config show lists them.",
         ),
         (
             "PRESAGIO_SEARCH__LIMIT",

@@ -373,6 +373,27 @@ class TestKeys:
         assert "s3cr3t" not in caplog.text
 
 
+async def test_an_answer_is_an_event_without_what_was_asked(
+    coffee_web: WebStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "presagio.web")
+    stage = coffee_web
+    if True:
+        for path in (
+            "/api/search?q=secretly",
+            "/healthz",
+            "/static/page.css",
+            "/wall",
+            "/robots.txt",
+        ):
+            await stage.client.get(path)
+    [record] = [one for one in caplog.records if one.getMessage() == "answered"]
+    fields = record.__dict__["fields"]
+    assert list(fields) == ["platform", "to", "status", "ms"]
+    assert (fields["platform"], fields["to"], fields["status"]) == ("web", "/api/search", "200")
+    assert "secretly" not in str(record.__dict__)
+
+
 class TestRates:
     async def test_whoever_asks_too_often_is_told_to_wait(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__REQUESTS_PER_MINUTE": "3"}

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from aiohttp import web
@@ -44,7 +45,10 @@ def asked_at(url: str, key: str | None = None) -> Endpoint:
 
 
 async def test_a_server_that_lists_its_models_is_fine(endpoint: Listening) -> None:
-    assert await check_endpoint(asked_at(endpoint.url, KEY)) == "local/model at 127.0.0.1"
+    answered = await check_endpoint(asked_at(endpoint.url, KEY))
+    assert answered.line == "local/model at 127.0.0.1"
+    assert answered.date is not None
+    assert abs(answered.date - datetime.now(UTC)) < timedelta(minutes=10)
     [asked] = endpoint.asked
     assert (asked.method, asked.path) == ("GET", "/v1/models")
     assert asked.headers["Authorization"] == f"Bearer {KEY}"

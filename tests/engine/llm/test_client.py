@@ -600,6 +600,28 @@ def test_the_key_is_not_in_the_representation() -> None:
     assert KEY not in f"{endpoint!r} {endpoint}"
 
 
+class Passing(Clock):
+    """Seconds that pass with each look at the clock."""
+
+    def __call__(self) -> float:
+        self.seconds += 11.0
+        return self.seconds
+
+
+async def test_a_slow_answer_is_an_event(
+    server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "presagio.llm")
+    server.script = [answer("yes", model="b/c")]
+    async with client_for(server, clock=Passing()) as client:
+        await ask(client)
+    [record] = caplog.records
+    fields = record.__dict__["fields"]
+    assert (record.levelname, record.getMessage()) == ("INFO", "model slow")
+    assert (fields["purpose"], fields["model"]) == ("test", "b/c")
+    assert fields["seconds"] >= 10
+
+
 async def test_the_log_names_the_model_and_the_cost_but_no_content(
     server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -608,7 +630,9 @@ async def test_the_log_names_the_model_and_the_cost_but_no_content(
     async with client_for(server) as client:
         await ask(client)
     ours = [record for record in caplog.records if record.name == "presagio.llm"]
-    assert "b/c answered, 7000 prompt and 120 completion tokens, 0.002 USD" in ours[-1].message
+    assert (ours[-1].levelname, ours[-1].message) == ("DEBUG", "model answered")
+    fields = ours[-1].__dict__["fields"]
+    assert (fields["model"], fields["prompt_tokens"], fields["usd"]) == ("b/c", 7000, 0.002)
     everything = "\n".join(str(record.__dict__) for record in caplog.records)
     assert KEY not in everything
     assert "secret answer" not in everything

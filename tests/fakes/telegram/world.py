@@ -28,6 +28,7 @@ class World:
         self, bot_username: str, *, privacy_mode: bool, clock: Callable[[], float] = time.time
     ) -> None:
         self.privacy_mode = privacy_mode
+        self.withheld = frozenset[str]()  # of the rights that @BotFather may take from a bot
         self.clock = clock
         self.signal = Signal()
         self.updates = UpdateQueue(self.signal)

@@ -13,9 +13,9 @@ MOST_COMMANDS = 100
 
 def get_me(world: World, _: Parameters) -> object:
     return world.bot.payload() | {
-        "can_join_groups": True,
+        "can_join_groups": "can_join_groups" not in world.withheld,
         "can_read_all_group_messages": not world.privacy_mode,
-        "supports_inline_queries": True,
+        "supports_inline_queries": "supports_inline_queries" not in world.withheld,
         "can_connect_to_business": False,
         "has_main_web_app": False,
     }

@@ -1,0 +1,157 @@
+"""`presagio config`: where each setting comes from, and a first config.toml."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.cli.shared import Json, text
+from bot.console.output import Output
+from bot.settings.example import starter_toml, toml_value
+from bot.settings.model import Sections
+from bot.settings.origins import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
+from bot.settings.sources import (
+    CONFIG_VARIABLE,
+    did_you_mean,
+    escaped_line,
+    locate_file,
+    read_file,
+    usual_place,
+)
+from engine.errors import SettingsError, UsageError
+from engine.messages import Message
+
+_SECTIONS = (*Sections.model_fields, SECRETS)
+_LONGEST = 60  # characters of a value, after which its source stands on a line of its own
+
+
+def show_settings(origins: Sequence[SettingOrigin], *, json: bool, output: Output) -> None:
+    """Write each setting with its source."""
+    if json:
+        for one in origins:
+            output.json(asdict(one))
+        return
+    for number, (section, keys) in enumerate(groupby(origins, lambda one: one.section)):
+        if number:
+            output.line()
+        if section:
+            output.line(f"[{section}]")
+        for one in keys:
+            output.line(f"{f'{one.key} = {_value(one)}':{_LONGEST}}  # {one.source}")
+
+
+def _value(one: SettingOrigin) -> str:
+    return "" if one.source == UNSET else toml_value(one.value)
+
+
+def write_first(path: Path, *, output: Output) -> None:
+    """Write a first config.toml. Raises SettingsError if there is a file, or none can be made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(starter_toml())
+    except FileExistsError as exc:
+        raise SettingsError(
+            f"{escaped_line(path)} is there already; nothing was written.",
+            fix="Change it by hand, or name another file.",
+        ) from exc
+    except OSError as exc:
+        reason = (exc.strerror or str(exc)).lower()
+        raise SettingsError(
+            f"{escaped_line(path)} cannot be written: {reason}.", fix="Name another file."
+        ) from exc
+    output.line(f"Wrote {path}")
+
+
+def _require_section(section: str) -> None:
+    if section and section not in _SECTIONS:
+        raise UsageError(
+            Message("There is no section {section!r}.", section=section),
+            fix=did_you_mean(section, _SECTIONS) or f"There are: {', '.join(_SECTIONS)}.",
+        )
+
+
+def _sections(incomplete: str) -> list[str]:
+    return [name for name in _SECTIONS if name.startswith(incomplete)]
+
+
+commands = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Show where settings come from, or write a first config.toml."
+    "\n\nExample: presagio config show llm",
+)
+
+
+@commands.command("show")
+def config_show(
+    context: typer.Context,
+    section: Annotated[
+        str,
+        typer.Argument(
+            help="One section, such as llm; default: all.",
+            callback=text,
+            autocompletion=_sections,
+        ),
+    ] = "",
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Only what is not the default.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show every setting and where it comes from.
+
+    That is the default, the file, or an environment variable. Passwords and keys are masked.
+
+    Example: presagio config show --changed
+    """
+    _require_section(section)
+    origins = [
+        one
+        for one in settings_with_origins(context.obj)
+        if (not section or one.section.split(" ")[0] == section)
+        and not (changed and one.source in (DEFAULT, UNSET))
+    ]
+    output = Output.of_process()
+    show_settings(origins, json=json, output=output)
+    if not origins:
+        output.remark("Everything is at its default." if changed else "There is none.")
+
+
+@commands.command("path")
+def config_path(context: typer.Context) -> None:
+    """Print the path of the configuration file that is read.
+
+    Example: presagio config path
+    """
+    path = locate_file(context.obj, os.environ)
+    if path is None:
+        raise SettingsError(
+            "No configuration file is read.",
+            fix=f"Write {usual_place()} with: presagio config init",
+        )
+    read_file(path)
+    Output.of_process().line(str(path.absolute()))
+
+
+@commands.command("init")
+def config_init(
+    context: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="File to write [config.toml in your configuration folder]."),
+    ] = None,
+) -> None:
+    """Write a first config.toml, which explains every setting.
+
+    None is set in it. A file that is there already is left as it is. presagio setup asks instead.
+
+    Example: presagio config init presagio.toml
+    """
+    named = os.environ.get(CONFIG_VARIABLE)
+    usual = Path(named).expanduser() if named else usual_place()
+    write_first(file or context.obj or usual, output=Output.of_process())

@@ -1,0 +1,138 @@
+"""What `presagio doctor` says of this machine."""
+
+import socket
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from bot.cli.machine_checks import (
+    clock_check,
+    disk_check,
+    port_check,
+    public_address_check,
+    tesseract_check,
+)
+from bot.settings import Settings, load_settings
+from bot.settings.faces import TelegramSettings
+from bot.settings.web import WebSettings
+
+
+@pytest.mark.parametrize(
+    ("free", "ok"), [(10**12, True), (2 * 10**9, True), (10**9, None), (10**8, False)]
+)
+def test_disk(tmp_path: Path, free: int, ok: bool | None) -> None:
+    found = disk_check(tmp_path, free)
+    assert found.ok is ok
+    assert found.detail == f"{free / 1e9:,.1f} GB free at {tmp_path}"
+    assert ("PRESAGIO_DATA_DIR" in (found.fix or "")) is not ok
+
+
+def test_disk_of_a_folder_that_is_still_to_come(tmp_path: Path) -> None:
+    assert " GB free at " in disk_check(tmp_path / "not" / "yet").detail
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ok", "said"),
+    [
+        (0.2, True, "like that of h"),
+        (-12, True, "12 s behind that of h"),
+        (31, False, "31 s ahead of that of h"),
+        (-86_400, False, "86,400 s behind that of h"),
+    ],
+)
+def test_clock(seconds: float, ok: bool, said: str) -> None:
+    found = clock_check({"h": timedelta(seconds=seconds)})
+    assert (found.ok, found.detail, found.fix is None) == (ok, said, ok)
+
+
+def test_a_clock_is_wrong_if_any_other_says_so() -> None:
+    found = clock_check({"a": timedelta(), "b": timedelta(hours=1)})
+    assert (found.ok, found.detail) == (
+        False,
+        "like that of a, 3,600 s ahead of that of b",
+    )
+
+
+def test_tesseract() -> None:
+    assert tesseract_check(("eng", "spa")).detail == "scans are read: eng, spa"
+    assert tesseract_check(()).ok is None
+
+
+def opened(port: int, **web: object) -> Settings:
+    settings = load_settings(environ={})
+    chosen = WebSettings(enabled=True, port=port).model_copy(update=web)
+    return settings.model_copy(update={"web": chosen})
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[int]:
+    """The port of a server that answers as presagio does."""
+
+    async def healthy(_: web.Request) -> web.Response:
+        return web.json_response({"status": "ok", "faces": {}})
+
+    app = web.Application()
+    app.router.add_get("/healthz", healthy)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield runner.addresses[0][1]
+    await runner.cleanup()
+
+
+class TestPort:
+    async def test_that_nobody_needs(self) -> None:
+        found = await port_check(load_settings(environ={}))
+        assert (found.ok, "presagio serve --web" in (found.fix or "")) == (None, True)
+
+    async def test_that_is_free(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        found = await port_check(opened(port))
+        assert (found.ok, found.detail) == (True, f"127.0.0.1:{port} is free")
+
+    async def test_that_another_program_has(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            taken.setblocking(False)
+            port = taken.getsockname()[1]
+            found = await port_check(opened(port))
+        assert (found.ok, found.detail) == (False, f"127.0.0.1:{port}: address already in use")
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+    async def test_where_presagio_serves(self, served: int, host: str) -> None:
+        found = await port_check(opened(served, host=host))
+        assert (found.ok, found.detail) == (True, f"presagio serves at {host}:{served}")
+
+    async def test_of_an_address_that_this_machine_lacks(self) -> None:
+        found = await port_check(
+            opened(0).model_copy(
+                update={"web": WebSettings(enabled=True, host="192.0.2.1", port=9)}
+            )
+        )
+        assert found.ok is False
+
+    async def test_that_is_chosen_at_each_start(self) -> None:
+        assert (await port_check(opened(0))).ok is True
+
+
+@pytest.mark.parametrize(
+    ("url", "ok"),
+    [
+        ("", None),
+        ("https://bot.example.org/s3cret", True),
+        ("https://bot.example.org:8443/s3cret", True),
+        ("https://bot.example.org:8080/s3cret", False),
+        ("http://bot.example.org/s3cret", False),
+        ("https://bot.example.org:x/s3cret", False),
+    ],
+)
+def test_the_address_that_telegram_pushes_to(url: str, ok: bool | None) -> None:
+    settings = load_settings(environ={}).model_copy(
+        update={"telegram": TelegramSettings(webhook_url=url)}
+    )
+    found = public_address_check(settings)
+    assert (found.ok if found else None) is ok
+    assert found is None or "s3cret" not in f"{found.detail} {found.fix}"

@@ -1,0 +1,31 @@
+"""docs/logs.md lists the events that the code logs, and no others."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs" / "logs.md"
+WITHOUT_FIELDS = {"stopped"}
+
+
+def events(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        logs = ast.unparse(node.func.value) == "logger"
+        if logs and any(one.arg == "extra" for one in node.keywords):
+            for argument in node.args:
+                yield from (
+                    str(one.value)
+                    for one in ast.walk(argument)
+                    if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                )
+
+
+def test_every_event_is_listed() -> None:
+    sources = [path for wing in ("bot", "db", "engine") for path in (ROOT / wing).rglob("*.py")]
+    logged = {event for path in sources for event in events(path)} | WITHOUT_FIELDS
+    listed = re.findall(r"^\| `([a-z ]+)` \|", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(logged)
