@@ -34,6 +34,9 @@ def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
         lines += ["", words.render(answer.notice)]
     for source in answer.sources:
         lines += ["", *_source(source, answer, words)]
+    if answer.objections:
+        lines += ["", words.say("What the check objected to:")]
+        lines += [f"- “{one.text}” {words.render(one.why)}" for one in answer.objections]
     return Reply(words=words, text="\n".join(lines))
 
 
@@ -41,7 +44,7 @@ def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     """Return the answer with its sources in a line each, without scores."""
     extracted = answer.outcome is AnswerOutcome.EXTRACTED  # its label says that no model answered
     notice = None if extracted else answer.notice
-    whole = answer_reply(replace(answer, sources=(), notice=notice), words)
+    whole = answer_reply(replace(answer, sources=(), objections=(), notice=notice), words)
     return replace(
         whole, hits=tuple(_source_view(source, answer, words) for source in answer.sources)
     )
@@ -110,9 +113,16 @@ def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
         "outcome": answer.outcome.value,
         "answer": _SILENCE if answer.outcome is AnswerOutcome.SILENT else answer.text or None,
         "sentences": [
-            {"text": one.text, "sources": list(one.sources), "quoted": one.quoted}
+            {
+                "text": one.text,
+                "sources": list(one.sources),
+                "quoted": one.quoted,
+                "supported": one.supported if answer.checked or not one.supported else None,
+            }
             for one in answer.sentences
         ],
+        "checked": answer.checked,
+        "objections": [{"text": one.text, "why": one.why} for one in answer.objections],
         "passages": answer.passages,
         "model": answer.model,
         "prompt_version": answer.prompt_version,

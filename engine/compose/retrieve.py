@@ -38,12 +38,13 @@ def internal_passages(
     passages: dict[str, SourcePassage] = {}
     own = len(request.found)
     for at, one in enumerate((*request.found, *found[:most])):
-        passage = _passage(one, named.get(one.corpus), pinned=at < own)
+        passage = source_passage(one, named.get(one.corpus), pinned=at < own)
         passages.setdefault(passage.key, passage)
     return tuple(passages.values())
 
 
-def _passage(found: Found, corpus: Corpus | None, *, pinned: bool) -> SourcePassage:
+def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False) -> SourcePassage:
+    """Return a text of a corpus as a passage that may be cited."""
     candidate = found.hit.candidate
     place = candidate.place
     author = candidate.author or (corpus.author if corpus else None)
