@@ -202,9 +202,7 @@ class TestModel:
         assert [one["supported"] for one in got["sentences"]] == [True]
         assert got["usage"]["completion_tokens"] == 240
         shown = (await checked()).out
-        assert shown.endswith(
-            "What the check objected to:\n- “Tea.” Its sources do not support it.\n"
-        )
+        assert "\nWhat the check objected to:\n- “Tea.” Its sources do not support it.\n" in shown
         assert server.calls == 2
 
     async def test_that_the_sources_do_not_say_is_shown(
