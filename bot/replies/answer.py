@@ -11,6 +11,7 @@ from engine.answer.citations import without_brackets
 from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource
 from engine.answer.wording import cited_excerpt
 from engine.text.plain import without_links
+from engine.types import Candidate, Flag
 
 _INDENT = "   "
 _LONGEST_TEXT = 280
@@ -55,7 +56,7 @@ def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitV
     return HitView(
         rank=source.number,
         text=_cited_text(source, answer),
-        place=place_text(found.place, words) if found.place else None,
+        place=_place(found, words),
         author=found.author,
         date=found.created_at,
         date_text=words.date(found.created_at),
@@ -68,6 +69,15 @@ def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitV
     )
 
 
+def _place(found: Candidate, words: Words) -> str | None:
+    """Return where a text stands in a document, and whether OCR has read it."""
+    if found.place is None:
+        return None
+    place = place_text(found.place, words)
+    seen = Flag.RECOGNISED in found.flags
+    return f"{place} ({words.say('read from a picture')})" if seen else place
+
+
 def _read(answer: CitedAnswer, words: Words) -> str:
     return words.count("{number} text was read.", "{number} texts were read.", answer.passages)
 
@@ -75,7 +85,7 @@ def _read(answer: CitedAnswer, words: Words) -> str:
 def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
     found = source.passage.hit.candidate
     facts = [
-        *((place_text(found.place, words),) if found.place else ()),
+        *filter(None, (_place(found, words),)),
         words.date(found.created_at),
         *filter(None, (signature(found.voice, found.author),)),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
