@@ -74,11 +74,11 @@ def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
         shown["author"] = without_brackets(one_line(found.author, _NAME_LENGTH))
     if found.context:
         shown["reply_to"] = without_brackets(one_line(found.context, _CONTEXT_LENGTH))
-    shown["text"] = excerpt(found.text, wording, length)
+    shown["text"] = shown_excerpt(found.text, wording, length)
     return _json(shown)
 
 
-def excerpt(text: str, wording: Wording, length: int) -> str:
+def shown_excerpt(text: str, wording: Wording, length: int) -> str:
     """Return the part of a text that the model is shown: around the words it was found by."""
     found = wording.window(text, length // 2)
     before, after = (_CUT if cut else "" for cut in (found.before, found.after))

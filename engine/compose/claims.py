@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from engine.answer.ask_model import excerpt
+from engine.answer.ask_model import shown_excerpt
 from engine.answer.types import CheckedClaims, Claim, Gathered, Objection
 from engine.answer.wording import Wording
 from engine.compose.asking import Told, ask_step
@@ -96,7 +96,7 @@ def _shown(gathered: Gathered, length: int) -> list[SourcePassage]:
     shown = []
     for one in gathered.passages:
         found = one.hit.candidate
-        text = excerpt(found.text, wording, length)
+        text = shown_excerpt(found.text, wording, length)
         if found.context:
             text = f"(In reply to: “{found.context}”) {text}"
         shown.append(replace(source_passage(one, named.get(one.corpus)), text=text))
