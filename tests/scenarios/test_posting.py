@@ -550,7 +550,7 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
             reader = room.telegram.user("Carol")
             room.group.members[reader.id] = "member"
             own = _labels(message)
-            assert own == ["Why?", "Picture", VOTES]
+            assert own == ["Why?", "Picture", "Write about it", VOTES]
             for times, (label, shown_next) in enumerate(
                 {
                     VOTES: ["1. 👍 0", "1. 👎 0"],
