@@ -37,9 +37,9 @@ def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
     """Return the best sentences, one per passage, at most `most`, best first.
 
     The score of a sentence is that of the words in it that its text was found by; ties keep the
-    order of the passages, and of a passage, whole sentences go before headings and fragments.
-    Passages far weaker than the best one are not quoted. Links, and brackets that could be taken for marks, are removed; a long
-    sentence is cut, with a sign of it.
+    order of the passages. Of a passage, whole sentences go before headings and fragments. Passages
+    far weaker than the best one are not quoted. Links, bullets, and brackets that could be taken
+    for marks are removed; a long sentence is cut, with a sign of it.
     """
     wording = Wording.of(passages)
     weakest = _WEAKEST * max((one.hit.score for one in passages), default=0.0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from engine.answer.types import Passage as Found
 from engine.compose.types import ComposeRequest, SourceKind, SourcePassage
 from engine.messages import Message
-from engine.types import Corpus
+from engine.types import Corpus, Flag
 
 _ASKED = re.compile(
     r"^\W*(?:please\s+|por favor,?\s+)?(?:(?:write|compose|draft|create|make|give|post|prepare)"
@@ -61,6 +61,7 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
         author=author if place else None,  # else it is the title
         corpus=found.corpus,
         pinned=pinned,
+        recognised=Flag.RECOGNISED in candidate.flags,
     )
 
 
