@@ -4,7 +4,8 @@
 [--kill-after 30] [--only extraction]`
 
 The folder holds `pdf` and `docx` files with their texts beside them (`NAME.truth.md`), `html`
-pages with a `truth.json` of phrases that belong in or out, `scans`, and `damaged` files. Words are
+pages with a `truth.json` of phrases that belong in or out, `scans`, one of them with its text
+(`NAME.txt`), and `damaged` files. Words are
 runs of letters and digits. Order is the longest common subsequence of words, as a share of the
 words that the text and the truth have in common.
 """
@@ -102,9 +103,10 @@ def likeness(text: str, truth: str) -> tuple[float, float, float]:
 def with_truth(reads: Sequence[Read]) -> Iterator[tuple[float, float, float]]:
     """Yield the likeness of each file that has its text beside it."""
     for one in reads:
-        truth = Path(one.file).with_suffix(".truth.md")
-        if truth.exists():
-            yield likeness(one.text or "", truth.read_text())
+        for ending in (".truth.md", ".txt"):
+            truth = Path(one.file).with_suffix(ending)
+            if truth.exists():
+                yield likeness(one.text or "", truth.read_text())
 
 
 def phrases(reads: Sequence[Read], truth: Path) -> tuple[float, float]:

@@ -37,6 +37,7 @@ from engine.web.types import Web
 
 if TYPE_CHECKING:
     from bot.glossary_service import GlossaryService
+    from engine.compose.claims import ClaimChecker
     from engine.llm.client import ChatClient
 
 
@@ -178,7 +179,9 @@ async def open_app(
             embeddings=embeddings,
             embedders=embedders or no_embedder,
             glossaries=glossaries,
-            answerer=Answerer(settings.answer, client, ModelAnswers(database)),
+            answerer=Answerer(
+                settings.answer, client, ModelAnswers(database), _claim_check(settings, client)
+            ),
             server=server,
         )
 
@@ -198,6 +201,20 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
         clock=time.monotonic,
         budget=settings.budget,
         source=source,
+    )
+
+
+def _claim_check(settings: Settings, client: "ChatClient | None") -> "ClaimChecker | None":
+    """Return what checks the sentences of answers, or None if the settings want no check."""
+    if client is None or not settings.answer.check:
+        return None
+    from engine.compose.claims import ClaimChecker  # noqa: PLC0415 - only where it is wanted
+    from engine.compose.models import ClientModels  # noqa: PLC0415
+
+    return ClaimChecker(
+        ClientModels(client, settings.compose),
+        model=settings.compose.check_model or client.model,
+        length=settings.answer.passage_length,
     )
 
 

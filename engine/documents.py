@@ -23,6 +23,7 @@ class Part:
     heading: str | None = None  # the headings above it, outermost first: "Results > Prices"
     page: int | None = None  # first page, from 1
     last_page: int | None = None
+    recognised: bool = False  # read in a picture by OCR
 
 
 def part_id(external_id: str, number: int) -> str:
@@ -59,6 +60,7 @@ class Document:
     meta: Mapping[str, object] = field(default_factory=dict)
     parts: tuple[Part, ...] = ()
     pages: int | None = None
+    unread: str | None = None  # which pages could not be read, and why
 
     def __post_init__(self) -> None:
         require_zone(self.created_at)

@@ -54,6 +54,7 @@ class Flag(IntFlag):
     TRUNCATED = 16
     DELETED = 32
     THREAD = 64  # the searched text also holds the text of the message it answers
+    RECOGNISED = 128  # read in a picture by OCR, which makes mistakes
 
     @property
     def names(self) -> tuple[str, ...]:

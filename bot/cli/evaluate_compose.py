@@ -14,14 +14,13 @@ from bot.queries.compose import compose_parts
 from engine.compose.compose import Composer
 from engine.compose.types import ComposeRequest, StepName
 from engine.errors import ModelError
+from engine.evaluate.citations import Supported, supported
 from engine.evaluate.compositions import (
     ComposeCase,
-    Supported,
     Traced,
     measure_guard,
     read_cases,
     read_labelled,
-    supported,
     traced,
 )
 from engine.messages import Message
@@ -55,7 +54,7 @@ async def measure_compositions(
     with progress_bar(output.remarks, "prompts", len(asked)) as tell:
         for case in asked:
             composition = await Composer(parts).compose(_request(case, chosen, web), now=now)
-            async with parts.models.reserved([StepName.CHECK], now=now) as models:
+            async with parts.models.reserved([StepName.CHECK] * 2, now=now) as models:
                 length = parts.settings.passage_length
                 judged = await supported(
                     models[StepName.CHECK], composition, length=length, now=now
@@ -69,6 +68,7 @@ async def measure_compositions(
                     "removed": len(composition.removed),
                     "traceability": here.share,
                     "support": judged.share,
+                    "precision": judged.precision,
                     "notice": str(composition.notice or ""),
                 }
             )
@@ -79,7 +79,9 @@ async def measure_compositions(
         "untraced": list(shown.faults),
         "guard": asdict(guard),
         "support": support.share,
+        "citation_precision": support.precision,
         "judged_sentences": support.sentences,
+        "judged_citations": support.citations,
         "not_judged": support.failed,
     }
     if json:

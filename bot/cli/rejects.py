@@ -46,11 +46,12 @@ class RejectsReport:
             "file": printable(reject.file),
             "line": reject.line,
             "reason": printable(reject.reason),
+            "stored": reject.stored,
         }
         with self._mapped():
             self._opened().write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
-        self.count += 1
-        if self.count <= _SHOWN:
+        self.count += not reject.stored
+        if len(self._first) < _SHOWN:
             self._first.append(reject)
 
     def tell(self, remark: Callable[[str], None]) -> None:

@@ -8,7 +8,7 @@ from bot.commands.feed_words import local, reason_of
 from bot.commands.registry import Command, NewsServices, Services
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.subscribe import said_next, subscription_here
-from bot.face.reply import ItemView, Reply, aside
+from bot.face.reply import Action, Button, ItemView, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
 from bot.jobs.choosing import choice_for, pictures_for
@@ -24,6 +24,7 @@ from bot.jobs.content import (
     content_to_json,
     post_of,
 )
+from bot.replies.buttons import WRITE
 from bot.replies.limits import cut
 from bot.replies.post import PostItem, post_reply, spoken
 from bot.replies.prophecy import hit_view
@@ -59,7 +60,9 @@ async def _today(request: Request, services: Services) -> Reply | None:
     day = request.now.astimezone(zone_or_utc(subscription.chat.time_zone)).date()
     if request.place.platform not in news.delivers:
         items = await _kept(request, services.answers, choice.chosen)
-        posted = post_reply(items, words, day, compact=not request.known_chat.full_answers)
+        compact = not request.known_chat.full_answers
+        writes = services.composing is not None
+        posted = post_reply(items, words, day, compact=compact, writes=writes)
         return worded(posted, subscription.template, [item.source for item in items])
     decision = OwedPost(
         subscription=subscription,
@@ -111,7 +114,31 @@ async def _preview(request: Request, services: Services) -> Reply:
     if choice.left_out:
         lines += ["", words.say("Left out:"), *_left_out(choice.left_out, subscription, words)]
     lines += await _unfound(news, subscription, request)
-    return Reply(words=words, text="\n".join(lines), ephemeral=True)
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    if subscription.compose and choice.chosen:
+        lines += ["", _draft_line(services, words)]
+        buttons = await _draft_button(request, services, choice.chosen[0])
+    return Reply(words=words, text="\n".join(lines), ephemeral=True, buttons=buttons)
+
+
+def _draft_line(services: Services, words: Words) -> str:
+    if services.composing is None:
+        return words.say("No draft follows it: no language model is set up.")
+    return words.say("A draft of a tweet about its first story follows it; the button writes one.")
+
+
+async def _draft_button(
+    request: Request, services: Services, chosen: Chosen
+) -> tuple[tuple[Button, ...], ...]:
+    """Return a button that writes the draft now, as it would follow the post.
+
+    It is not written unasked: that takes up to two minutes, and money each time.
+    """
+    if services.composing is None:
+        return ()
+    [item] = await _kept(request, services.answers, [chosen])
+    action = Action(name=WRITE, answer_id=item.answer.id, value=str(item.answer.first))
+    return ((Button(label=request.words.say("Draft"), action=action),),)
 
 
 def _when(subscription: Subscription, request: Request) -> str:

@@ -51,20 +51,20 @@ async def _buttons(
 ) -> tuple[tuple[Button, ...], ...]:
     """Return the buttons of the message that was voted on, with the new counts."""
     compact = not request.known_chat.full_answers
+    writes = services.composing is not None
     posted = await services.answers.posted_with(answer)
     if not any(one.id == answer.id and one.page[0].rank == rank for one in posted):
         shown = page_of(answer, rank)
         tallies = await services.answers.tallies(answer)
         if compact:
             return _ballot([(shown, hit.rank) for hit in shown.page], answer, rank, tallies, words)
-        writes = services.composing is not None
         return answer_buttons(shown, tallies, words, writes=writes)
     if compact:
         places = [(one, one.page[0].rank) for one in posted]
         tallies = await services.answers.tallies(answer)
         return _ballot(places, answer, rank, tallies, words, numbered=True)
     counts = {one.id: await services.answers.tallies(one) for one in posted}
-    return post_buttons(posted, counts, words)
+    return post_buttons(posted, counts, words, writes=writes)
 
 
 def _ballot(
@@ -100,11 +100,11 @@ async def _close(request: Request, action: Action, services: Services) -> Reply:
         return too_old(request)
     answer, rank, words = voted
     compact = not request.known_chat.full_answers
+    writes = services.composing is not None
     if posted := await services.answers.posted_with(answer):
-        buttons = post_buttons(posted, {}, words, compact=compact)
+        buttons = post_buttons(posted, {}, words, compact=compact, writes=writes)
     else:
         tallies = await services.answers.tallies(answer)
-        writes = services.composing is not None
         shown = page_of(answer, rank)
         buttons = answer_buttons(shown, tallies, words, compact=compact, writes=writes)
     return Reply(words=request.words, buttons=buttons, replaces=True)

@@ -158,7 +158,13 @@ class Conversation:
                     await self._revise(request, face, claim, request.revises, crowded=crowded)
                     return
                 started = time.perf_counter()
-                async with steps_shown(face, request, after=self._step_after) as steps:
+                async with steps_shown(
+                    face,
+                    request,
+                    after=self._step_after,
+                    message=claim.step,
+                    keep=claim.shows_step,
+                ) as steps:
                     request = replace(request, step=steps.show)
                     admitted, reply = await self._considered(request, face, crowded=crowded)
                     await steps.end()

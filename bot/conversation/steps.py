@@ -1,7 +1,7 @@
 """Shows what a slow answer waits for, until the answer replaces it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from bot.face.face import DeliveryError, Face
@@ -11,15 +11,27 @@ _SHOWN_FOR = (Trigger.ADDRESSED, Trigger.COMMAND)
 
 
 class Steps:
-    """The steps of one answer. Nothing is shown in the first `after` seconds."""
+    """The steps of one answer. Nothing is shown in the first `after` seconds.
 
-    def __init__(self, face: Face, request: Request, *, after: float) -> None:
+    `message` is that of a step from before, which is replaced; `keep` is told of a new one.
+    """
+
+    def __init__(
+        self,
+        face: Face,
+        request: Request,
+        *,
+        after: float,
+        message: str | None,
+        keep: Callable[[str], Awaitable[None]],
+    ) -> None:
         self._face = face
         self._request = request
         self._after = after
         self._text = ""
         self._changed = asyncio.Event()
-        self._message: str | None = None
+        self._message = message
+        self._keep = keep
         self._showing: asyncio.Task[None] | None = None
         self._sending = asyncio.Lock()
 
@@ -54,17 +66,31 @@ class Steps:
         while True:
             self._changed.clear()
             async with self._sending:
-                self._message = await self._face.show_step(self._request, self._text, self._message)
+                before = self._message
+                self._message = await self._face.show_step(self._request, self._text, before)
+                if self._message and self._message != before:
+                    await self._keep(self._message)
             await self._changed.wait()
 
 
+async def _kept_nowhere(message: str) -> None:
+    """Forget the message of a step with the process that showed it."""
+
+
 @asynccontextmanager
-async def steps_shown(face: Face, request: Request, *, after: float) -> AsyncIterator[Steps]:
+async def steps_shown(
+    face: Face,
+    request: Request,
+    *,
+    after: float,
+    message: str | None = None,
+    keep: Callable[[str], Awaitable[None]] = _kept_nowhere,
+) -> AsyncIterator[Steps]:
     """Yield the steps of an answer; a message that no answer has replaced is deleted.
 
     Only somebody who waits for the answer is shown steps, and only in a chat.
     """
-    steps = Steps(face, request, after=after)
+    steps = Steps(face, request, after=after, message=message, keep=keep)
     try:
         yield steps
     finally:

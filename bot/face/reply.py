@@ -13,6 +13,7 @@ _MARKS = {
     "quote": marked("quote"),
     "truncated": marked("cut"),
     "deleted": marked("deleted"),
+    "recognised": marked("read from a picture"),
 }
 _SURENESS = {
     Sureness.FORETOLD: marked("foretold"),

@@ -35,7 +35,8 @@ async def reply_of(
 ) -> Reply | None:
     """Return what a delivery says, or None if its subject no longer exists.
 
-    `draft` writes the tweet of a draft, and raises PresagioError; without it there is none. Raises
+    `draft` writes the tweet of a draft, and raises PresagioError; without it there is none, and
+    posts have no button to write about their stories. Raises
     StorageError, ExtraMissing and SettingsError for pictures that cannot be drawn, and ValueError
     for content that this version cannot read.
     """
@@ -55,9 +56,11 @@ async def _worded(
 ) -> Reply | None:
     match content:
         case PostContent():
-            return await _post(content, delivery, answers, words)
+            return await _post(content, delivery, answers, words, writes=draft is not None)
         case PictureContent():
-            return await _picture(content, delivery, answers, words, pictures)
+            return await _picture(
+                content, delivery, answers, words, pictures, writes=draft is not None
+            )
         case DraftContent():
             return draft_reply(await draft(delivery, content), words) if draft else None
         case NothingFound():
@@ -73,7 +76,7 @@ async def _worded(
 
 
 async def _post(
-    content: PostContent, delivery: Delivery, answers: Answers, words: Words
+    content: PostContent, delivery: Delivery, answers: Answers, words: Words, *, writes: bool
 ) -> Reply | None:
     if not delivery.answers:
         return None
@@ -93,7 +96,7 @@ async def _post(
     compact = not delivery.chat.full_answers
     if not items:
         return None
-    reply = post_reply(items, words, content.day, compact=compact)
+    reply = post_reply(items, words, content.day, compact=compact, writes=writes)
     sources = [item.source for item in items]
     return _worded_by(content.template, reply, sources)
 
@@ -108,7 +111,13 @@ def _worded_by(template: str | None, reply: Reply, sources: Sequence[str]) -> Re
 
 
 async def _picture(
-    content: PictureContent, delivery: Delivery, answers: Answers, words: Words, pictures: Pictures
+    content: PictureContent,
+    delivery: Delivery,
+    answers: Answers,
+    words: Words,
+    pictures: Pictures,
+    *,
+    writes: bool,
 ) -> Reply | None:
     """Return a picture. One that is itself a post has buttons, and words if it cannot be drawn."""
     story, posted = content.story, delivery.answers[:1]
@@ -123,7 +132,11 @@ async def _picture(
     )
     found = [await answers.get(delivery.chat, number) for number in posted]
     buttons = post_buttons(
-        [answer for answer in found if answer], {}, words, compact=not delivery.chat.full_answers
+        [answer for answer in found if answer],
+        {},
+        words,
+        compact=not delivery.chat.full_answers,
+        writes=writes,
     )
     try:
         reply = await pictures.reply(shown, words, buttons=buttons)
@@ -131,7 +144,7 @@ async def _picture(
         if not posted:
             raise
         post = PostContent(stories=(story,), template=content.template)
-        return await _post(post, delivery, answers, words)
+        return await _post(post, delivery, answers, words, writes=writes)
     return _worded_by(content.template, reply, [story.source or ""])
 
 

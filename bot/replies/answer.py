@@ -11,6 +11,7 @@ from engine.answer.citations import without_brackets
 from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource
 from engine.answer.wording import cited_excerpt
 from engine.text.plain import without_links
+from engine.types import Candidate, Flag
 
 _INDENT = "   "
 _LONGEST_TEXT = 280
@@ -34,6 +35,9 @@ def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
         lines += ["", words.render(answer.notice)]
     for source in answer.sources:
         lines += ["", *_source(source, answer, words)]
+    if answer.objections:
+        lines += ["", words.say("What the check objected to:")]
+        lines += [f"- “{one.text}” {words.render(one.why)}" for one in answer.objections]
     return Reply(words=words, text="\n".join(lines))
 
 
@@ -41,7 +45,7 @@ def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     """Return the answer with its sources in a line each, without scores."""
     extracted = answer.outcome is AnswerOutcome.EXTRACTED  # its label says that no model answered
     notice = None if extracted else answer.notice
-    whole = answer_reply(replace(answer, sources=(), notice=notice), words)
+    whole = answer_reply(replace(answer, sources=(), objections=(), notice=notice), words)
     return replace(
         whole, hits=tuple(_source_view(source, answer, words) for source in answer.sources)
     )
@@ -52,7 +56,7 @@ def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitV
     return HitView(
         rank=source.number,
         text=_cited_text(source, answer),
-        place=place_text(found.place, words) if found.place else None,
+        place=_place(found, words),
         author=found.author,
         date=found.created_at,
         date_text=words.date(found.created_at),
@@ -65,6 +69,15 @@ def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitV
     )
 
 
+def _place(found: Candidate, words: Words) -> str | None:
+    """Return where a text stands in a document, and whether OCR has read it."""
+    if found.place is None:
+        return None
+    place = place_text(found.place, words)
+    seen = Flag.RECOGNISED in found.flags
+    return f"{place} ({words.say('read from a picture')})" if seen else place
+
+
 def _read(answer: CitedAnswer, words: Words) -> str:
     return words.count("{number} text was read.", "{number} texts were read.", answer.passages)
 
@@ -72,7 +85,7 @@ def _read(answer: CitedAnswer, words: Words) -> str:
 def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
     found = source.passage.hit.candidate
     facts = [
-        *((place_text(found.place, words),) if found.place else ()),
+        *filter(None, (_place(found, words),)),
         words.date(found.created_at),
         *filter(None, (signature(found.voice, found.author),)),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
@@ -110,9 +123,16 @@ def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
         "outcome": answer.outcome.value,
         "answer": _SILENCE if answer.outcome is AnswerOutcome.SILENT else answer.text or None,
         "sentences": [
-            {"text": one.text, "sources": list(one.sources), "quoted": one.quoted}
+            {
+                "text": one.text,
+                "sources": list(one.sources),
+                "quoted": one.quoted,
+                "supported": one.supported if answer.checked or not one.supported else None,
+            }
             for one in answer.sentences
         ],
+        "checked": answer.checked,
+        "objections": [{"text": one.text, "why": one.why} for one in answer.objections],
         "passages": answer.passages,
         "model": answer.model,
         "prompt_version": answer.prompt_version,

@@ -75,7 +75,9 @@ def source_title(source: ComposedSource, words: Words) -> str:
     """Return the title and date of a source, and where it comes from."""
     passage = source.passage
     kind = words.say("web") if passage.kind is SourceKind.WEB else passage.corpus or ""
-    facts = [cited_as(passage), *([words.date(passage.date)] if passage.date else []), kind]
+    date = words.date(passage.date) if passage.date else ""
+    seen = words.say("read from a picture") if passage.recognised else ""
+    facts = [cited_as(passage), date, kind, seen]
     return " · ".join(filter(None, facts))
 
 
@@ -147,6 +149,7 @@ def _source_json(source: ComposedSource) -> dict[str, object]:
         "quote": source.quote,
         "author": passage.author,
         "corpus": passage.corpus,
+        "recognised": passage.recognised,
     }
 
 

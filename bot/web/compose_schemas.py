@@ -63,6 +63,7 @@ class SourceAnswer(_Part):
     quote: str = Field(description="Verbatim, at most 20 words.")
     author: str | None
     corpus: str | None
+    recognised: bool = Field(description="Read in a picture by OCR, which makes mistakes.")
 
 
 class RemovedAnswer(_Part):

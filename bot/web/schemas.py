@@ -121,6 +121,16 @@ class AnswerSentence(_Answer):
     text: str
     sources: list[int]
     quoted: bool = Field(description="Taken from a source as it stands.")
+    supported: bool | None = Field(
+        description="Whether the check found it in its sources; null if it was not checked."
+    )
+
+
+class AnswerObjection(_Answer):
+    """A sentence of the model that the check left out, marked or corrected."""
+
+    text: str = Field(description="As the model had written it.")
+    why: str
 
 
 class AnswerSource(_Answer):
@@ -154,6 +164,8 @@ class AskAnswer(_Answer):
         description="Each claim ends with the numbers of its sources.", examples=["So it is. [1]"]
     )
     sentences: list[AnswerSentence]
+    checked: bool = Field(description="Whether a second call compared it with its sources.")
+    objections: list[AnswerObjection]
     passages: int = Field(description="Texts that were found, cited or not.")
     model: str | None
     prompt_version: str | None

@@ -24,10 +24,20 @@ _LOOK_SECONDS = 0.5
 
 
 class EventClaim:
-    """An event that only this process answers."""
+    """An event that only this process answers.
 
-    def __init__(self, mark: Callable[[], Awaitable[bool]]) -> None:
+    `step` is the message in which a process that has died showed a step of the answer.
+    """
+
+    def __init__(
+        self,
+        mark: Callable[[], Awaitable[bool]],
+        keep_step: Callable[[str], Awaitable[bool]],
+        step: str | None = None,
+    ) -> None:
         self._mark = mark
+        self._keep_step = keep_step
+        self.step = step
         self.sending = False  # True once the answer may have reached somebody
         self.message: str | None = None  # the message that answers the event
 
@@ -39,6 +49,16 @@ class EventClaim:
         marked = await self._mark()
         self.sending = self.sending or marked
         return marked
+
+    async def shows_step(self, message: str) -> None:
+        """Note the message of a step, which another process replaces if this one dies.
+
+        If that fails, the message may stay behind.
+        """
+        try:
+            await self._keep_step(message)
+        except StorageError as error:
+            logger.warning("the step %s was not noted: %s", message, error)
 
 
 class EventClaims:
@@ -83,10 +103,15 @@ class EventClaims:
         releases it, so that a repeated delivery can be claimed again. After an error it stays with
         this process. Raises StorageError if it cannot be claimed.
         """
-        if not await self._taken(platform, event_id, now):
+        step = await self._taken(platform, event_id, now)
+        if step is None:
             yield None
             return
-        claim = EventClaim(partial(self._changed, "answering", platform, event_id))
+        claim = EventClaim(
+            partial(self._changed, "answering", platform, event_id),
+            partial(self._changed, "step_shown", platform, event_id),
+            step or None,
+        )
         try:
             yield claim
         except asyncio.CancelledError:
@@ -95,15 +120,18 @@ class EventClaims:
             raise
         await self._settle(platform, event_id, claim.message)
 
-    async def _taken(self, platform: str, event_id: str, now: datetime) -> bool:
-        """Take an event once nobody else can answer it; return False if somebody does."""
+    async def _taken(self, platform: str, event_id: str, now: datetime) -> str | None:
+        """Take an event once nobody else can answer it; return None if somebody does.
+
+        Else return the message of a step that was shown before, or "".
+        """
         clock = asyncio.get_running_loop().time
         end = clock() + self._patience
-        while not await self._changed("take", platform, event_id, now):
+        while (step := await self._value("take", platform, event_id, now)) is None:
             if clock() >= end or not await self._changed("undecided", platform, event_id):
-                return False
+                return None
             await asyncio.sleep(_LOOK_SECONDS)
-        return True
+        return str(step)
 
     @property
     def process(self) -> int:
@@ -121,12 +149,14 @@ class EventClaims:
         return found
 
     async def _changed(self, statement: str, platform: str, event_id: str, *more: object) -> bool:
+        return bool(await self._value(statement, platform, event_id, *more))
+
+    async def _value(self, statement: str, platform: str, event_id: str, *more: object) -> object:
         async with self._database.connection() as connection:
-            return bool(
-                await connection.fetchval(
-                    self._sql[statement], platform, event_id, self._process, *more
-                )
+            found: object = await connection.fetchval(
+                self._sql[statement], platform, event_id, self._process, *more
             )
+        return found
 
     async def _settle(self, platform: str, event_id: str, message: str | None) -> None:
         try:

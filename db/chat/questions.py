@@ -6,8 +6,9 @@ import orjson
 
 from db.pool import Database
 from db.statements import statements
-from engine.answer.types import Claim, ModelAnswer
+from engine.answer.types import Claim, ModelAnswer, Objection
 from engine.chat import Chat
+from engine.messages import message_from_json, message_json
 
 _ANSWERS_KEPT = timedelta(days=90)
 _QUESTIONS_KEPT = timedelta(days=1)
@@ -29,10 +30,7 @@ class ModelAnswers:
         if row is None:
             return None
         return ModelAnswer(
-            claims=tuple(
-                Claim(text=text, passages=tuple(numbers))
-                for text, numbers in orjson.loads(row["claims"])
-            ),
+            claims=tuple(_claim(*entry) for entry in orjson.loads(row["claims"])),
             model=row["model"],
             prompt_version=row["prompt_version"],
             damage=orjson.loads(row["damage"]),
@@ -40,7 +38,7 @@ class ModelAnswers:
 
     async def put(self, key: str, answer: ModelAnswer, *, now: datetime) -> None:
         """Store an answer under its key, and remove those older than 90 days."""
-        claims = orjson.dumps([[one.text, one.passages] for one in answer.claims]).decode()
+        claims = orjson.dumps([_entry(one) for one in answer.claims]).decode()
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["store_model_answer"],
@@ -52,6 +50,21 @@ class ModelAnswers:
                 now,
                 now - _ANSWERS_KEPT,
             )
+
+
+def _entry(claim: Claim) -> list[object]:
+    entry: list[object] = [claim.text, claim.passages]
+    if objection := claim.objection:
+        entry += [claim.supported, objection.text, message_json(objection.why)]
+    return entry
+
+
+def _claim(
+    text: str, numbers: list[int], supported: bool = True, written: str = "", why: str = ""
+) -> Claim:
+    """Return a claim as it was stored; the last three are there if the check objected."""
+    objection = Objection(text=written, why=message_from_json(why)) if why else None
+    return Claim(text=text, passages=tuple(numbers), supported=supported, objection=objection)
 
 
 class Questions:

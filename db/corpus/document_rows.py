@@ -8,7 +8,7 @@ import orjson
 
 from db.corpus.languages import language_of
 from engine.documents import Document, part_id
-from engine.types import Corpus, Kind
+from engine.types import Corpus, Flag, Kind
 
 COLUMNS = (
     "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
@@ -40,6 +40,7 @@ def document_rows(
             search_text=part.search_text,
             attribution=_attribution(document.attribution, part.page),
             digest=0,
+            flags=document.flags | (Flag.RECOGNISED if part.recognised else Flag.NONE),
         )
         place = (document.external_id, number, part.heading, part.page, part.last_page)
         whole = (*_record(row, corpus, known), *place)

@@ -55,6 +55,12 @@ ON CONFLICT (platform, event_id) DO UPDATE
    AND NOT EXISTS (SELECT FROM lease
                     WHERE name = 'process ' || turn.process
                       AND lease_holds(expires_at, seconds))
+RETURNING coalesce(answered_by, '')
+
+-- name: step_shown(platform, event_id, process, message)
+-- Until the event is answered, the message of a step; then the one that answers.
+UPDATE turn SET answered_by = $4 FROM set_config('synchronous_commit', 'off', true)
+ WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
 RETURNING true
 
 -- name: undecided(platform, event_id, process)
@@ -70,7 +76,8 @@ UPDATE turn SET state = 'done', answered_by = $4 FROM set_config('synchronous_co
  WHERE platform = $1 AND event_id = $2 AND process = $3
 
 -- name: answer_to(platform, event_id, since)
-SELECT answered_by FROM turn WHERE platform = $1 AND event_id = $2 AND taken_at >= $3
+SELECT answered_by FROM turn
+ WHERE platform = $1 AND event_id = $2 AND taken_at >= $3 AND state = 'done'
 
 -- name: release(platform, event_id, process)
 DELETE FROM turn WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'

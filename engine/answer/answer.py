@@ -1,11 +1,13 @@
 """Answering a question from numbered passages, each claim with its sources.
 
-passages -> request -> the model's claims, cached -> those that cite, renumbered -> answer
+passages -> request -> the model's claims, cached -> checked, if set -> those that cite, renumbered
+-> answer
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engine.answer.ask_model import AnswerRequest, Said, build_answer_request, hear
@@ -16,14 +18,15 @@ from engine.answer.types import (
     CitedAnswer,
     CitedSource,
     Claim,
+    ClaimCheck,
     Gathered,
     Question,
     Sentence,
 )
 from engine.llm.single_flight import SingleFlight
+from engine.llm.wire import add_usage
 from engine.messages import Message, join_messages
 from engine.settings.searching import AnswerSettings
-from engine.types import Corpus
 
 if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client
     from engine.llm.client import ChatClient
@@ -37,10 +40,12 @@ class Answerer:
         settings: AnswerSettings | None = None,
         client: "ChatClient | None" = None,
         cache: AnswerCache | None = None,
+        check: ClaimCheck | None = None,
     ) -> None:
         self._settings = settings or AnswerSettings()
         self._client = client
         self._cache = cache
+        self._check = check
         self._flights: SingleFlight[Said] = SingleFlight()
 
     async def answer(
@@ -57,10 +62,10 @@ class Answerer:
         if said.answer is None:
             return self._extracted(question, gathered, said)
         claims = said.answer.claims
-        kept = [one for one in claims if one.passages or self._settings.uncited == "mark"]
+        kept = [one for one in claims if self._shown(one)]
         if claims and not kept:
-            notice = Message("Not answered by the model: what it wrote cites no source.")
-            return self._extracted(question, gathered, replace(said, notice=notice))
+            return self._extracted(question, gathered, replace(said, notice=_unfounded(claims)))
+        said = replace(said, notice=join_messages(said.notice, _doubts(claims, kept)))
         outcome = AnswerOutcome.ANSWERED if kept else AnswerOutcome.SILENT
         return _answer(question, gathered, outcome, kept, said)
 
@@ -68,6 +73,10 @@ class Answerer:
         claims = extract(gathered.passages, most=self._settings.quotes)
         outcome = AnswerOutcome.EXTRACTED if claims else AnswerOutcome.NOTHING
         return _answer(question, gathered, outcome, claims, said)
+
+    def _shown(self, claim: Claim) -> bool:
+        cited = bool(claim.passages) or self._settings.uncited == "mark"
+        return cited and (claim.supported or self._settings.unsupported == "mark")
 
     async def _said(self, question: Question, gathered: Gathered, now: datetime) -> Said:
         if self._client is None:
@@ -80,26 +89,80 @@ class Answerer:
             model=self._client.model,
             length=self._settings.passage_length,
         )
-        client, corpora = self._client, gathered.corpora
-        return await self._flights.run(
-            request.key, lambda: self._asked(client, request, corpora, now)
-        )
+        client = self._client
+
+        async def asked() -> Said:
+            said = await self._asked(client, request, gathered, now)
+            return await self._checked(said, request, gathered, now)
+
+        return await self._flights.run(request.key, asked)
 
     async def _asked(
-        self,
-        client: "ChatClient",
-        request: AnswerRequest,
-        corpora: Sequence[Corpus],
-        now: datetime,
+        self, client: "ChatClient", request: AnswerRequest, gathered: Gathered, now: datetime
     ) -> Said:
         stored = await self._cache.get(request.key) if self._cache else None
         if stored is not None:  # already paid for
             return Said(stored, cached=True)
-        hearing = await hear(client, request, corpora, now)
+        hearing = await hear(client, request, gathered.corpora, now)
         said = hearing.said()
         if said.answer and self._cache and hearing.whole:
             await self._cache.put(request.key, said.answer, now=now)
         return said
+
+    async def _checked(
+        self, said: Said, request: AnswerRequest, gathered: Gathered, now: datetime
+    ) -> Said:
+        """Have the claims compared with what they cite, once for equal claims."""
+        answer = said.answer
+        if self._check is None or answer is None or not any(c.passages for c in answer.claims):
+            return said
+        key = _check_key(request, answer.claims, self._check.version)
+        stored = await self._cache.get(key) if self._cache else None
+        if stored is not None:
+            return replace(said, answer=replace(stored, checked=True))
+        found = await self._check.check(answer.claims, gathered, now=now)
+        checked = replace(answer, claims=found.claims, checked=found.failure is None)
+        if self._cache and checked.checked:
+            await self._cache.put(key, checked, now=now)
+        usage = add_usage(one for one in (said.usage, found.usage) if one)
+        return replace(
+            said,
+            answer=checked,
+            usage=usage if said.usage or found.usage else None,
+            cached=said.cached and found.usage is None,
+            notice=found.failure,
+        )
+
+
+def _check_key(request: AnswerRequest, claims: Sequence[Claim], version: str) -> str:
+    said = [(one.text, one.passages) for one in claims]
+    return sha256(repr((request.key, version, said)).encode()).hexdigest()
+
+
+def _unfounded(claims: Sequence[Claim]) -> Message:
+    """Return why none of the claims is shown."""
+    if any(not one.supported for one in claims):
+        return Message("Not answered by the model: its sources do not support what it wrote.")
+    return Message("Not answered by the model: what it wrote cites no source.")
+
+
+def _doubts(claims: Sequence[Claim], kept: Sequence[Claim]) -> Message | None:
+    """Return what to say of the claims that the check found unsupported."""
+    doubted = sum(not one.supported for one in claims)
+    if not doubted:
+        return None
+    if any(not one.supported for one in kept):
+        return Message(
+            "The check found that the sources do not support {doubted} of {written} sentences,"
+            " marked [?].",
+            doubted=doubted,
+            written=len(claims),
+        )
+    return Message(
+        "The check left out {doubted} of {written} sentences: their sources do not support them.",
+        doubted=doubted,
+        written=len(claims),
+    )
 
 
 def _unasked() -> Said:
@@ -129,6 +192,7 @@ def _answer(
                 text=one.text,
                 sources=tuple(sorted(numbers[passage] for passage in one.passages)),
                 quoted=outcome is AnswerOutcome.EXTRACTED,
+                supported=one.supported,
             )
             for one in claims
         ),
@@ -141,6 +205,8 @@ def _answer(
         prompt_version=model.prompt_version if model else None,
         usage=said.usage if said else None,
         cached=said.cached if said else False,
+        checked=model.checked if model else False,
+        objections=tuple(one.objection for one in (model.claims if model else ()) if one.objection),
         damage=model.damage if model else {},
         notice=join_messages(*notices),
         mode=gathered.mode,

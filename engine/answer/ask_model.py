@@ -74,15 +74,15 @@ def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
         shown["author"] = without_brackets(one_line(found.author, _NAME_LENGTH))
     if found.context:
         shown["reply_to"] = without_brackets(one_line(found.context, _CONTEXT_LENGTH))
-    shown["text"] = _excerpt(found.text, wording, length)
+    shown["text"] = shown_excerpt(found.text, wording, length)
     return _json(shown)
 
 
-def _excerpt(text: str, wording: Wording, length: int) -> str:
-    """Return the part of a text around the words it was found by."""
-    excerpt = wording.window(text, length // 2)
-    before, after = (_CUT if cut else "" for cut in (excerpt.before, excerpt.after))
-    return before + without_brackets(one_line(excerpt.text, length)) + after
+def shown_excerpt(text: str, wording: Wording, length: int) -> str:
+    """Return the part of a text that the model is shown: around the words it was found by."""
+    found = wording.window(text, length // 2)
+    before, after = (_CUT if cut else "" for cut in (found.before, found.after))
+    return before + without_brackets(one_line(found.text, length)) + after
 
 
 def _json(value: object) -> str:

@@ -1,5 +1,6 @@
 """Answers without a model: the sentences of the sources that match the question best."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,10 @@ from engine.text.sentences import sentences
 _LONGEST_READ = 6000  # characters of a passage: many short sentences take long to score
 _LONGEST_QUOTE = 300
 _FEWEST_LETTERS = 3
+_WEAKEST = 0.25  # of the score of the best passage; what is below is only there to fill the list
+_FRAGMENT = 0.5  # what a heading or the end of a cut sentence is worth beside a whole one
+_BULLET = re.compile(r"^[*•·▪‣–-]\s+")
+_WHOLE = re.compile(r"(?![a-zà-öø-ÿ,;)]).*[.!?…][\"'”’»)\]]*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +25,28 @@ class _Quote:
     text: str
     passage: int
     score: float
+    whole: bool  # begins and ends as a sentence does
+
+    @property
+    def worth(self) -> float:
+        """How good it is beside others of its passage."""
+        return self.score if self.whole else self.score * _FRAGMENT
 
 
 def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
     """Return the best sentences, one per passage, at most `most`, best first.
 
     The score of a sentence is that of the words in it that its text was found by; ties keep the
-    order of the passages. Links, and brackets that could be taken for marks, are removed; a long
-    sentence is cut, with a sign of it.
+    order of the passages. Of a passage, whole sentences go before headings and fragments. Passages
+    far weaker than the best one are not quoted. Links, bullets, and brackets that could be taken
+    for marks are removed; a long sentence is cut, with a sign of it.
     """
     wording = Wording.of(passages)
+    weakest = _WEAKEST * max((one.hit.score for one in passages), default=0.0)
     best = [
-        max(quotes, key=lambda one: one.score)  # the first of equal ones
+        max(quotes, key=lambda one: one.worth)  # the first of equal ones
         for number, passage in enumerate(passages, start=1)
+        if passage.hit.score >= weakest
         if (quotes := list(_quotes(number, passage, wording)))
     ]
     best.sort(key=lambda one: -round(one.score, 9))
@@ -43,9 +57,10 @@ def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
 
 def _quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
     for sentence in sentences(passage.hit.candidate.text[:_LONGEST_READ]):
-        line = one_line(sentence, len(sentence))
+        line = _BULLET.sub("", one_line(sentence, len(sentence)))
         text = without_links(without_brackets(one_line(line, _LONGEST_QUOTE)))
         if sum(map(str.isalnum, text)) >= _FEWEST_LETTERS:
             cut = "…" if len(line) > _LONGEST_QUOTE else ""
             worth = wording.score(text) * (0.5 + passage.hit.score / 2)
-            yield _Quote(text=text + cut, passage=number, score=worth)
+            whole = _WHOLE.fullmatch(line) is not None
+            yield _Quote(text=text + cut, passage=number, score=worth, whole=whole)

@@ -25,6 +25,7 @@ _FRAME = """
     escribe escribió escribieron escrito publicó publicaron tuiteó piensa piensan pensaba pensó
     opina opinan opinaba opinó opinión opiniones cree creen creía sobre acerca respecto alguna vez
     algo alguien
+    es son era eran fue fueron ser está están ha han había hay el la los las un una unos unas
 """
 _FRAME_WORDS = frozenset(_FRAME.split())
 _WORD = re.compile(r"(?<![\w@#'’-])[^\W\d_]+(?![\w'’-])")

@@ -36,14 +36,25 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Objection:
+    """What the check says against a sentence; `text` is what the model had written."""
+
+    text: str
+    why: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One sentence of the model, cleaned, with the numbers of the passages that it cites.
 
-    The numbers are only those of passages that the model was given.
+    The numbers are only those of passages that the model was given. With an objection, the check
+    corrected the text, or found it not `supported`.
     """
 
     text: str
     passages: tuple[int, ...]
+    supported: bool = True  # False only if it was checked
+    objection: Objection | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +65,16 @@ class ModelAnswer:
     model: str | None = None
     prompt_version: str | None = None
     damage: Mapping[str, int] = field(default_factory=dict)  # faults of the answer, by kind
+    checked: bool = False  # whether a model compared the claims with their passages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedClaims:
+    """Claims after the check. With a `failure`, no model checked them."""
+
+    claims: tuple[Claim, ...]
+    usage: Usage | None = None
+    failure: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +84,18 @@ class Sentence:
     text: str
     sources: tuple[int, ...]
     quoted: bool = False  # verbatim from a source
+    supported: bool = True  # False: a check found that the sources do not say it
 
     def __str__(self) -> str:
-        """The sentence with a mark for each source: "So it is. [1][2]", or [?] for none."""
+        """The sentence with a mark for each source: "So it is. [1][2]".
+
+        It ends with [?] if it has no source, or none that supports it.
+        """
         text = f"“{self.text}”" if self.quoted else self.text
-        return f"{text} {''.join(f'[{number}]' for number in self.sources) or '[?]'}"
+        marks = [f"[{number}]" for number in self.sources]
+        if not marks or not self.supported:
+            marks.append("[?]")
+        return f"{text} {''.join(marks)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +120,8 @@ class CitedAnswer:
     prompt_version: str | None = None
     usage: Usage | None = None  # None: nothing was paid for
     cached: bool = False
+    checked: bool = False  # by a model, sentence by sentence
+    objections: tuple[Objection, ...] = ()  # of the check
     damage: Mapping[str, int] = field(default_factory=dict)
     notice: Message | None = None  # for the user, about how the answer was made
     mode: Mode = Mode.LEXICAL
@@ -112,6 +142,19 @@ class Gathered:
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None
     notice: Message | None = None
+
+
+class ClaimCheck(Protocol):
+    """Compares claims with the passages that they cite."""
+
+    @property
+    def version(self) -> str:
+        """The prompt and the model, for cache keys."""
+
+    async def check(
+        self, claims: Sequence[Claim], gathered: Gathered, *, now: datetime
+    ) -> CheckedClaims:
+        """Return the claims with the check's objections. Raises only what the ledger raises."""
 
 
 class AnswerCache(Protocol):

@@ -56,9 +56,11 @@ async def ask_step(
     corpora: Sequence[Corpus],
     now: datetime,
     satisfied: Callable[[T], bool] = lambda _: True,
+    purpose: str = "",
 ) -> Told[T]:
     """Ask for one step, once more if the answer is unusable or not `satisfied` by it.
 
+    `purpose` is the name of the call in the ledger; "" names it after the step.
     Never raises ModelError; raises what the ledger raises.
     """
     hearing = _Hearing(read, satisfied)
@@ -67,7 +69,7 @@ async def ask_step(
         repair=prompt.repair,
         content=content,
         corpora=corpora,
-        purpose=f"compose {prompt.schema['name']}",
+        purpose=purpose or f"compose {prompt.schema['name']}",
         schema=prompt.schema,
     )
     try:

@@ -89,7 +89,7 @@ def finished(
     """
     outcome = _Outcome()
     for sentence in result.findings:
-        kept, why = _settled(sentence, result, verdicts, passages)
+        kept, why = settled(sentence, result, verdicts, passages)
         outcome.kept[sentence] = kept
         if why:
             outcome.removed.append(Removed(text=tweet_text([sentence]), why=why))
@@ -109,13 +109,16 @@ def finished(
     )
 
 
-def _settled(
+def settled(
     sentence: DraftSentence,
     result: Guarded,
     verdicts: Mapping[DraftSentence, SupportVerdict] | None,
     passages: Sequence[SourcePassage],
 ) -> tuple[DraftSentence | None, Message | None]:
-    """Return the sentence as it is shown, or None; and why it was changed or removed."""
+    """Return the sentence as it is shown, or None; and why it was changed or removed.
+
+    `verdicts` None: no model has checked the sentences.
+    """
     faults = result.vetoes(sentence)
     if verdicts is None or not sentence.sources:
         return (None, faults[0].said) if faults else (sentence, None)

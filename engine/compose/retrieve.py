@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from engine.answer.types import Passage as Found
 from engine.compose.types import ComposeRequest, SourceKind, SourcePassage
 from engine.messages import Message
-from engine.types import Corpus
+from engine.types import Corpus, Flag
 
 _ASKED = re.compile(
     r"^\W*(?:please\s+|por favor,?\s+)?(?:(?:write|compose|draft|create|make|give|post|prepare)"
@@ -38,12 +38,13 @@ def internal_passages(
     passages: dict[str, SourcePassage] = {}
     own = len(request.found)
     for at, one in enumerate((*request.found, *found[:most])):
-        passage = _passage(one, named.get(one.corpus), pinned=at < own)
+        passage = source_passage(one, named.get(one.corpus), pinned=at < own)
         passages.setdefault(passage.key, passage)
     return tuple(passages.values())
 
 
-def _passage(found: Found, corpus: Corpus | None, *, pinned: bool) -> SourcePassage:
+def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False) -> SourcePassage:
+    """Return a text of a corpus as a passage that may be cited."""
     candidate = found.hit.candidate
     place = candidate.place
     author = candidate.author or (corpus.author if corpus else None)
@@ -60,6 +61,7 @@ def _passage(found: Found, corpus: Corpus | None, *, pinned: bool) -> SourcePass
         author=author if place else None,  # else it is the title
         corpus=found.corpus,
         pinned=pinned,
+        recognised=Flag.RECOGNISED in candidate.flags,
     )
 
 

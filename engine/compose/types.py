@@ -62,6 +62,7 @@ class SourcePassage:
     author: str | None = None
     corpus: str | None = None
     pinned: bool = False  # one of the request's own texts, used whatever its score
+    recognised: bool = False  # read in a picture by OCR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

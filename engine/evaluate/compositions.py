@@ -1,7 +1,6 @@
-"""How far compositions can be trusted: three figures that are never mixed.
+"""How far compositions can be trusted, as far as code can tell: traceability, and the guard.
 
-Traceability and the guard's precision and recall are found by code; support, as in ALCE (Gao et al.
-2023), is a model's opinion: a sentence counts if its cited passages support it whole.
+What a model has to judge is in `engine.evaluate.citations`; these figures are never mixed.
 """
 
 from collections import Counter
@@ -13,9 +12,6 @@ from pathlib import Path
 
 import orjson
 
-from engine.compose import check
-from engine.compose.asking import StepModel, ask_step
-from engine.compose.check import Support, check_content, read_checks
 from engine.compose.guard import GuardFault, guard, makes_claim
 from engine.compose.quotations import normal, stands_in
 from engine.compose.tweets import LONGEST, SOURCES, tweet_length
@@ -180,52 +176,6 @@ def shown_sentences(composition: Composition) -> tuple[DraftSentence, ...]:
         for one in read_sentences(tweet.text, numbers)
     )
     return tuple(dict.fromkeys(read))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Supported:
-    """How many sentences a model found supported whole; `failed` compositions were not judged."""
-
-    sentences: int = 0
-    supported: int = 0
-    failed: int = 0
-
-    def __add__(self, other: "Supported") -> "Supported":
-        return Supported(
-            sentences=self.sentences + other.sentences,
-            supported=self.supported + other.supported,
-            failed=self.failed + other.failed,
-        )
-
-    @property
-    def share(self) -> float | None:
-        """The share supported whole; None if nothing was judged."""
-        return _share(self.supported, self.sentences) if self.sentences else None
-
-
-async def supported(
-    judge: StepModel, composition: Composition, *, length: int, now: datetime
-) -> Supported:
-    """Have a model compare the sentences shown with what they cite. Raises what the ledger raises.
-
-    A sentence that it passes over counts as not supported.
-    """
-    asked = [one for one in shown_sentences(composition) if one.sources]
-    if not asked:
-        return Supported()
-    passages = [source.passage for source in composition.sources]
-    told = await ask_step(
-        judge,
-        check.PROMPT,
-        check_content(asked, {}, passages, length=length),
-        lambda text, damage: read_checks(text, damage, asked, frozenset()),
-        corpora=composition.request.corpora,
-        now=now,
-    )
-    if told.value is None:
-        return Supported(failed=1)
-    held = sum(one.support is Support.SUPPORTED for one in told.value.values())
-    return Supported(sentences=len(asked), supported=held)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

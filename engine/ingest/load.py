@@ -132,7 +132,7 @@ class Loader:
                 documents, unusable = await source.documents(wanted)
             except BatchLost:
                 continue
-            for reject in (*batch.rejects, *unusable):
+            for reject in (*batch.rejects, *unusable, *_incomplete(documents)):
                 self._rejected(reject)
             self._count(read=batch.read, rejected=len(batch.rejects) + len(unusable))
             return batch, documents
@@ -155,3 +155,12 @@ class Loader:
         counts = {name: getattr(self.report, name) + number for name, number in more.items()}
         self.report = replace(self.report, **counts)
         self._progress(self.report)
+
+
+def _incomplete(documents: Sequence[Document]) -> list[Reject]:
+    """Return what is missing of documents that are stored all the same."""
+    return [
+        Reject(file=one.attribution or one.external_id, line=1, reason=one.unread, stored=True)
+        for one in documents
+        if one.unread
+    ]

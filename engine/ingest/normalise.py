@@ -59,7 +59,8 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         text=text,
         search_text=searchable(text if parts or post.searched is None else shown(post.searched)),
         created_at=post.created_at,
-        digest=record.digest,
+        # What lacks pages is read again by the next ingest, which may have the program for them.
+        digest=~record.digest if post.unread else record.digest,
         author=_clean((post.author or defaults.author or "").removeprefix("@")),
         title=_clean(post.title),
         role=_clean(post.role),
@@ -78,6 +79,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         meta=_meta(post),
         parts=parts,
         pages=post.pages,
+        unread=post.unread,
     )
 
 
@@ -103,6 +105,7 @@ def _part(chunk: Chunk, title: str | None) -> Part:
         heading=heading or None,
         page=chunk.page,
         last_page=chunk.last_page,
+        recognised=chunk.recognised,
     )
 
 

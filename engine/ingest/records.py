@@ -36,11 +36,15 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reject:
-    """A record that cannot be used. `line` counts lines, or the records of an array, from 1."""
+    """A record that cannot be used. `line` counts lines, or the records of an array, from 1.
+
+    With `stored`, it is used without what the reason names.
+    """
 
     file: str
     line: int
     reason: str
+    stored: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +105,7 @@ class PostFields:
     meta: Mapping[str, object] = field(default_factory=dict)
     blocks: tuple[Block, ...] | None = None  # the text, if it is stored in parts
     pages: int | None = None
+    unread: str | None = None  # which pages could not be read, and why
     mine: bool | None = None  # written by the owner of the export; None = not known here
 
 

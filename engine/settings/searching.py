@@ -156,6 +156,16 @@ class AnswerSettings(Section):
         description="What becomes of a sentence of the model that names no source: drop leaves it"
         " out, mark shows it with [?].",
     )
+    check: bool = Field(
+        False,
+        description="Whether a second call compares each sentence with what it cites, with"
+        " check_model, check_temperature and check_seconds of [compose].",
+    )
+    unsupported: Literal["drop", "mark"] = Field(
+        "drop",
+        description="What becomes of a sentence that the check finds unsupported: drop leaves it"
+        " out, mark shows it with [?].",
+    )
     passage_length: int = Field(
         1200, ge=100, le=10_000, description="Characters of a text that the model sees."
     )

@@ -30,6 +30,7 @@ class Block:
     headings: tuple[str, ...] = ()
     page: int | None = None  # where it begins, from 1
     last_page: int | None = None  # where it ends, if it continues on another page
+    recognised: bool = False  # read in a picture by OCR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class Chunk:
     headings: tuple[str, ...] = ()
     page: int | None = None
     last_page: int | None = None
+    recognised: bool = False  # or a part of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,7 @@ def _chunk(pieces: Sequence[_Piece], fresh: int) -> Chunk:
         headings=pieces[fresh].block.headings,
         page=min(pages, default=None),
         last_page=max(pages, default=None),
+        recognised=any(each.block.recognised for each in pieces),
     )
 
 

@@ -37,10 +37,12 @@ from bot.console.output import Output
 from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
 from bot.queries.ask import ask
+from bot.queries.compose import composer
 from bot.settings import load_settings
 from bot.web.mcp import tool_server
 from bot.web.service import WebFace
 from db.pool import Database
+from engine.compose.types import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
 from engine.fetch.client import Fetcher
 from engine.prophecy.headline import read_headline
@@ -54,13 +56,15 @@ from tests.fakes.model import ModelServer, answer, scoring
 from tests.fakes.rerank import RerankServer
 from tests.fakes.search import Hit, SearchServer
 from tests.fakes.web import WebServer, page
+from tests.fakes.writer import Writer
 from tests.patience import PATIENCE
 from tests.scenarios.stage import Stage, staged
 
 Test = Callable[..., Awaitable[None]]
 
 TABLE = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| ([a-z ]+): [^|]+(?:\|[^|]+){4}\|$", TABLE, re.MULTILINE)
+SENT = TABLE.partition("\n## ")[0]
+ROWS = re.findall(r"^\| ([a-z ]+): [^|]+(?:\|[^|]+){4}\|$", SENT, re.MULTILINE)
 FAR = "models.example"  # another machine
 NOW = datetime.now(UTC) + timedelta(minutes=1)
 SECRET = "Our harbour secret: the lighthouse keeper sleeps"
@@ -79,7 +83,7 @@ def row(name: str) -> Callable[[Test], Test]:
 
 
 def test_every_row_has_its_test() -> None:
-    assert len(ROWS) == TABLE.count("\n| ") - 2  # two lines are the heading
+    assert len(ROWS) == SENT.count("\n| ") - 2  # two lines are the heading
     assert set(ROWS) == _tested
 
 
@@ -225,6 +229,51 @@ async def test_a_private_question_stays_here_with_its_passages(machines: Machine
     assert "sleeps" not in machines.sent
     async with machines.app(llm__private_corpora=ALLOWED) as app:
         assert (await asked(app, "Who sleeps in the harbour?", "tweets", "diary")).model
+    assert SECRET in machines.sent
+
+
+@row("checking an answer")
+async def test_a_private_answer_is_not_checked_elsewhere(machines: Machines) -> None:
+    machines.far_model()
+    machines.model.script = [
+        answer('{"claims": [{"text": "So it is.", "sources": [1]}]}'),
+        answer('{"checks": [{"i": 1, "verdict": "supported", "edit": ""}]}'),
+    ]
+
+    async def asked(app: App, *names: str) -> Any:
+        corpora = [await app.corpora.get(name) for name in names]
+        request = SearchRequest(headline=read_headline("harbour"), limit=5, now=NOW)
+        return await ask(app, request, corpora)
+
+    async with machines.app(answer__check="true") as app:
+        assert not (await asked(app, "diary")).checked
+        assert not machines.sent
+        assert (await asked(app, "tweets")).checked
+    assert [PUBLIC in str(one.body["messages"]) for one in machines.model.requests] == [True, True]
+
+
+@row("writing")
+async def test_nothing_is_written_elsewhere_from_a_private_corpus(machines: Machines) -> None:
+    machines.far_model()
+    machines.model.script = [writer := Writer()]
+    async with machines.app() as app:
+        corpora = {name: await app.corpora.get(name) for name in ("tweets", "diary")}
+
+        async def written(*names: str) -> Composition:
+            chosen = tuple(corpora[name] for name in names)
+            return await composer(app).compose(
+                ComposeRequest(prompt="the harbour", corpora=chosen), now=NOW
+            )
+
+        assert (await written("tweets")).variants
+        assert writer.calls == ["evidence", "draft", "check"]
+        assert PUBLIC in machines.sent
+        for names in (["diary"], ["tweets", "diary"]):
+            with pytest.raises(CorpusWithheld, match=r"models\.example: diary"):
+                await written(*names)
+    assert SECRET not in machines.sent
+    async with machines.app(llm__private_corpora=ALLOWED) as app:
+        assert (await written("tweets", "diary")).variants
     assert SECRET in machines.sent
 
 

@@ -3,6 +3,7 @@
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 
 WORD_TYPES = "[Content_Types].xml"
 
@@ -159,3 +160,20 @@ def epub(*chapters: str, title: str = "A book", encrypted: bool = False) -> byte
             **({"META-INF/encryption.xml": lock} if encrypted else {}),
         }
     )
+
+
+def scanned(*pages: Sequence[str]) -> bytes:
+    """Return a PDF file whose pages are pictures of these lines, without any text."""
+    library = import_module("pypdfium2")
+    made = library.PdfDocument.new()
+    for page in library.PdfDocument(pdf(*pages)):
+        width, height = page.get_size()
+        picture = library.PdfImage.new(made)
+        picture.set_bitmap(page.render(scale=200 / 72, grayscale=True))
+        picture.set_matrix(library.PdfMatrix().scale(width, height))
+        new = made.new_page(width, height)
+        new.insert_obj(picture)
+        new.gen_content()
+    content = io.BytesIO()
+    made.save(content)
+    return content.getvalue()

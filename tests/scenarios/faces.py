@@ -200,6 +200,11 @@ class TelegramTalk(Talk):
         edited = self._telegram.calls[-1].method.startswith("edit")
         return _on_telegram(carrying[-1] if edited else self._chat.bot_messages[-1])
 
+    @property
+    def messages(self) -> int:
+        """How many messages of the bot there are."""
+        return len(self._chat.bot_messages)
+
     def _writes(self) -> int:
         return sum(one.method in self._WRITING and not one.error for one in self._telegram.calls)
 
@@ -286,6 +291,11 @@ class SlackTalk(Talk):
         await self._slack.until(lambda: self._shown() > self._counted, _SECONDS)
         await self._slack.quiet()
         return self._whole(self._said()[-1])
+
+    @property
+    def messages(self) -> int:
+        """How many messages of the bot there are."""
+        return len(self._said())
 
     def _said(self) -> list[SlackMessage]:
         return sorted(self._slack.bot_messages, key=lambda one: one.ts)

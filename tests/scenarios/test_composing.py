@@ -10,11 +10,13 @@ import pytest
 from tests.fakes.model import failure, scoring
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.writer import JudgeAndWriter
+from tests.patience import PATIENCE
 from tests.scenarios.faces import ConsoleTalk, SlackTalk, Talk, TelegramTalk
-from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import (
     HEADLINE,
     TWEETS,
+    Stage,
     Surroundings,
     judged_by_words,
     load_tweets,
@@ -25,6 +27,8 @@ from tests.scenarios.stage import (
 
 _SECONDS = 20.0
 _STATE = "SELECT state, attempts FROM composition"
+# Instead of waiting until the lease of a killed process is over.
+_TAKEN_FOR_DEAD = "UPDATE lease SET expires_at = now(), fence = fence + 1"
 
 
 @pytest.fixture
@@ -152,3 +156,39 @@ async def test_a_restart_in_the_middle_posts_nothing_twice(
         async with asyncio.timeout(_SECONDS):
             while await talk.stage.rows(_STATE) != [("shown", 2)]:  # noqa: ASYNC110 - nobody is told of it
                 await asyncio.sleep(0.05)
+
+
+async def _listening(stage: Surroundings) -> None:
+    """Wait until a process has reached its platform."""
+    if isinstance(stage, SlackStage):
+        slack = stage.slack
+        await slack.until(lambda: slack.connections, PATIENCE)
+    elif isinstance(stage, Stage):
+        await stage.telegram.until_called("getUpdates", 1, PATIENCE)
+
+
+@pytest.mark.slow
+async def test_after_a_kill_the_next_process_finishes_in_the_same_message(
+    talk: Talk, model: JudgeAndWriter
+) -> None:
+    if not isinstance(talk, TelegramTalk | SlackTalk):
+        pytest.skip("ConsoleTalk: what it asks for ends with the process")
+    model.waits = asyncio.Event()
+    with talk.stage.process() as first:
+        await _listening(talk.stage)
+        await talk.commands("/compose coffee prices")
+        await until(lambda: talk.stage.model.calls >= 2, PATIENCE)
+        first.kill()
+        await asyncio.to_thread(first.wait)
+    talk.lets_pass()
+    assert await talk.stage.rows("SELECT state FROM composition") == [("waiting",)]
+    await talk.stage.rows(_TAKEN_FOR_DEAD)
+    model.waits.set()
+    async with talk.serving():
+        shown = await talk.composed_meanwhile()
+        assert "[1]" in shown.text
+        assert "Stop" not in shown.buttons
+        async with asyncio.timeout(PATIENCE):
+            while await talk.stage.rows(_STATE) != [("shown", 2)]:  # noqa: ASYNC110 - nobody is told of it
+                await asyncio.sleep(0.05)
+    assert talk.messages == 1

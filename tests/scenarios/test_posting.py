@@ -576,7 +576,7 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
             reader = room.telegram.user("Carol")
             room.group.members[reader.id] = "member"
             own = _labels(message)
-            assert own == ["Why?", "Picture", VOTES]
+            assert own == ["Why?", "Picture", "Write about it", VOTES]
             for times, (label, shown_next) in enumerate(
                 {
                     VOTES: ["1. 👍 0", "1. 👎 0"],
@@ -637,8 +637,9 @@ async def test_a_daily_post_brings_a_draft_once(database_url: str, platform: str
         assert "A draft about the first story, to copy." in draft
         assert "[1]" in draft
         assert TWEETS[0] in model.writer.asked["evidence"][0].prompt
-        spent = await Ledger(process.app.database).spent(room.clock().date())
-        assert set(spent) == {BudgetSource.POSTS}
+        ledger, written_at = Ledger(process.app.database), room.clock() - MINUTE
+        spent = [await ledger.spent(day.date()) for day in (written_at, room.clock())]
+        assert {one for day in spent for one in day} == {BudgetSource.POSTS}
         await room.deliver(process)
         assert (len(room.said(platform)), model.writer.calls.count("draft")) == (2, 1)
 

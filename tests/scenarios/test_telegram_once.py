@@ -113,6 +113,35 @@ async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_al
     assert [len(chat.bot_messages) for chat in chats] == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
+async def test_after_a_kill_an_answer_takes_the_place_of_the_step_that_was_shown(
+    stage: Stage,
+) -> None:
+    stage.model.script = [slow(60.0, scoring(judged_by_words))]
+    alice = stage.telegram.user("Alice")
+    chat = stage.telegram.private_chat(alice)
+    with stage.process() as first:
+        asked = await alice.says(chat, HEADLINE)
+        step = await asked.answer(PATIENCE)
+        assert step.text == "Asking the model …"
+        await until(lambda: stage.telegram.pending, PATIENCE)
+        await eventually_kept(stage)
+        first.kill()
+    stage.model.script = [scoring(judged_by_words)]
+    with stage.process():
+        await stage.telegram.until_acknowledged(PATIENCE)
+        await until(lambda: step.edits, PATIENCE)
+    assert [one.text for one in chat.bot_messages] == [step.text]
+    assert "foretold" in step.text
+
+
+async def eventually_kept(stage: Stage) -> None:
+    """Wait until the database knows the message of a step."""
+    async with asyncio.timeout(PATIENCE):
+        while not await stage.rows("SELECT FROM turn WHERE answered_by IS NOT NULL"):  # noqa: ASYNC110 - nobody is told of it
+            await asyncio.sleep(0.05)
+
+
 async def test_the_order_in_a_chat_is_kept_and_a_slow_chat_holds_up_nobody(bot: Stage) -> None:
     thought, quick = asyncio.Event(), scoring(judged_by_words)
 

@@ -96,6 +96,7 @@ class DocumentReader:
             platform=form,
             attribution=str(payload.get("file")),
             pages=parsed.pages,
+            unread=parsed.unread,
             tags=(),
             mentions=(),
             meta={"domain": host_of(parsed.url), "dated_by": None if parsed.date else "file"},

@@ -62,7 +62,7 @@ class Ocr:
         if not self.available:
             raise RecordError(
                 Message(
-                    "its text is a picture, if it has any: reading that needs the program {name}",
+                    "reading the text of pictures needs the program {name}",
                     name=PROGRAM,
                 )
             )
@@ -102,7 +102,7 @@ def parse_picture(content: bytes, ocr: Ocr) -> Parsed:
     """Return the text of a picture, page by page. Raises RecordError."""
     pages = ocr.read(content).split("\f")
     blocks = [
-        Block(text=text, page=number)
+        Block(text=text, page=number, recognised=True)
         for number, page in enumerate(pages, start=1)
         for text in paragraphs(page.split("\n"))
     ]

@@ -21,6 +21,7 @@ class Parsed:
     language: str | None = None
     url: str | None = None
     pages: int | None = None  # None = the format has no pages
+    unread: Message | None = None  # which pages could not be read, and why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 from engine.errors import RecordError
 from engine.ingest.parsers.lines import paragraphs, without_running_titles
@@ -20,6 +20,7 @@ from engine.ingest.parsers.parsed import (
     says_nothing,
     under_headings,
 )
+from engine.messages import Message
 from engine.text.chunks import Block
 
 _PASSWORD = 4  # FPDF_ERR_PASSWORD
@@ -50,40 +51,72 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
     except library.PdfiumError as exc:
         raise (is_protected() if exc.err_code == _PASSWORD else is_damaged()) from exc
     try:
-        texts = [_page_text(document, number, ocr) for number in range(len(document))]
+        pages = _Pages.read(document, ocr)
         said = document.get_metadata_dict()
         headings = _headings(document)
     except library.PdfiumError as exc:
         raise is_damaged() from exc
     finally:
         document.close()
-    blocks = _joined(under_headings(_parts(texts, headings)))
+    blocks = _joined(under_headings(_parts(pages, headings)))
     if not blocks:
-        if None in texts:
-            ocr.require()
-        raise says_nothing()
+        raise pages.faults[0] if pages.faults else says_nothing()
     title = said["Title"].strip()
     return Parsed(
         blocks=blocks,
         title=None if _NO_TITLE.fullmatch(title) else title or None,
         author=said["Author"].strip() or None,
         date=_date(said["CreationDate"]),
-        pages=len(texts),
+        pages=len(pages.texts),
+        unread=pages.unread,
     )
 
 
-def _page_text(document: Any, number: int, ocr: Ocr) -> str | None:
-    """Return the text of a page; None if it is a picture that cannot be read."""
-    page = document[number]
-    try:
+@dataclass(slots=True)
+class _Pages:
+    """The texts of all pages, the numbers of those read by OCR, and why others were not read."""
+
+    texts: list[str] = field(default_factory=list)
+    recognised: set[int] = field(default_factory=set)
+    faults: list[RecordError] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, document: Any, ocr: Ocr) -> Self:
+        pages = cls()
+        for number in range(1, len(document) + 1):
+            page = document[number - 1]
+            try:
+                pages.texts.append(pages._text(page, number, ocr))
+            finally:
+                page.close()
+        return pages
+
+    def _text(self, page: Any, number: int, ocr: Ocr) -> str:
         words = page.get_textpage()
         text: str = words.get_text_bounded()
         words.close()
-        if not text.strip() and any(True for _ in page.get_objects(max_depth=1)):
-            return ocr.read(rendered(page)) if ocr.available else None
+        if text.strip() or not any(True for _ in page.get_objects(max_depth=1)):
+            return text
+        try:
+            ocr.require()
+            text = ocr.read(rendered(page))
+        except RecordError as exc:  # the other pages may be readable
+            self.faults.append(exc)
+            return ""
+        self.recognised.add(number)
         return text
-    finally:
-        page.close()
+
+    @property
+    def unread(self) -> Message | None:
+        """How many pages were not read, and why; None if all were."""
+        if not self.faults:
+            return None
+        return Message(
+            "{unread} of its {pages} pages were not read: {reason}",
+            unread=len(self.faults),
+            pages=len(self.texts),
+            reason=self.faults[0].said,
+        )
 
 
 def rendered(page: Any) -> bytes:
@@ -116,20 +149,25 @@ def _headings(document: Any) -> _Headings:
     return found
 
 
-def _parts(texts: Sequence[str | None], headings: _Headings) -> Iterator[Heading | Block]:
+def _parts(pages: _Pages, headings: _Headings) -> Iterator[Heading | Block]:
     """Yield paragraphs; a line that is a title of the outline is a heading."""
-    whole = [_LINE_END.split(_WITHIN_WORD.sub("", text or "")) for text in texts]
+    whole = [_LINE_END.split(_WITHIN_WORD.sub("", text)) for text in pages.texts]
     for page, lines in enumerate(without_running_titles(whole), start=1):
+        seen = page in pages.recognised
         below: list[str] = []
         for line in lines:
             level = headings.get((page, _bare(line))) if headings else None
             if level is None:
                 below.append(line)
                 continue
-            yield from (Block(text=text, page=page) for text in paragraphs(below))
+            yield from _blocks(below, page, recognised=seen)
             yield Heading(text=line.strip(), level=level, page=page)
             below = []
-        yield from (Block(text=text, page=page) for text in paragraphs(below))
+        yield from _blocks(below, page, recognised=seen)
+
+
+def _blocks(lines: Sequence[str], page: int, *, recognised: bool) -> Iterator[Block]:
+    return (Block(text=text, page=page, recognised=recognised) for text in paragraphs(lines))
 
 
 def _joined(blocks: Iterator[Block]) -> list[Block]:
@@ -138,7 +176,12 @@ def _joined(blocks: Iterator[Block]) -> list[Block]:
     for block in blocks:
         last = found[-1] if found else None
         if last and _continues(last, block):
-            found[-1] = replace(last, text=f"{last.text} {block.text}", last_page=block.page)
+            found[-1] = replace(
+                last,
+                text=f"{last.text} {block.text}",
+                last_page=block.page,
+                recognised=last.recognised or block.recognised,
+            )
         else:
             found.append(block)
     return found

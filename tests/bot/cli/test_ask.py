@@ -28,6 +28,8 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "outcome": str,
     "answer": (str, type(None)),
     "sentences": list,
+    "checked": bool,
+    "objections": list,
     "passages": int,
     "model": (str, type(None)),
     "prompt_version": (str, type(None)),
@@ -157,9 +159,10 @@ class TestModel:
         async with ModelServer() as server:
             yield server
 
-    async def ask(self, server: ModelServer, database: str, *options: str) -> Done:
+    async def ask(self, server: ModelServer, database: str, *options: str, **settings: str) -> Done:
         environ = {
             **os.environ,
+            **settings,
             "DATABASE_URL": database,
             "PRESAGIO_LLM__BASE_URL": server.base_url,
         }
@@ -183,6 +186,24 @@ class TestModel:
         first, *passages = server.requests[0].prompt.split("\n")
         assert json.loads(first) == {"question": QUESTION}
         assert [json.loads(line)["i"] for line in passages] == [1, 2]
+
+    async def test_is_checked_by_a_second_call_where_the_settings_say_so(
+        self, server: ModelServer, demo: str
+    ) -> None:
+        said = '{"claims":[{"text":"Coffee.","sources":[1]},{"text":"Tea.","sources":[1]}]}'
+        check = '{"checks":[{"i":1,"verdict":"supported","edit":""},{"i":2,"verdict":"not"}]}'
+        server.script = [answer(said), answer(check)]
+        settings = {"PRESAGIO_ANSWER__CHECK": "true", "PRESAGIO_LLM__MODEL": "other/model"}
+        checked = partial(self.ask, server, demo, **settings)
+        got = (await checked("--json")).json
+        assert_contract(got)
+        assert (got["checked"], got["answer"]) == (True, "Coffee. [1]")
+        assert got["objections"] == [{"text": "Tea.", "why": "Its sources do not support it."}]
+        assert [one["supported"] for one in got["sentences"]] == [True]
+        assert got["usage"]["completion_tokens"] == 240
+        shown = (await checked()).out
+        assert "\nWhat the check objected to:\n- “Tea.” Its sources do not support it.\n" in shown
+        assert server.calls == 2
 
     async def test_that_the_sources_do_not_say_is_shown(
         self, server: ModelServer, demo: str

@@ -167,6 +167,7 @@ async def test_three_figures(model: Writer, demo: str, tmp_path: Path) -> None:
     assert got["traceability"] == 1.0 and got["untraced"] == [] and got["statements"] > 6
     assert got["guard"]["precision"] == 1.0 and got["guard"]["sentences"] >= 80
     assert got["support"] == 1.0 and got["judged_sentences"] >= 2
+    assert got["citation_precision"] == 1.0 and got["judged_citations"] >= 2
     assert [row["id"] for row in got["rows"]] == ["a", "2"]
     shown = (await run("eval", "compose", "--cases", str(cases))).out
     assert "traceability: 1.000" in shown and "support: 1.000" in shown

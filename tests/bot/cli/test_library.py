@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.ingest.parsers.ocr import Ocr
 from tests.bot.command_line import ask
 from tests.bot.conftest import Invoke
-from tests.fakes.documents import epub, pdf, word
+from tests.fakes.documents import epub, pdf, scanned, word
 
 _LONG = [f"Sentence {number} of the report says little that anybody needs." for number in range(60)]
 
@@ -43,6 +44,31 @@ def test_a_library_from_files_to_citations(invoke: Invoke, database: str, folder
     assert "The harbour cost nine million." in " ".join(told.split())
     foretold = invoke("search", "Council wants a canal", "--corpus", "library").out
     assert "Minutes" in foretold
+
+
+@pytest.mark.skipif(not Ocr().available, reason="tesseract is not installed")
+def test_a_scan_is_cited_as_such(invoke: Invoke, database: str, tmp_path: Path) -> None:
+    lines = ["The harbour of the north cost", "nine million in 1911."]
+    (tmp_path / "scan.pdf").write_bytes(scanned(lines))
+    done = invoke("ingest", str(tmp_path / "scan.pdf"), "--corpus", "library", "--json")
+    assert done.json["inserted"] == 1
+    told = invoke("ask", "What did the harbour cost?", "--corpus", "library")
+    assert "p. 1 (read from a picture)" in told.out
+    assert "nine million" in told.out
+    [hit] = invoke("find", "harbour", "--corpus", "library", "--json").json["hits"]
+    assert hit["flags"] == ["recognised"]
+
+
+def test_pages_without_a_reader_are_told_and_read_by_a_later_ingest(
+    invoke: Invoke, database: str, tmp_path: Path
+) -> None:
+    (tmp_path / "half.pdf").write_bytes(pdf([], ["The harbour is free."], drawn=True))
+    seen = Ocr().available
+    for counted in ("inserted", "unchanged"):
+        done = invoke("ingest", str(tmp_path / "half.pdf"), "--corpus", "library", "--json")
+        assert (done.json[counted], done.json["rejected"]) == (1, 0)
+        missing = "half.pdf:1: 1 of its 2 pages were not read: reading the text of pictures needs"
+        assert (missing in done.err) is not seen
 
 
 def test_an_item_is_shown_once(invoke: Invoke, database: str, folder: Path) -> None:

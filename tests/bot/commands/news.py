@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from bot.conversation.writing import Compose
 from db.pool import Database
 from db.posting.finds import Finds
 from engine.feeds.lookup import FeedLookup
@@ -68,8 +69,10 @@ def tweet(number: int, text: str, judgment: int) -> Hit:
 
 
 @asynccontextmanager
-async def news_on(storage: Database, **changes: object) -> AsyncIterator[News]:
-    """Lend a bot with a news services."""
+async def news_on(
+    storage: Database, *, compose: Compose | None = None, **changes: object
+) -> AsyncIterator[News]:
+    """Lend a bot with news services, which writes if `compose` is given."""
     settings = FetchSettings(allow_networks=("127.0.0.0/8",))
     async with (
         WebServer() as web,
@@ -83,5 +86,6 @@ async def news_on(storage: Database, **changes: object) -> AsyncIterator[News]:
 
         look_up = FeedLookup(fetcher=fetcher, parser=parser, limits=LIMITS).look_up
         ways = {"look_up": look_up, "fetch_list": fetch_list}
-        async with bot_on(storage, news=news_services(storage, **(ways | changes))) as bot:
+        services = news_services(storage, **(ways | changes))
+        async with bot_on(storage, news=services, compose=compose) as bot:
             yield News(bot, web, storage)

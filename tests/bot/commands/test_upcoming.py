@@ -15,9 +15,11 @@ from bot.jobs.saying import reply_of
 from bot.replies.post import post_buttons
 from db.pool import Database
 from db.posting.feed_updates import owe_notices
+from engine.compose.types import Composition
 from engine.messages import as_message
 from engine.posting.types import Leased, OwedNotice, Subscription
 from tests.bot.commands.news import News, news_on
+from tests.bot.commands.test_compose import StandInComposer
 from tests.bot.conversing import GROUP, event
 from tests.bot.prophecies import NOW
 
@@ -120,6 +122,70 @@ class TestPreview:
         assert "2 stories are still being searched." in text
 
 
+class TestDraft:
+    @pytest.fixture
+    def composer(self) -> StandInComposer:
+        return StandInComposer()
+
+    @pytest.fixture
+    async def news(self, storage: Database, composer: StandInComposer) -> AsyncIterator[News]:
+        async with news_on(storage, compose=composer) as news:
+            yield news
+
+    async def test_a_preview_shows_the_draft_on_request(
+        self, news: News, composer: StandInComposer
+    ) -> None:
+        await with_finds(news)
+        await news.bot.say("/subscribe daily 9:00 compose")
+        await _from_before(news)
+        preview = await news.bot.say("/preview")
+        assert (preview.text or "").endswith(
+            "A draft of a tweet about its first story follows it; the button writes one."
+        )
+        assert composer.calls == [], "nothing is paid for unasked"
+        announced = await news.bot.press(preview, "write")
+        assert announced.text == "Looking into the corpora…"
+        await news.bot.conversation.written()
+        assert "Dear. [1]" in (news.bot.face.changed[-1][1].text or "")
+        [kept] = composer.calls
+        assert kept.task.prompt == COFFEE
+        assert kept.task.answer_id
+
+    async def test_one_without_drafts_has_no_button(self, news: News) -> None:
+        await with_finds(news)
+        await news.bot.say("/subscribe daily 9:00")
+        await _from_before(news)
+        preview = await news.bot.say("/preview")
+        assert preview.buttons == ()
+        assert "draft" not in (preview.text or "")
+
+    async def test_a_post_made_now_can_be_written_about(
+        self, news: News, composer: StandInComposer
+    ) -> None:
+        await with_finds(news)
+        await news.bot.hear(event("/today"))
+        found, services = await leased(news), news.bot.services
+
+        async def draft(*_: object) -> Composition:
+            raise AssertionError
+
+        delivery = found[0].delivery
+        post = await reply_of(delivery, services.answers, services.pictures, draft=draft)
+        assert post is not None
+        await news.bot.press(post, "write")
+        await news.bot.conversation.written()
+        assert composer.calls[0].task.prompt == COFFEE
+
+
+async def test_a_preview_says_that_no_draft_follows_without_a_model(news: News) -> None:
+    await with_finds(news)
+    await news.bot.say("/subscribe daily 9:00 compose")
+    await _from_before(news)
+    preview = await news.bot.say("/preview")
+    assert (preview.text or "").endswith("No draft follows it: no language model is set up.")
+    assert preview.buttons == ()
+
+
 class TestHistory:
     async def test_nothing_yet(self, news: News) -> None:
         assert (await news.bot.say("/history")).text == "Nothing was posted here unasked yet."
@@ -146,6 +212,12 @@ class TestHistory:
             " · No old tweet foretold the news of June 1, 2024.",
             f"2024-06-01 12:00 · sent · {COFFEE}!",
         ]
+
+
+async def _from_before(news: News) -> None:
+    """Count stories from before the chat subscribed."""
+    async with news.database.connection() as connection:
+        await connection.execute("UPDATE subscription SET since = $1", NOW - timedelta(days=2))
 
 
 async def _subscribed(news: News) -> Subscription:

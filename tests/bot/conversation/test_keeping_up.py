@@ -157,3 +157,34 @@ class TestSteps:
         async with steps_shown(face, event("x"), after=60.0) as steps:
             steps.show("Asking the model …")
         assert (face.steps, face.withdrawn) == ([], [])
+
+    async def test_the_step_of_a_process_that_died_is_edited_and_not_kept_again(self) -> None:
+        face, kept = MemoryFace(), list[str]()
+
+        async def keep(message: str) -> None:
+            kept.append(message)
+
+        async with steps_shown(face, event("x"), after=0.0, message="old", keep=keep) as steps:
+            steps.show("Asking the model …")
+            await until(lambda: face.steps)
+            await steps.end()
+            assert steps.take() == "old"
+        assert (kept, face.withdrawn) == ([], [])
+
+    async def test_without_steps_it_is_still_replaced(self) -> None:
+        async with steps_shown(MemoryFace(), event("x"), after=60.0, message="old") as steps:
+            await steps.end()
+            assert steps.take() == "old"
+
+    async def test_a_new_message_is_kept_once(self) -> None:
+        face, kept = MemoryFace(), list[str]()
+
+        async def keep(message: str) -> None:
+            kept.append(message)
+
+        async with steps_shown(face, event("x"), after=0.0, keep=keep) as steps:
+            steps.show("Reading the page …")
+            await until(lambda: face.steps)
+            steps.show("Asking the model …")
+            await until(lambda: len(face.steps) == 2)
+        assert kept == ["step"]

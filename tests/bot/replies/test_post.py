@@ -91,7 +91,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)
 @given(titles=st.lists(TEXTS, min_size=1, max_size=10), times=st.integers(1, 50))
 def test_any_post_is_one_message_that_both_platforms_take(titles: list[str], times: int) -> None:
     items = [item(number, title * times) for number, title in enumerate(titles, start=1)]
-    reply = post_reply(items, WORDS, date(2026, 6, 1))
+    reply = post_reply(items, WORDS, date(2026, 6, 1), writes=True)
     (html,) = html_messages(reply)
     assert 0 < utf16_length(parse(html)[0]) <= LONGEST_TEXT
     check_blocks([block.to_dict() for block in blocks(reply)])
@@ -102,3 +102,24 @@ def test_any_post_is_one_message_that_both_platforms_take(titles: list[str], tim
 def test_a_short_post_has_four_buttons_in_all() -> None:
     (row,) = post_reply([item(1), item(2, rank=3)], WORDS, compact=True).buttons
     assert [str(button.action) for button in row] == ["why:71:1", "picture:71:1", "votes:71:2.en"]
+
+
+def test_where_a_model_writes_each_story_has_a_button_for_it() -> None:
+    (_, row) = post_reply([item(1)], WORDS, writes=True).buttons
+    assert [(button.label, str(button.action)) for button in row] == [
+        ("Write about it", "write:71:1")
+    ]
+    *_, row = post_reply([item(1), item(2, rank=3)], WORDS, writes=True).buttons
+    assert [(button.label, str(button.action)) for button in row] == [
+        ("Write about 1", "write:71:1"),
+        ("Write about 2", "write:72:2"),
+    ]
+    many = post_reply([item(number) for number in range(1, 8)], WORDS, writes=True).buttons
+    assert [len(row) for row in many[7:]] == [5, 2]
+
+
+def test_a_short_post_has_one_of_them_among_its_four() -> None:
+    (row,) = post_reply([item(1), item(2, rank=3)], WORDS, compact=True, writes=True).buttons
+    assert [str(button.action) for button in row] == [
+        *("why:71:1", "picture:71:1", "write:71:1", "votes:71:2.en"),
+    ]

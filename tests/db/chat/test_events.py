@@ -103,6 +103,24 @@ async def cut_presence(database: Database, claims: EventClaims) -> None:
         )
 
 
+async def test_the_step_of_a_dead_process_is_passed_on(
+    database: Database, claims: EventClaims, other: EventClaims
+) -> None:
+    claim = await held(claims)
+    assert claim
+    assert claim.step is None
+    await claim.shows_step("m7")
+    assert await claims.answer_to(*EVENT, since=NOW) is None, "a step is no answer"
+    await cut_presence(database, claims)
+    successor = await held(other)
+    assert successor
+    assert successor.step == "m7"
+    await claim.shows_step("m8")  # too late: it is no longer its own
+    assert await successor.answering()
+    await other._settle(*EVENT, "m7")
+    assert await other.answer_to(*EVENT, since=NOW) == "m7"
+
+
 async def test_one_of_many_concurrent_deliveries_is_taken(
     claims: EventClaims, other: EventClaims
 ) -> None:

@@ -1,5 +1,6 @@
 """Answers that were paid for once, and the last questions of each thread."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from db.chat.chats import Chats
 from db.chat.questions import ModelAnswers, Questions
 from db.pool import Database
-from engine.answer.types import Claim, ModelAnswer
+from engine.answer.types import Claim, ModelAnswer, Objection
 from engine.chat import Chat
+from engine.messages import Message
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 ANSWER = ModelAnswer(
@@ -36,6 +38,21 @@ async def test_an_answer_comes_back_as_it_went_in(database: Database) -> None:
     assert await answers.get("key") == ANSWER
     assert await answers.get("silent") == ModelAnswer(claims=())
     assert await answers.get("other") is None
+
+
+async def test_what_a_check_objected_to_comes_back_with_its_reason(database: Database) -> None:
+    why = Message("No cited source holds the number {words}.", words="9")
+    objection = Objection(text="It is 9.", why=why)
+    checked = replace(
+        ANSWER,
+        claims=(
+            Claim(text="It is 8.", passages=(1,), objection=objection),
+            Claim(text="It is 9.", passages=(1,), supported=False, objection=objection),
+        ),
+    )
+    answers = ModelAnswers(database)
+    await answers.put("key", checked, now=NOW)
+    assert await answers.get("key") == checked
 
 
 async def test_the_first_answer_stands(database: Database) -> None:

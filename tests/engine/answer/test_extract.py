@@ -2,7 +2,7 @@
 
 from engine.answer.extract import extract
 from engine.answer.types import Passage
-from tests.engine.passages import passage
+from tests.engine.passages import gathered, passage
 
 
 def quotes(*passages: Passage, most: int = 3) -> list[tuple[str, tuple[int, ...]]]:
@@ -50,3 +50,22 @@ def test_a_long_sentence_is_cut_and_says_so() -> None:
 
 def test_what_says_nothing_gives_no_quote() -> None:
     assert quotes(passage("🤷 https://pictures.example/1 !")) == []
+
+
+def test_of_a_passage_a_whole_sentence_goes_before_a_heading_and_a_fragment() -> None:
+    found = gathered("Coffee of the north\n\nThe coffee was dear.\n\ncoffee, milk and sugar,")
+    assert [one.text for one in extract(found.passages, most=1)] == ["The coffee was dear."]
+
+
+def test_a_passage_far_weaker_than_the_best_is_not_quoted() -> None:
+    found = gathered(
+        passage("Coffee is dear.", id=1, score=0.8),
+        passage("Coffee is bitter.", id=2, score=0.21),
+        passage("Coffee was mentioned.", id=3, score=0.19),
+    )
+    assert [one.passages for one in extract(found.passages, most=3)] == [(1,), (2,)]
+
+
+def test_a_bullet_is_no_part_of_a_quote() -> None:
+    [quote] = extract(gathered("* Coffee is dear.").passages, most=1)
+    assert quote.text == "Coffee is dear."

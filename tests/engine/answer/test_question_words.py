@@ -9,7 +9,8 @@ from engine.answer.passages import subject
     ("question", "about"),
     [
         ("What was said about coffee prices?", "coffee prices?"),
-        ("¿Qué dijo sobre el precio del café?", "¿ el precio del café?"),
+        ("¿Qué es el LinnSequencer?", "¿ LinnSequencer?"),
+        ("¿Qué dijo sobre el precio del café?", "¿ precio del café?"),
         ("What did he say?", "he ?"),
         ("coffee", "coffee"),
         ("Why?", "Why?"),

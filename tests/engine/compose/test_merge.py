@@ -1,13 +1,14 @@
 """Merging passages of corpora and web, and the words that a request is about."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from engine.compose.merge import best, by_words, distinct, jaccard, web_passages
-from engine.compose.retrieve import internal_passages, topic
+from engine.compose.retrieve import internal_passages, source_passage, topic
 from engine.compose.types import ComposeRequest, SourceKind
-from engine.types import ItemPlace
+from engine.types import Flag, ItemPlace
 from engine.web.types import WebPage
 from tests.engine.compose.bench import passage
 from tests.engine.passages import ME
@@ -83,8 +84,6 @@ def test_pages_become_passages_with_their_own_address() -> None:
 
 
 def test_a_chunk_of_a_library_is_cited_by_item_and_page() -> None:
-    from dataclasses import replace
-
     one = found("Wheat fell.", id=7, author="Ines")
     place = ItemPlace(item=1, title="Grain report", page=12)
     hit = replace(one.hit, candidate=replace(one.hit.candidate, place=place, url=None))
@@ -109,3 +108,11 @@ def test_a_chunk_of_a_library_is_cited_by_item_and_page() -> None:
 )
 def test_what_a_request_is_about(prompt: str, about: str) -> None:
     assert topic(prompt) == about
+
+
+def test_a_text_that_ocr_has_read_is_known_as_such() -> None:
+    one = found("Wheat fell.", id=7)
+    candidate = replace(one.hit.candidate, flags=Flag.RECOGNISED)
+    scanned = replace(one, hit=replace(one.hit, candidate=candidate))
+    assert source_passage(scanned, ME).recognised
+    assert not source_passage(one, ME).recognised

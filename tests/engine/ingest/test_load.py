@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -311,6 +312,26 @@ async def test_a_batch_that_is_lost_is_asked_for_again_and_counted_once(
     assert counts(await run.loader.load(Fragile())) == (3, 2, 0, 0, 1)
     assert run.rejects == [bad]
     assert set(await stored(shelf, corpus)) == {"0", "2"}
+
+
+async def test_what_lacks_pages_is_stored_told_and_tried_again(
+    shelf: Shelf, corpus: Corpus
+) -> None:
+    class Scans(Pile):
+        """Documents that lack pages."""
+
+        async def documents(self, ids: Collection[str]) -> tuple[list[Document], list[Reject]]:
+            found, rejects = await super().documents(ids)
+            lacking = [replace(one, unread="no eyes", digest=~one.digest) for one in found]
+            return lacking, rejects
+
+    run = Run(shelf, corpus)
+    assert counts(await run.loader.load(Scans(records(1)))) == (1, 1, 0, 0, 0)
+    assert run.rejects == [Reject(file="0", line=1, reason="no eyes", stored=True)]
+    again = Run(shelf, corpus)
+    assert counts(await again.loader.load(Scans(records(1)))) == (1, 0, 0, 1, 0)
+    assert again.rejects == run.rejects
+    assert counts(await Run(shelf, corpus).loader.load(Pile(records(1)))) == (1, 0, 1, 0, 0)
 
 
 async def test_threads_are_stitched_across_batches_and_sources(

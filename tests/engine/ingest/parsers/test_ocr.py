@@ -12,7 +12,7 @@ from engine.errors import RecordError
 from engine.ingest.parsers import ocr as module
 from engine.ingest.parsers.ocr import Ocr, parse_picture
 from engine.ingest.parsers.pdf import parse_pdf, rendered
-from tests.fakes.documents import pdf
+from tests.fakes.documents import pdf, scanned
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[4]
@@ -35,6 +35,22 @@ def test_a_picture_is_read() -> None:
     assert "Coffee prices rose again" in found.blocks[0].text
     assert found.pages == 1
     assert len(signs) == 1
+
+
+@needs_tesseract
+def test_a_scanned_file_is_read_page_by_page() -> None:
+    signs: list[None] = []
+    lines = ["The harbour of the north", "cost nine million in 1911."]
+    found = parse_pdf(
+        scanned(lines, ["The mayor wanted a canal."]),
+        Ocr("english", alive=lambda: signs.append(None)),
+    )
+    read = [(" ".join(block.text.split()), block.page, block.recognised) for block in found.blocks]
+    assert read == [
+        ("The harbour of the north cost nine million in 1911.", 1, True),
+        ("The mayor wanted a canal.", 2, True),
+    ]
+    assert (found.pages, found.unread, len(signs)) == (2, None, 2)
 
 
 @needs_tesseract

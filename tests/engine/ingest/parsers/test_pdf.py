@@ -7,6 +7,7 @@ import pytest
 from engine.errors import RecordError
 from engine.ingest.parsers.ocr import Ocr
 from engine.ingest.parsers.pdf import parse_pdf
+from engine.messages import Message
 from tests.fakes.documents import pdf
 
 
@@ -16,6 +17,17 @@ class _Blind(Ocr):
     @property
     def available(self) -> bool:
         return False
+
+
+class _Slow(Ocr):
+    """An OCR that no picture is quick enough for."""
+
+    @property
+    def available(self) -> bool:
+        return True
+
+    def read(self, picture: bytes) -> str:
+        raise RecordError(Message("too slow"))
 
 
 class _Reading(Ocr):
@@ -109,10 +121,11 @@ def test_faults_are_told_apart(content: bytes, reason: str) -> None:
 def test_a_page_without_text_is_read_as_a_picture() -> None:
     ocr = _Reading()
     found = parse_pdf(pdf([], ["Typed."], drawn=True), ocr)
-    assert [(block.text, block.page) for block in found.blocks] == [
-        ("What a scan says.", 1),
-        ("Typed.", 2),
+    assert [(block.text, block.page, block.recognised) for block in found.blocks] == [
+        ("What a scan says.", 1, True),
+        ("Typed.", 2, False),
     ]
+    assert found.unread is None
     [picture] = ocr.pictures
     head, width, height, most = picture.split(maxsplit=4)[:4]
     assert (head, most) == (b"P5", b"255")
@@ -124,6 +137,23 @@ def test_a_page_without_text_is_read_as_a_picture() -> None:
 def test_without_ocr_a_scan_is_refused_with_what_to_install() -> None:
     with pytest.raises(RecordError, match="needs the program tesseract"):
         parse_pdf(pdf([], drawn=True), _BLIND)
+
+
+def test_pages_that_cannot_be_read_leave_the_others() -> None:
+    found = parse_pdf(pdf([], ["Typed."], [], drawn=True), _BLIND)
+    assert [(block.text, block.page) for block in found.blocks] == [("Typed.", 2)]
+    assert found.pages == 3
+    assert found.unread == (
+        "2 of its 3 pages were not read: reading the text of pictures needs the program tesseract"
+    )
+
+
+def test_a_page_that_takes_too_long_leaves_the_others() -> None:
+    found = parse_pdf(pdf([], ["Typed."], drawn=True), _Slow())
+    assert [block.text for block in found.blocks] == ["Typed."]
+    assert found.unread == "1 of its 2 pages were not read: too slow"
+    with pytest.raises(RecordError, match="too slow"):
+        parse_pdf(pdf([], drawn=True), _Slow())
 
 
 def test_an_empty_page_holds_no_text() -> None:

@@ -1,0 +1,202 @@
+"""The check of an answer's claims, from the answerer down to the stand-in model."""
+
+import json
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine.answer.answer import Answerer
+from engine.answer.types import AnswerOutcome, CitedAnswer, Question
+from engine.budget import Budget
+from engine.compose.claims import PURPOSE, ClaimChecker
+from engine.compose.models import ClientModels
+from engine.llm.client import ChatClient
+from engine.settings.composing import ComposeSettings
+from engine.settings.models import LlmSettings
+from engine.settings.searching import AnswerSettings
+from tests.engine.answer.test_answer import MemoryAnswers, claims
+from tests.engine.judge.test_judge import NOW
+from tests.engine.passages import gathered, passage
+from tests.fakes.model import ModelServer, Step, answer, failure
+from tests.fakes.ports import MemoryLedger
+from tests.fakes.writer import Writer, checking, lines_of
+
+QUESTION = Question(text="What about rents?")
+FOUND = gathered("Rents rose by 4 % in 2019.", "The mayor praised Ana, not Berta.", "Tea is cheap.")
+RIGHT = ("Rents rose by 4 %.", [1])
+INVENTED = ("Rents rose by 9 %.", [1])
+SWAPPED = ("The mayor praised Berta.", [2])
+LEFT_OUT = "The check left out 1 of 2 sentences: their sources do not support them."
+
+
+class Bench:
+    """An answerer that checks, its stand-in model, and what both remember."""
+
+    def __init__(self, server: ModelServer) -> None:
+        self.server = server
+        self.writer = Writer()
+        server.script = [self.writer]
+        self.cache, self.ledger = MemoryAnswers(), MemoryLedger()
+        self.clients: list[ChatClient] = []
+        self.seat()
+
+    def seat(
+        self,
+        settings: AnswerSettings | None = None,
+        *,
+        budget: Budget | None = None,
+        check_model: str = "small/model",
+    ) -> None:
+        """Put another answerer in front of the same server and memory."""
+        client = ChatClient(
+            LlmSettings(base_url=self.server.base_url, retries=0),
+            ledger=self.ledger,
+            clock=time.monotonic,
+            budget=budget or Budget(),
+        )
+        self.clients.append(client)
+        chosen = settings or AnswerSettings()
+        models = ClientModels(client, ComposeSettings(check_model=check_model))
+        checker = ClaimChecker(models, model=check_model, length=chosen.passage_length)
+        self.answerer = Answerer(chosen, client, self.cache, checker)
+
+    async def ask(self, *said: tuple[str, list[int]], check: Step | None = None) -> CitedAnswer:
+        self.writer.says["answer"] = claims(*said)
+        if check:
+            self.writer.says["check"] = check
+        return await self.answerer.answer(QUESTION, FOUND, now=NOW)
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    async with ModelServer() as server:
+        built = Bench(server)
+        yield built
+        for client in built.clients:
+            await client.aclose()
+
+
+async def test_supported_sentences_stay_as_they_are(bench: Bench) -> None:
+    got = await bench.ask(RIGHT, ("Tea is cheap.", [3]))
+    assert got.text == "Rents rose by 4 %. [1] Tea is cheap. [2]"
+    assert (got.checked, got.objections, got.notice) == (True, (), None)
+    assert [purpose for _, _, purpose, _ in bench.ledger.calls] == ["answer", PURPOSE]
+    assert got.usage and got.usage.completion_tokens == 240
+    asked = bench.writer.asked["check"][0]
+    assert asked.body["model"] == "small/model"
+    assert [one.get("passage") for one in lines_of(asked)] == [None, None, 1, 3]
+
+
+async def test_what_the_sources_do_not_support_is_left_out_and_told(bench: Bench) -> None:
+    got = await bench.ask(RIGHT, SWAPPED, check=checking((1, "supported", ""), (2, "not", "")))
+    assert got.text == "Rents rose by 4 %. [1]"
+    assert len(got.sources) == 1
+    assert got.notice == LEFT_OUT
+    assert [(one.text, one.why) for one in got.objections] == [
+        ("The mayor praised Berta.", "Its sources do not support it.")
+    ]
+
+
+async def test_it_is_marked_instead_where_the_settings_say_so(bench: Bench) -> None:
+    bench.seat(AnswerSettings(unsupported="mark"))
+    got = await bench.ask(RIGHT, SWAPPED, check=checking((1, "supported", ""), (2, "not", "")))
+    assert got.text == "Rents rose by 4 %. [1] The mayor praised Berta. [2][?]"
+    assert got.notice == (
+        "The check found that the sources do not support 1 of 2 sentences, marked [?]."
+    )
+
+
+async def test_a_correction_is_shown_if_it_stands_up_to_the_guard(bench: Bench) -> None:
+    got = await bench.ask(
+        INVENTED,
+        SWAPPED,
+        check=checking(
+            (1, "not", "Rents rose by 4 % in 2019."), (2, "not", "The mayor praised 7 people.")
+        ),
+    )
+    assert got.text == "Rents rose by 4 % in 2019. [1]"
+    assert [one.why for one in got.objections] == [
+        "No cited source holds the number 9 %. It became: “Rents rose by 4 % in 2019.”",
+        "No cited source holds the number 7.",
+    ]
+
+
+async def test_a_number_that_no_source_holds_goes_even_if_the_model_approves(bench: Bench) -> None:
+    got = await bench.ask(RIGHT, INVENTED)
+    assert got.text == "Rents rose by 4 %. [1]"
+    assert got.notice == LEFT_OUT
+
+
+async def test_where_nothing_is_supported_the_sources_speak(bench: Bench) -> None:
+    got = await bench.ask(SWAPPED, check=checking((1, "not", "")))
+    assert got.outcome is AnswerOutcome.EXTRACTED
+    assert got.notice == ("Not answered by the model: its sources do not support what it wrote.")
+    assert "Berta" in got.text  # in the words of the source
+    assert "praised Berta" not in got.text
+
+
+async def test_a_sentence_that_the_check_passes_over_is_left_out(bench: Bench) -> None:
+    got = await bench.ask(RIGHT, SWAPPED, check=checking((1, "supported", "")))
+    assert got.text == "Rents rose by 4 %. [1]"
+    assert [one.why for one in got.objections] == ["The check said nothing about it."]
+
+
+@pytest.mark.parametrize("check", [failure(500), answer("I had rather not.")])
+async def test_a_check_that_fails_leaves_the_guard_and_a_notice(bench: Bench, check: Step) -> None:
+    got = await bench.ask(RIGHT, INVENTED, SWAPPED, check=check)
+    assert got.text == "Rents rose by 4 %. [1] The mayor praised Berta. [2]"
+    assert not got.checked
+    assert (got.notice or "").startswith("Not checked by a model: ")
+    before = bench.server.calls
+    again = await bench.ask(RIGHT, check=checking((1, "supported", ""), (3, "not", "")))
+    assert bench.server.calls == before + 1  # the answer was paid for; its check was not
+    assert (again.checked, again.cached) == (True, False)
+
+
+async def test_a_check_is_paid_for_once(bench: Bench) -> None:
+    first = await bench.ask(RIGHT, SWAPPED, check=checking((1, "supported", ""), (2, "not", "")))
+    again = await bench.ask()
+    assert bench.server.calls == 2
+    assert (again.text, again.objections, again.notice) == (
+        first.text,
+        first.objections,
+        first.notice,
+    )
+    assert (again.cached, again.checked, again.usage) == (True, True, None)
+    bench.seat(check_model="other/model")
+    assert not (await bench.ask()).cached
+    assert bench.server.calls == 3
+
+
+async def test_a_day_without_money_for_the_check_shows_the_answer_unchecked(bench: Bench) -> None:
+    bench.seat(budget=Budget(tokens=7200))  # the answer costs 7120
+    got = await bench.ask(RIGHT)
+    assert got.text == "Rents rose by 4 %. [1]"
+    assert not got.checked
+    assert "Not checked by a model: " in (got.notice or "")
+    assert bench.writer.asked["check"] == []
+
+
+async def test_that_the_sources_do_not_say_needs_no_check(bench: Bench) -> None:
+    got = await bench.ask()
+    assert (got.outcome, got.checked) == (AnswerOutcome.SILENT, False)
+    assert bench.server.calls == 1
+
+
+async def test_the_check_sees_what_the_model_that_answered_saw(bench: Bench) -> None:
+    bench.seat(AnswerSettings(passage_length=100))
+    long = "Nothing. " * 60 + "Coffee will double, she says. " + "Nothing. " * 60
+    found = gathered(passage(long, context="What of coffee?"))
+    bench.writer.says["answer"] = claims(("Coffee will double.", [1]))
+    got = await bench.answerer.answer(QUESTION, found, now=NOW)
+    assert got.checked
+    shown = lines_of(bench.writer.asked["check"][0])[1]["text"]
+    assert shown.startswith("(In reply to: “What of coffee?”)")
+    assert "Coffee will double" in shown
+
+
+async def test_an_objection_reads_as_it_was_asked(bench: Bench) -> None:
+    await bench.ask(INVENTED)
+    first = json.loads(bench.writer.asked["check"][0].prompt.split("\n")[0])
+    assert first["fault"] == "No cited source holds the number 9 %."
