@@ -25,7 +25,7 @@ from engine.ports import Embedder
 from engine.prophecy.headline import read_headline
 from engine.prophecy.question import comparable, embedder_of, vector_of
 from engine.settings.section import UNLIMITED
-from engine.types import Corpus, SearchRequest
+from engine.types import Corpus, Mode, SearchRequest
 from engine.vectors import Vector
 
 _VARIANTS = 3  # of one answer in a chat
@@ -92,14 +92,19 @@ def compose_parts(app: App) -> ComposeParts:
     )
 
 
-def finder(app: App) -> Find:
-    """Return the retrieval from the corpora: by words, and by meaning where there are vectors."""
+def finder(app: App, mode: Mode | None = None) -> Find:
+    """Return the retrieval from the corpora: by words, and by meaning where there are vectors.
+
+    Another `mode` than that of the settings is for measurements.
+    """
     limit = app.settings.compose.retrieved
 
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
         about = topic(request.prompt)
         # Nothing is embedded on the fly: the reranker orders what is found.
-        asked = SearchRequest(headline=read_headline(about), limit=limit, now=now, embeds=False)
+        asked = SearchRequest(
+            headline=read_headline(about), limit=limit, now=now, mode=mode, embeds=False
+        )
         found = await gather(searcher(app), request.corpora, Question(text=about), asked)
         stored = await stored_meaning(app, request.corpora, about, found.passages)
         return RetrievedPassages(
@@ -134,12 +139,22 @@ async def stored_meaning(
         keys = {
             one.hit.candidate.id: passage_key(one) for one in found if one.corpus == corpus.name
         }
+        items = {
+            one.hit.candidate.id: one.hit.candidate.place.item
+            for one in found
+            if one.corpus == corpus.name and one.hit.candidate.place
+        }
         embedder = embedder_of(app.meaning, corpus)
         space = embedder and await app.embeddings.space(corpus, embedder.name)
         if not (embedder and space and keys):
             continue
         near = await app.embeddings.alike(corpus, space, list(keys), SAME_MEANING)
-        stored.alike.update(frozenset(keys[one] for one in pair) for pair in near)
+        # Parts of one item are alike because it is about one thing, yet each says something else.
+        stored.alike.update(
+            frozenset(keys[one] for one in pair)
+            for pair in near
+            if len({items.get(one, one) for one in pair}) > 1
+        )
         if not local:
             continue
         vector = vector or await _vector(embedder, text)
