@@ -101,12 +101,12 @@ async def test_a_reranker_is_told_what_is_known_already() -> None:
             return [one.cosine or 0.0 for one in texts]
 
     held = [passage(f"{n}", key=str(n), score=0.5) for n in range(2)]
-    known = tuple(replace(one, cosine=0.7 + n / 10) for n, one in enumerate(held))
+    known = tuple(replace(one, cosine=0.5 + n / 4) for n, one in enumerate(held))
     asked = Asked()
     chosen = await Chooser(ComposeSettings(), asked).choose(
         "coffee", RetrievedPassages(passages=known), []
     )
-    assert asked.texts == scored(["0", "1"], [0.5, 0.5], [0.7, pytest.approx(0.8)])
+    assert asked.texts == scored(["0", "1"], [0.5, 0.5], [0.5, 0.75])
     assert [one.key for one in chosen.passages] == ["1", "0"]
 
 
