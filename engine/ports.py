@@ -11,7 +11,16 @@ from typing import Protocol
 from engine.budget import BudgetSource, Planned
 from engine.documents import Document
 from engine.text.terms import Reading
-from engine.types import Candidate, Corpus, Expansion, Filters, Term, Usage, Verdict
+from engine.types import (
+    Candidate,
+    Corpus,
+    Expansion,
+    Filters,
+    ScoredText,
+    Term,
+    Usage,
+    Verdict,
+)
 from engine.vectors import Vector, VectorSpace
 
 
@@ -120,7 +129,7 @@ class Reranker(Protocol):
     def name(self) -> str:
         """Name for logs and receipts."""
 
-    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:
         """Return a score 0..1 for each text, best highest. Raises ModelError, SettingsError."""
 
 

@@ -205,6 +205,15 @@ class Candidate:
     voice: str | None = None  # display name of the archive's voice, if it wrote this
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredText:
+    """A text to be put in order, and what is known about it already."""
+
+    text: str
+    score: float = 0.0  # relevance, 0..1, by what found it
+    cosine: float | None = None  # of its stored vector with the query, by the local model
+
+
 _Number = TypeVar("_Number", int, float)
 
 

@@ -10,6 +10,7 @@ Vector = Sequence[float]
 # Incremented whenever `embeddable` changes, so that vectors of older readings are renewed.
 READING = 1
 _LONGEST = 2200  # characters: a part of a long text with its title; small models read 512 tokens
+_BELOW = 2.0  # deviations
 _LINK = re.compile(r"https?://\S+|\bpic\.twitter\.com/\S+")
 _REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
 _LETTER = re.compile(r"\w")
@@ -41,8 +42,19 @@ class Scale:
         The range of cosines differs between models (e5: 0.7 to 0.9); this figure is comparable.
         """
         floor = self.mean + self.deviation
-        width = self.same - floor
-        return min(1.0, max(0.0, (cosine - floor) / width)) if width > 0 else 0.0
+        return _within(floor, self.same, cosine)
+
+    def placed(self, cosine: float) -> float:
+        """Return the cosine on a scale, 0..1, that begins below most unrelated texts.
+
+        It is for ordering texts, where `calibrated` would be 0 for nearly all of them: questions
+        are less similar to the passages that answer them than headlines to old posts.
+        """
+        return _within(self.mean - _BELOW * self.deviation, self.same, cosine)
+
+
+def _within(floor: float, top: float, cosine: float) -> float:
+    return min(1.0, max(0.0, (cosine - floor) / (top - floor))) if top > floor else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

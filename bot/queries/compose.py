@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -19,12 +19,14 @@ from engine.compose.models import ClientModels
 from engine.compose.retrieve import internal_passages, passage_key, topic
 from engine.compose.run import ComposeParts, Find
 from engine.compose.types import ComposeRequest, Composition, Progress, RetrievedPassages
-from engine.errors import PresagioError
+from engine.errors import ModelError, PresagioError
 from engine.messages import Message
+from engine.ports import Embedder
 from engine.prophecy.headline import read_headline
-from engine.prophecy.question import embedder_of
+from engine.prophecy.question import comparable, embedder_of, vector_of
 from engine.settings.section import UNLIMITED
-from engine.types import Corpus, SearchRequest
+from engine.types import Corpus, Mode, SearchRequest
+from engine.vectors import Vector
 
 _VARIANTS = 3  # of one answer in a chat
 
@@ -90,37 +92,84 @@ def compose_parts(app: App) -> ComposeParts:
     )
 
 
-def finder(app: App) -> Find:
-    """Return the retrieval from the corpora: by words, and by meaning where there are vectors."""
+def finder(app: App, mode: Mode | None = None) -> Find:
+    """Return the retrieval from the corpora: by words, and by meaning where there are vectors.
+
+    Another `mode` than that of the settings is for measurements.
+    """
     limit = app.settings.compose.retrieved
 
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
         about = topic(request.prompt)
         # Nothing is embedded on the fly: the reranker orders what is found.
-        asked = SearchRequest(headline=read_headline(about), limit=limit, now=now, embeds=False)
+        asked = SearchRequest(
+            headline=read_headline(about), limit=limit, now=now, mode=mode, embeds=False
+        )
         found = await gather(searcher(app), request.corpora, Question(text=about), asked)
+        stored = await stored_meaning(app, request.corpora, about, found.passages)
         return RetrievedPassages(
-            passages=internal_passages(request, found.passages, most=limit),
-            alike=await alike_pairs(app, request.corpora, found.passages),
+            passages=internal_passages(request, found.passages, most=limit, cosines=stored.cosines),
+            alike=frozenset(stored.alike),
             notice=found.notice,
         )
 
     return find
 
 
-async def alike_pairs(
-    app: App, corpora: Sequence[Corpus], found: Sequence[Passage]
-) -> frozenset[frozenset[str]]:
-    """Return the pairs of passages, by key, whose stored vectors are nearly the same."""
-    pairs: set[frozenset[str]] = set()
+@dataclass(frozen=True, slots=True)
+class StoredMeaning:
+    """What stored vectors tell about passages, by key: cosines with a text, and pairs that are
+    nearly the same."""
+
+    cosines: dict[str, float] = field(default_factory=dict)
+    alike: set[frozenset[str]] = field(default_factory=set)
+
+
+async def stored_meaning(
+    app: App, corpora: Sequence[Corpus], text: str, found: Sequence[Passage]
+) -> StoredMeaning:
+    """Compare the stored vectors of passages with one another and with a text.
+
+    The text is compared only where a local model makes vectors: another one costs a call.
+    """
+    stored = StoredMeaning()
+    local = app.meaning and app.meaning.reranker  # there is one only for a local model
+    vector: Vector | None = None
     for corpus in corpora:
-        ids = {one.hit.candidate.id: one for one in found if one.corpus == corpus.name}
+        keys = {
+            one.hit.candidate.id: passage_key(one) for one in found if one.corpus == corpus.name
+        }
+        items = {
+            one.hit.candidate.id: one.hit.candidate.place.item
+            for one in found
+            if one.corpus == corpus.name and one.hit.candidate.place
+        }
         embedder = embedder_of(app.meaning, corpus)
         space = embedder and await app.embeddings.space(corpus, embedder.name)
-        if space and ids:
-            near = await app.embeddings.alike(corpus, space, list(ids), SAME_MEANING)
-            pairs |= {frozenset(passage_key(ids[one]) for one in pair) for pair in near}
-    return frozenset(pairs)
+        if not (embedder and space and keys):
+            continue
+        near = await app.embeddings.alike(corpus, space, list(keys), SAME_MEANING)
+        # Parts of one item are alike because it is about one thing, yet each says something else.
+        stored.alike.update(
+            frozenset(keys[one] for one in pair)
+            for pair in near
+            if len({items.get(one, one) for one in pair}) > 1
+        )
+        if not local:
+            continue
+        vector = vector or await _vector(embedder, text)
+        if comparable(vector, space):
+            cosines = await app.embeddings.cosines(corpus, space, vector, list(keys))
+            stored.cosines.update((keys[one], cosine) for one, cosine in cosines.items())
+    return stored
+
+
+async def _vector(embedder: Embedder, text: str) -> Vector:
+    """Return the vector of a text, or an empty one if the model fails, as retrieval then says."""
+    try:
+        return await vector_of(embedder, text)
+    except ModelError:
+        return ()
 
 
 async def require_daily(app: App, asker: str, *, now: datetime) -> None:

@@ -24,6 +24,7 @@ from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.messages import Message
 from engine.ports import Reranker
 from engine.settings.composing import ComposeSettings
+from engine.types import ScoredText
 from engine.web.types import Web, WebFindings
 
 
@@ -184,7 +185,7 @@ class _RecordingReranker:
     def name(self) -> str:
         return self._reranker.name
 
-    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:
         self._record.unranked = Message("The reranker gave nothing in time.")
         try:
             self._record.scores = list(await self._reranker.rerank(query, texts))

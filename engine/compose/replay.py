@@ -13,6 +13,7 @@ from engine.errors import ModelAnswerInvalid, ModelError
 from engine.llm.consent import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.messages import Message
+from engine.types import ScoredText
 from engine.web.types import WebFindings
 
 
@@ -114,7 +115,7 @@ class _ReplayedReranker:
     def name(self) -> str:
         return "record"
 
-    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:  # noqa: ARG002
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:  # noqa: ARG002
         if self._record.scores is None:
             raise ModelError(self._record.unranked or Message("The record holds no scores."))
         return self._record.scores

@@ -1,7 +1,9 @@
 """The first step: what the corpora hold about a request."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from engine.answer.types import Passage as Found
 from engine.compose.types import ComposeRequest, SourceKind, SourcePassage
@@ -31,15 +33,23 @@ def topic(prompt: str) -> str:
 
 
 def internal_passages(
-    request: ComposeRequest, found: Sequence[Found], *, most: int
+    request: ComposeRequest,
+    found: Sequence[Found],
+    *,
+    most: int,
+    cosines: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[SourcePassage, ...]:
-    """Return the request's own texts, then at most `most` of those found, without repeats."""
+    """Return the request's own texts, then at most `most` of those found, without repeats.
+
+    `cosines` are those of stored vectors with the request, by key.
+    """
     named = {corpus.name: corpus for corpus in request.corpora}
     passages: dict[str, SourcePassage] = {}
     own = len(request.found)
     for at, one in enumerate((*request.found, *found[:most])):
         passage = source_passage(one, named.get(one.corpus), pinned=at < own)
-        passages.setdefault(passage.key, passage)
+        cosine = cosines.get(passage.key)
+        passages.setdefault(passage.key, replace(passage, cosine=cosine))
     return tuple(passages.values())
 
 

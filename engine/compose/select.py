@@ -5,15 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.compose.merge import best, by_words, distinct, web_passages
-from engine.compose.types import RetrievedPassages, SourcePassage
+from engine.compose.types import RetrievedPassages, SourceKind, SourcePassage
 from engine.errors import PresagioError
 from engine.messages import Message
 from engine.ports import Reranker
 from engine.settings.composing import ComposeSettings
+from engine.types import ScoredText
 from engine.web.types import WebPage
 
-# Without a reranker: the words of a passage among all of them, and its rank in its own corpus.
-_WORDS, _RETRIEVAL = 0.75, 0.25
+# A corpus scores an ordinary text 1 if it has every word once, BM25 of a few passages about half
+# of that: pages of the web, which no corpus scores, are put on the same scale.
+_ON_SCALE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +40,7 @@ class Chooser:
         """Return the best passages for a query."""
         together = [*internal.passages, *web_passages(pages)]
         kept, repeats = distinct(together, internal.alike)
-        words = by_words(query, kept)
-        scores = {
-            one.key: _WORDS * score + _RETRIEVAL * one.score
-            for one, score in zip(kept, words, strict=True)
-        }
+        scores = _scores(query, kept)
         # The limit of a site holds for what is chosen in the end, when its best passages are known.
         first = self._best(kept, scores, self._settings.reranked, self._settings.reranked)
         reranked, notice = await self._reranked(query, first)
@@ -70,7 +68,7 @@ class Chooser:
         seconds = self._settings.rerank_seconds
         try:
             async with asyncio.timeout(seconds):
-                scores = await self._reranker.rerank(query, [one.text for one in passages])
+                scores = await self._reranker.rerank(query, [_scored(one) for one in passages])
         except TimeoutError:
             reason = Message("The reranker gave nothing within {seconds:g} s.", seconds=seconds)
         except PresagioError as error:
@@ -81,3 +79,17 @@ class Chooser:
                 return dict(zip(keys, scores, strict=True)), None
             reason = Message("The reranker did not score every passage.")
         return {}, Message("Ordered by words alone: {reason}", reason=reason)
+
+
+def _scores(query: str, passages: Sequence[SourcePassage]) -> dict[str, float]:
+    """Return the score of each passage by key: that of its corpus, which knows which words are
+    rare, and for the web that of its words among all these passages."""
+    words = by_words(query, passages)
+    return {
+        one.key: min(1.0, _ON_SCALE * score) if one.kind is SourceKind.WEB else one.score
+        for one, score in zip(passages, words, strict=True)
+    }
+
+
+def _scored(passage: SourcePassage) -> ScoredText:
+    return ScoredText(text=passage.text, score=passage.score, cosine=passage.cosine)

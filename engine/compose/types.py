@@ -61,6 +61,7 @@ class SourcePassage:
     page: int | None = None  # of a library's item
     author: str | None = None
     corpus: str | None = None
+    cosine: float | None = None  # of its stored vector with the request, by the local model
     pinned: bool = False  # one of the request's own texts, used whatever its score
     recognised: bool = False  # read in a picture by OCR
 

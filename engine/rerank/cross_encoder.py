@@ -10,6 +10,7 @@ from typing import Any
 from engine.errors import SettingsError
 from engine.messages import Message
 from engine.rerank.remote import probabilities
+from engine.types import ScoredText
 
 _LIBRARY = "sentence_transformers"
 
@@ -33,11 +34,11 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
         self._loaded: Any = None
 
-    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
         """Return the model's score of each text, 0..1. Raises SettingsError."""
         if not texts:
             return []
-        return await asyncio.to_thread(self._scores, [(query, text) for text in texts])
+        return await asyncio.to_thread(self._scores, [(query, one.text) for one in texts])
 
     def _scores(self, pairs: list[tuple[str, str]]) -> list[float]:
         with self._lock:

@@ -1,21 +1,23 @@
-"""Orders passages on this machine: by their words, and by their meaning as far as time allows."""
+"""Orders passages on this machine: as they were found, and by meaning as far as time allows."""
 
 import asyncio
 from collections.abc import Sequence
 
 from engine.embed.scales import SCALES
 from engine.ports import Embedder
-from engine.ranking.bm25 import scores_of
 from engine.text.clean import searchable
 from engine.text.words import FUNCTION_WORDS, folded_words
+from engine.types import ScoredText
 from engine.vectors import Scale
 
 # Words are compared by their beginnings, which stands in for stems in every language.
 _BEGINNING = 5  # characters
-_LONGEST_COMPARED = 600  # characters whose meaning is compared; a model's time grows with them
+_LONGEST_QUERY = 600  # characters
+_LONGEST_COMPARED = 300  # characters whose meaning is compared; a model's time grows with them
 _LONGEST_READ = 6000  # characters whose words are
-_AT_ONCE = 4  # texts that are embedded between two looks at the clock
-_MEANING = 0.5  # the weight of meaning beside words
+_EACH = 40  # characters that take as long as a call without any
+_FIRST_GUESS = 0.0004  # seconds a character, until measured
+_MEANING = 0.3  # the weight of meaning beside the score: docs/decisions/0032-compose.md
 
 
 def terms_of(text: str) -> list[str]:
@@ -28,67 +30,79 @@ def terms_of(text: str) -> list[str]:
 
 
 class Bm25Reranker:
-    """Compares words only."""
+    """Leaves passages in the order of the words that they were found by."""
 
     name = "bm25"
 
-    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return the BM25 score of each text, 0..1, among these texts."""
-        return scores_of(terms_of(query), [terms_of(text) for text in texts])
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> list[float]:  # noqa: ARG002 - a Reranker
+        """Return the score of each text as it is."""
+        return [one.score for one in texts]
 
 
 class MeaningReranker:
-    """Compares words, and the meaning of as many texts as `seconds` allow, best by words first.
+    """Adds meaning to the scores: by stored vectors, and by new ones as far as `seconds` allow.
 
-    `embedder` has to be fast, that is, on this machine. A text that was not reached is taken to
-    be as similar as the least similar one that was.
+    Texts without a stored vector are embedded best first. One that was not reached is taken to be
+    as similar as the least similar one that was. `embedder` has to be fast, that is, on this
+    machine, and the one that made the stored vectors.
     """
 
     def __init__(self, embedder: Embedder, *, seconds: float) -> None:
         self._embedder = embedder
         self._seconds = seconds
-        self._words = Bm25Reranker()
+        self._pace = _FIRST_GUESS
 
     @property
     def name(self) -> str:
         """Name for logs and receipts."""
         return "bm25+e5" if "e5" in self._embedder.name else f"bm25+{self._embedder.name}"
 
-    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return the mean of words and meaning, 0..1. Raises ModelError, SettingsError."""
-        by_words = await self._words.rerank(query, texts)
-        best_first = sorted(range(len(texts)), key=lambda place: -by_words[place])
-        similar = await self._similarities(query, [(one, texts[one]) for one in best_first])
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
+        """Return the mean of score and meaning, 0..1. Raises ModelError, SettingsError."""
+        scale = SCALES.get(self._embedder.name)
+        similar = await self._similarities(scale, query, texts) if scale else {}
         if not similar:
-            return by_words
+            return [one.score for one in texts]
         otherwise = min(similar.values())
         return [
-            (1 - _MEANING) * words + _MEANING * similar.get(place, otherwise)
-            for place, words in enumerate(by_words)
+            (1 - _MEANING) * one.score + _MEANING * similar.get(place, otherwise)
+            for place, one in enumerate(texts)
         ]
 
-    async def _similarities(self, query: str, texts: Sequence[tuple[int, str]]) -> dict[int, float]:
-        """Return the similarity, 0..1, of texts by their place, in this order as time allows."""
-        scale = SCALES.get(self._embedder.name)
-        if not texts or scale is None:
-            return {}
+    async def _similarities(
+        self, scale: Scale, query: str, texts: Sequence[ScoredText]
+    ) -> dict[int, float]:
+        """Return the similarities, 0..1, by place."""
+        cosines = {at: one.cosine for at, one in enumerate(texts) if one.cosine is not None}
+        unknown = [at for at in range(len(texts)) if at not in cosines]
+        if unknown:
+            unknown.sort(key=lambda place: -texts[place].score)
+            cosines |= await self._embedded(query, {at: texts[at].text for at in unknown})
+        return {place: scale.placed(cosine) for place, cosine in cosines.items()}
+
+    async def _embedded(self, query: str, texts: dict[int, str]) -> dict[int, float]:
+        """Return the cosines of texts by their place, in this order as time allows."""
         clock = asyncio.get_running_loop().time
         until = clock() + self._seconds
-        asked = await self._embedder.embed_query(query[:_LONGEST_COMPARED])
-        similar: dict[int, float] = {}
-        for start in range(0, len(texts), _AT_ONCE):
-            if clock() >= until:
+        asked = await self._embedder.embed_query(query[:_LONGEST_QUERY])
+        cosines: dict[int, float] = {}
+        for place, text in texts.items():
+            compared = text[:_LONGEST_COMPARED]
+            began = clock()
+            # The first is always tried, or a pace that was once slow would never be measured again.
+            if began + (self._pace * _effort(compared) if cosines else 0) > until:
                 break
-            some = texts[start : start + _AT_ONCE]
-            vectors = await self._embedder.embed_documents(
-                [text[:_LONGEST_COMPARED] for _, text in some]
-            )
-            for (place, _), vector in zip(some, vectors, strict=True):
-                similar[place] = _similarity(scale, asked, vector)
-        return similar
+            (vector,) = await self._embedder.embed_documents([compared])
+            self._pace = (self._pace + (clock() - began) / _effort(compared)) / 2
+            cosines[place] = _cosine(asked, vector)
+        return cosines
 
 
-def _similarity(scale: Scale, one: Sequence[float], other: Sequence[float]) -> float:
+def _effort(text: str) -> int:
+    return _EACH + len(text)
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     product = sum(a * b for a, b in zip(one, other, strict=True))
     lengths = sum(a * a for a in one) * sum(b * b for b in other)
-    return scale.calibrated(product / lengths**0.5) if lengths else 0.0
+    return product / lengths**0.5 if lengths else 0.0

@@ -16,7 +16,7 @@ from engine.llm.transport import Transport
 from engine.llm.wire import said_by
 from engine.ports import UsageLedger
 from engine.settings.models import RerankSettings
-from engine.types import Usage
+from engine.types import ScoredText, Usage
 
 PURPOSE = "rerank"
 _LONGEST_TEXT = 2000  # characters; models read 512 tokens or little more
@@ -60,7 +60,7 @@ class RemoteReranker:
         """Close the connections."""
         await self._transport.aclose()
 
-    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
         """Return the endpoint's score of each text, 0..1.
 
         Raises ModelError, and whatever the ledger raises.
@@ -74,7 +74,7 @@ class RemoteReranker:
             until=now + timedelta(seconds=2 * settings.timeout),
         )
         async with within_budget(self._budget, planned, self._ledger, now=now):
-            scores = await self._within_timeout(query, [text[:_LONGEST_TEXT] for text in texts])
+            scores = await self._within_timeout(query, [one.text[:_LONGEST_TEXT] for one in texts])
             await self._ledger.record(
                 Usage(cost_usd=settings.usd_per_search or None),
                 model=settings.model or self._endpoint.host,

@@ -160,11 +160,11 @@ class RerankSettings(Section):
     )
     timeout: float = Field(5, gt=0, description="remote: seconds for one request.")
     seconds: float = Field(
-        0.5,
+        0.3,
         ge=0,
         le=30,
-        description="bm25+e5: seconds for comparing meaning, best by words first; the rest are"
-        " compared by words.",
+        description="bm25+e5: seconds for comparing the meaning of texts without a stored vector,"
+        " best by words first; the rest are compared by words.",
     )
     usd_per_search: float = Field(
         0, ge=0, description="remote: what a request costs, in US dollars."

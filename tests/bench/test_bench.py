@@ -8,9 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from bench import chat, chunks, expansion, find, ingest, many, outside, retrieval, scales, startup
+from bench import (
+    chat,
+    chunks,
+    expansion,
+    find,
+    ingest,
+    many,
+    outside,
+    passages,
+    retrieval,
+    scales,
+    startup,
+)
 from bench.store import filled, opened, server
 from bench.timing import Output
+from bot.app import open_app
+from bot.settings import load_settings
 from engine.embed.scales import SCALES
 from tests.db.loading import document
 from tests.db.vectors import can_keep_vectors
@@ -154,6 +168,35 @@ def test_phrases_are_measured_with_and_without(
     assert (auto["expansion"], auto["recall"], auto["calls"]) == ("auto", 1, 2)
     assert off["P@3"] == 0
     assert auto["P@3"] == auto["best P@3"] == pytest.approx(0.333)
+
+
+async def test_the_order_of_passages_is_measured_at_each_stage(
+    database_url: str, tmp_path: Path, printed: Callable[[], Rows]
+) -> None:
+    await load_tweets(database_url, ("The pump eats your wages.", "Brent is a village."))
+    questions = tmp_path / "questions.jsonl"
+    lines = [("What eats your wages?", "pump"), ("Which village?", "Bre.t"), ("Wages?", "nothing")]
+    questions.write_text(
+        "\n".join(json.dumps({"question": text, "answer": answer}) for text, answer in lines)
+    )
+    environ = {"DATABASE_URL": database_url, "PRESAGIO_EMBEDDINGS__BACKEND": "null"}
+    async with open_app(load_settings(environ=environ), progress=lambda _: None) as app:
+        corpus = await app.corpora.get("demo")
+        asked = passages.read_questions(questions)
+        await passages.measure(app, corpus, asked, Output("passages"))
+    rows = printed()
+    assert [row["way"] for row in rows] == [
+        *("words", "words and meaning", "chosen", "reranked by bm25")
+    ]
+    for row in rows:
+        assert (row["questions"], row["hit@8"], row["MRR"]) == (3, 0.667, 0.667)
+        assert row["P@8"] == pytest.approx(2 / 3 / 8, abs=0.001)
+
+
+def test_the_measures_of_an_order() -> None:
+    assert passages.measured([False, True, True]) == {"P@8": 0.25, "hit@8": 1.0, "MRR": 0.5}
+    assert passages.measured([False] * 8 + [True]) == {"P@8": 0.0, "hit@8": 0.0, "MRR": 0.0}
+    assert len(passages.read_questions(passages.QUESTIONS)) == 40
 
 
 DOCUMENTS = {"d1": "A ship is stuck in the canal", "d2": "Bread is dear", "d3": "The canal is wide"}

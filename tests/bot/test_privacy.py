@@ -50,6 +50,7 @@ from engine.types import Headline, Kind, Mode, Prophecy, SearchRequest
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage
 from tests.db.vectors import can_keep_vectors
+from tests.engine.passages import scored
 from tests.fakes.articles import REPORT
 from tests.fakes.embeddings import EmbeddingServer
 from tests.fakes.model import ModelServer, answer, scoring
@@ -412,8 +413,8 @@ async def test_private_passages_are_ordered_here_unless_their_corpus_is_named(
             ):
                 rerankers = open_rerankers(app.settings, app.database, None, stack)
                 diary, tweets = await app.corpus("diary"), await app.corpus("tweets")
-                assert await rerankers([tweets, diary]).rerank("secret", [SECRET, PUBLIC])
-                assert await rerankers([tweets]).rerank("harbour", [PUBLIC])
+                assert await rerankers([tweets, diary]).rerank("secret", scored([SECRET, PUBLIC]))
+                assert await rerankers([tweets]).rerank("harbour", scored([PUBLIC]))
             assert len(server.bodies) == requests
         assert SECRET not in str(server.bodies[0])
         assert SECRET in str(server.bodies[1])

@@ -1,9 +1,11 @@
 """Passages for tests of answers."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 
 from engine.answer.types import Gathered, Passage
-from engine.types import Candidate, Corpus, Flag, Hit, Kind
+from engine.types import Candidate, Corpus, Flag, Hit, Kind, ScoredText
 
 ME = Corpus(
     id=1,
@@ -56,3 +58,13 @@ def gathered(*texts: str | Passage, corpus: Corpus = ME) -> Gathered:
             for number, one in enumerate(texts, start=1)
         ],
     )
+
+
+def scored(
+    texts: Sequence[str], scores: Sequence[float] = (), cosines: Sequence[float | None] = ()
+) -> list[ScoredText]:
+    """Texts to be put in order, with scores and cosines where they are given."""
+    return [
+        ScoredText(text=text, score=score or 0.0, cosine=cosine)
+        for text, score, cosine in zip_longest(texts, scores, cosines)
+    ]

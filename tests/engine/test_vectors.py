@@ -58,3 +58,11 @@ def test_a_model_that_tells_nothing_apart_finds_nothing_alike() -> None:
 def test_a_document_prefix_makes_another_space() -> None:
     assert Prefixes(query="query: ").naming("m") == "m"
     assert Prefixes(document="passage: ").naming("m") == "m 'passage: '"
+
+
+def test_an_order_tells_texts_apart_that_are_hardly_related() -> None:
+    for cosine in (0.76, 0.79, 0.8):
+        assert E5.calibrated(cosine) == 0 < E5.placed(cosine)
+    assert E5.placed(0.7) == E5.placed(0.75) == 0 and E5.placed(0.93) == 1
+    assert 0 < E5.placed(0.79) < E5.placed(0.8) < 1
+    assert Scale(mean=1.0, deviation=0.0, same=1.0).placed(1.0) == 0

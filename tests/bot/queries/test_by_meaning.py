@@ -15,15 +15,19 @@ from bot.cli.embed import embed_corpora
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.jobs.embed import embed_missing, embedding_of
+from bot.queries.compose import finder, stored_meaning
 from bot.queries.find import find
 from bot.replies.find import find_reply
 from bot.settings import load_settings
+from db.corpus.documents import Documents
 from db.search.unembedded import ToEmbed
+from engine.answer.types import Passage
+from engine.compose.types import ComposeRequest
 from engine.embed.local import is_installed
 from engine.errors import BudgetExhausted, UsageError
 from engine.prophecy.headline import read_headline
 from engine.query.meaning import FindMode
-from engine.types import Kind, Mode, Prophecy, SearchRequest
+from engine.types import Hit, ItemPlace, Kind, Mode, Prophecy, SearchRequest
 from tests.bot.kinds import fill, text_of
 from tests.db.vectors import can_keep_vectors
 from tests.fakes.embeddings import EmbeddingServer, vectors
@@ -117,6 +121,40 @@ async def test_to_re_order_finds_nothing_new(database_url: str) -> None:
         first = await find(app, "rust", mode=FindMode.RERANK, limit=1)
         assert [hit.document.candidate.external_id for hit in first.hits] == ids[:1]
         assert (await find(app, "-rust", mode=FindMode.RERANK)).hits  # newest first, as ever
+
+
+def passage(hit: Hit, item: int | None = None) -> Passage:
+    place = None if item is None else ItemPlace(item=item, title="A book")
+    return Passage(corpus="said", hit=replace(hit, candidate=replace(hit.candidate, place=place)))
+
+
+async def test_passages_with_nearly_the_same_vector_repeat_each_other_unless_they_are_of_one_item(
+    database_url: str,
+) -> None:
+    async with opened(database_url) as app:
+        again = text_of("again", "The welders of this yard, and neither do: rust never sleeps")
+        corpus = await app.corpora.get("said")
+        await Documents(app.database).upsert(corpus, [again])
+        await embed(app)
+        found = {one.candidate.external_id: one for one in (await search(app, Mode.SEMANTIC)).hits}
+        pair = found["t0"], found["again"]
+        for items, alike in (((None, None), 1), ((1, 2), 1), ((1, 1), 0)):
+            passages = [passage(*one) for one in zip(pair, items, strict=True)]
+            stored = await stored_meaning(app, [corpus], "rust", passages)
+            assert len(stored.alike) == alike
+            assert not stored.cosines  # vectors of word counts say nothing that words do not
+
+
+@pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
+async def test_passages_bring_the_cosines_of_their_stored_vectors(database_url: str) -> None:
+    async with opened(database_url, "local") as app:
+        request = ComposeRequest(prompt="rust", corpora=(await app.corpora.get("said"),))
+        retrieved = await finder(app)(request, NOW)
+        assert {one.cosine for one in retrieved.passages} == {None}
+        await embed(app)
+        retrieved = await finder(app)(request, NOW)
+        assert retrieved.passages
+        assert all(0.7 < (one.cosine or 0) < 1 for one in retrieved.passages)
 
 
 @pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")

@@ -22,7 +22,7 @@ from engine.llm.client import ChatClient
 from engine.messages import Message
 from engine.settings.composing import ComposeSettings
 from engine.settings.models import LlmSettings
-from engine.types import Corpus, Kind
+from engine.types import Corpus, Kind, ScoredText
 from engine.web.types import WebFindings, WebPage
 from tests.engine.passages import ME
 from tests.fakes.model import ModelServer
@@ -101,10 +101,10 @@ class Preferring:
     name: str = "stand-in"
     fails: bool = False
 
-    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:
         if self.fails:
             raise ModelUnreachable(Message("It does not answer."))
-        return [0.9 if self.word in text else 0.1 for text in texts]
+        return [0.9 if self.word in one.text else 0.1 for one in texts]
 
 
 class Bench:

@@ -1,5 +1,6 @@
 """Merging passages of corpora and web, and the words that a request is about."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -7,11 +8,13 @@ import pytest
 
 from engine.compose.merge import best, by_words, distinct, jaccard, web_passages
 from engine.compose.retrieve import internal_passages, source_passage, topic
-from engine.compose.types import ComposeRequest, SourceKind
-from engine.types import Flag, ItemPlace
+from engine.compose.select import Chooser
+from engine.compose.types import ComposeRequest, RetrievedPassages, SourceKind
+from engine.settings.composing import ComposeSettings
+from engine.types import Flag, ItemPlace, ScoredText
 from engine.web.types import WebPage
 from tests.engine.compose.bench import passage
-from tests.engine.passages import ME
+from tests.engine.passages import ME, scored
 from tests.engine.passages import passage as found
 
 TEXT = "The board said on Monday that the price of coffee rose by fourteen percent in one year."
@@ -68,6 +71,43 @@ def test_words_order_passages_in_any_form_and_accent() -> None:
     scores = by_words("la INFLACIÓN", passages)
     assert 0 == scores[0] < scores[1] < scores[2] <= 1
     assert by_words("", passages) == [0.0, 0.0, 0.0] and by_words("x", []) == []
+
+
+async def test_passages_of_a_corpus_keep_the_order_that_it_gave_them() -> None:
+    texts = ["Coffee coffee coffee.", "The harvest of coffee failed.", "Frost."]
+    held = [passage(text, key=str(n), score=0.2 + n / 10) for n, text in enumerate(texts)]
+    chooser = Chooser(ComposeSettings(), None)
+    chosen = await chooser.choose("coffee", RetrievedPassages(passages=tuple(held)), [])
+    assert [one.key for one in chosen.passages] == ["2", "1", "0"]
+
+
+async def test_pages_are_scored_on_the_scale_of_corpora() -> None:
+    held = (passage("Tea is cheap.", key="own", score=0.3), passage("Rain.", key="low", score=0.0))
+    pages = [WebPage(url=f"https://{n}.example/", title="", text=t) for n, t in enumerate([TEXT])]
+    chooser = Chooser(ComposeSettings(internal_boost=1), None)
+    chosen = await chooser.choose("price of coffee", RetrievedPassages(passages=held), pages)
+    (page, *_) = chosen.passages
+    assert page.kind is SourceKind.WEB and 0.6 < page.score <= 1
+    assert [one.key for one in chosen.passages[1:]] == ["own", "low"]
+
+
+async def test_a_reranker_is_told_what_is_known_already() -> None:
+    class Asked:
+        name = "stand-in"
+        texts: Sequence[ScoredText] = ()
+
+        async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:
+            self.texts = texts
+            return [one.cosine or 0.0 for one in texts]
+
+    held = [passage(f"{n}", key=str(n), score=0.5) for n in range(2)]
+    known = tuple(replace(one, cosine=0.5 + n / 4) for n, one in enumerate(held))
+    asked = Asked()
+    chosen = await Chooser(ComposeSettings(), asked).choose(
+        "coffee", RetrievedPassages(passages=known), []
+    )
+    assert asked.texts == scored(["0", "1"], [0.5, 0.5], [0.5, 0.75])
+    assert [one.key for one in chosen.passages] == ["1", "0"]
 
 
 def test_pages_become_passages_with_their_own_address() -> None:

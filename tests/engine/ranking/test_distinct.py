@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rapidfuzz import fuzz
 
 from engine.ranking.distinct import alike, bare, eldest, first_of_items
 from engine.types import Candidate, Flag, ItemPlace
@@ -161,6 +162,21 @@ def test_of_long_texts_the_first_5000_characters_tell_them_apart(shared: int, le
     start, rest = "ab" * (shared // 2), 20_000 - shared
     one, other = posted(1, start + "cd" * (rest // 2)), posted(2, start + "ef" * (rest // 2))
     assert len(distinct([one, other])) == left
+
+
+_long = st.lists(
+    st.sampled_from([*" abcdefgé", "the ", "tion", "xyzzy "]), min_size=380, max_size=420
+).map("".join)
+
+
+@given(_long, st.integers(0, 60), st.integers(0, 400), st.sampled_from([60.0, 85.0, 90.0, 100.0]))
+def test_long_texts_are_alike_exactly_if_their_ratio_says_so(
+    text: str, changed: int, place: int, similarity: float
+) -> None:
+    other = text[:place] + "q" * changed + text[place + changed // 2 :]
+    found = distinct([posted(1, text), posted(2, other)], similarity=similarity)
+    same = fuzz.ratio(bare(text), bare(other)) >= similarity
+    assert len(found) == (1 if same else 2)
 
 
 def _part(identity: int, item: int, text: str = TEXT) -> Candidate:

@@ -20,12 +20,13 @@ from engine.errors import (
 from engine.rerank.remote import RemoteReranker, probabilities, read_scores
 from engine.settings.models import RerankSettings
 from engine.types import Usage
+from tests.engine.passages import scored
 from tests.fakes.ports import MemoryLedger
 from tests.fakes.rerank import KEY, RerankServer, Step, answer, slow
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 QUERY = "ships in the harbour"
-TEXTS = ["nothing", "ships in the harbour", "ships of the line"]
+TEXTS = scored(["nothing", "ships in the harbour", "ships of the line"])
 SCORES = [0.0, 1.0, 0.5]
 
 
@@ -74,7 +75,7 @@ async def test_many_texts_are_sent_in_portions_where_the_server_wants_it(
     server = RerankServer(form="tei")
     reranker = await opened(stack, server, model="", key=None)
     texts = [f"ships {number} {'x' * 5000}" for number in range(70)]
-    assert len(await reranker.rerank("ships", texts)) == 70
+    assert len(await reranker.rerank("ships", scored(texts))) == 70
     assert [len(body.get("texts", ())) for body in server.bodies] == [0, 32, 32, 6]
     assert max(len(text) for text in server.bodies[-1]["texts"]) == 2000
     assert "model" not in server.bodies[0]
