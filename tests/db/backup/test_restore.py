@@ -9,6 +9,7 @@ import pytest
 
 from db.backup import restore as module
 from db.backup.dump import dump
+from db.backup.programs import _failure
 from db.backup.restore import check_backup, holds_something, is_set_up, others_work, restore
 from db.pool import Database, PoolSettings
 from engine.errors import InputError, StorageError, StorageOutdated, StorageUnreachable
@@ -193,3 +194,8 @@ async def test_programs_come_from_path_where_there_is_no_wheel(
     with pytest.raises(StorageUnreachable, match="client programs of the server's version"):
         await dump("postgresql:///x", file, progress=ignore)
     assert list(tmp_path.iterdir()) == [program]
+
+
+def test_vectors_need_their_extension() -> None:
+    said = 'psql:<stdin>:20: ERROR:  extension "vector" is not available\nDETAIL:  Could not open'
+    assert "install pgvector" in str(_failure("psql", said))
