@@ -59,10 +59,11 @@ def _of_process(shared: SharedState, registry: CollectorRegistry) -> None:
     Gauge(
         "presagio_build_info", "Always 1; the version of presagio.", ["version"], registry=registry
     ).labels(version("presagio")).set(1)
+    # Not "job", which Prometheus keeps for the name of what it scrapes.
     ages = Gauge(
         "presagio_job_last_run_age_seconds",
         "Seconds since the last run of a job ended, where it is to run in this process.",
-        ["job"],
+        ["task"],
         registry=registry,
     )
     for name, seconds in shared.metrics.job_ages().items():
@@ -100,7 +101,7 @@ async def _spent(database: Database) -> tuple[Metric, Metric]:
 
 async def _job_runs(database: Database) -> Metric:
     runs = CounterMetricFamily(
-        "presagio_job_runs", "Runs of jobs, by how they ended.", labels=["job", "outcome"]
+        "presagio_job_runs", "Runs of jobs, by how they ended.", labels=["task", "outcome"]
     )
     for (job, outcome), times in (await JobOutcomes(database).totals()).items():
         runs.add_metric([job, outcome.value], times)

@@ -80,8 +80,8 @@ class TestMetrics:
         assert not [key for key in await _figures(coffee_web) if key[0] == name]
         coffee_web.shared.metrics.job_ages = lambda: {"poll": 7200.5, "deliver": 0.1}
         figures = await _figures(coffee_web)
-        assert figures[name, "job=poll"] == 7200.5
-        assert figures[name, "job=deliver"] == 0.1
+        assert figures[name, "task=poll"] == 7200.5
+        assert figures[name, "task=deliver"] == 0.1
 
     async def test_tell_of_feeds_jobs_and_deliveries(self, coffee_web: WebStage) -> None:
         figures = await _figures(coffee_web)
@@ -97,7 +97,7 @@ class TestMetrics:
             )
         figures = await _figures(coffee_web)
         assert figures["presagio_feeds", "state=failing"] == 1
-        assert figures["presagio_job_runs_total", "job=poll,outcome=failed"] == 7
+        assert figures["presagio_job_runs_total", "outcome=failed,task=poll"] == 7
 
     async def test_are_there_before_anything_happened(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
@@ -131,7 +131,7 @@ class TestMetrics:
                 assert {name: after[name] for name in before if name[0] in _LASTING} == {
                     name: before[name] for name in before if name[0] in _LASTING
                 }
-        assert before["presagio_job_runs_total", "job=poll,outcome=done"] == 1
+        assert before["presagio_job_runs_total", "outcome=done,task=poll"] == 1
 
 
 class TestAdmin:
