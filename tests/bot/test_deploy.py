@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from bot.cli.main import COMMANDS
 from bot.settings import load_settings
+from bot.settings.sources import section_fields
 from tests.bot.web.stage import web_stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,6 +110,30 @@ class TestAlerts:
     def test_are_each_explained(self) -> None:
         told = re.findall(r"^\| `(Presagio\w+)` \|", OPERATING.read_text(), re.M)
         assert told == [rule["alert"] for rule in rules()]
+
+
+class TestPage:
+    TEXT = OPERATING.read_text()
+
+    def test_names_commands_that_there_are(self) -> None:
+        named = set(re.findall(r"(?:`|bot |^|bot presagio )presagio ([a-z-]+)", self.TEXT, re.M))
+        named |= set(re.findall(r"run --rm .* bot ([a-z-]+)", self.TEXT))
+        assert {"serve", "doctor", "ingest", "backup", "restore"} <= named
+        assert named <= {entry.name for entry in COMMANDS}
+
+    def test_names_settings_that_there_are(self) -> None:
+        environ = dict(re.findall(r"echo '(PRESAGIO_\w+)=(\S+)'", self.TEXT))
+        settings = load_settings(environ=environ)
+        assert settings.web.judge
+        assert settings.has_model()
+        there = {f"{section}.{key}" for section, key, _ in section_fields()}
+        assert set(re.findall(r"`((?:web|llm)\.\w+)`", self.TEXT)) <= there
+
+    def test_leads_to_what_there_is(self) -> None:
+        for target in re.findall(r"\]\((\S+?)(?:#\S*)?\)", self.TEXT):
+            assert (OPERATING.parent / target).exists(), target
+        for target in re.findall(r"`(deploy/\S+)`", self.TEXT):
+            assert (ROOT / target).exists(), target
 
 
 class TestImage:

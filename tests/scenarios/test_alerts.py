@@ -49,10 +49,12 @@ def prometheus(folder: Path, target: str) -> Iterator[str]:
     hurried = re.sub(r"for: \w+", "for: 1s", RULES.read_text())
     (folder / "alerts.yml").write_text(hurried)
     config = {
-        "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "500ms"},
+        "global": dict.fromkeys(
+            ("scrape_interval", "scrape_timeout", "evaluation_interval"), "500ms"
+        ),
         "rule_files": ["alerts.yml"],
         "scrape_configs": [{"job_name": "presagio", "static_configs": [{"targets": [target]}]}],
-    }  # fmt: skip
+    }
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -89,7 +91,7 @@ async def value(client: httpx.AsyncClient, query: str) -> float | None:
 async def until(client: httpx.AsyncClient, outcome: str, least: float) -> None:
     """Wait until Prometheus has seen that many calls with this outcome."""
     query = f'presagio_model_calls_total{{outcome="{outcome}"}}'
-    while ((seen := await value(client, query)) is None) or seen < least:
+    while ((seen := await value(client, query)) is None) or seen < least:  # noqa: ASYNC110 - nobody is told
         await asyncio.sleep(0.1)
 
 
