@@ -82,7 +82,7 @@ async def load_demo(app: App, *, output: Output) -> None:
 async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
     """Load the bundled corpus and answer the bundled headlines, as people judged them."""
     await load_demo(app, output=output)
-    app = _judged_by_people(app)
+    app = judged_by_people(app)
     output.line()
     words = words_for(DEFAULT)
     for row in _headlines():
@@ -97,7 +97,8 @@ async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
     output.remark("Next: presagio demo --chat, or your own archive: presagio ingest FILE")
 
 
-def _judged_by_people(app: App) -> App:
+def judged_by_people(app: App) -> App:
+    """Return the app with recorded judgments in place of those of a model."""
     judge = RecordedJudge(
         read_headlines(bundled("judged.headlines.jsonl")), read_qrels(bundled("judged.qrels.tsv"))
     )
