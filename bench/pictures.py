@@ -44,14 +44,12 @@ _FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"
 
 
 @asynccontextmanager
-async def demo() -> AsyncIterator[App]:
-    """Open the demo corpus on a database of its own, judged by people."""
-    with tempfile.TemporaryDirectory(prefix="presagio-") as folder:
-        Path(folder).chmod(0o711)  # the server may run under another account
-        settings = load_settings(environ={**_SETTINGS, "PRESAGIO_DATA_DIR": folder})
-        async with open_app(settings, progress=progress) as app:
-            await load_demo(app, output=Output(sys.stderr, sys.stderr))
-            yield judged_by_people(app)
+async def demo(data_dir: str) -> AsyncIterator[App]:
+    """Open the demo corpus on a database in `data_dir`, judged by people."""
+    settings = load_settings(environ={**_SETTINGS, "PRESAGIO_DATA_DIR": data_dir})
+    async with open_app(settings, progress=progress) as app:
+        await load_demo(app, output=Output(sys.stderr, sys.stderr))
+        yield judged_by_people(app)
 
 
 @asynccontextmanager
@@ -89,9 +87,9 @@ def photograph(chromium: str, address: str, file: Path) -> None:
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
 
 
-async def draw(folder: Path, chromium: str) -> None:
+async def draw(folder: Path, data_dir: str, chromium: str) -> None:
     """Write both pictures."""
-    async with demo() as app, page(app) as address:
+    async with demo(data_dir) as app, page(app) as address:
         async with httpx.AsyncClient(base_url=address, timeout=60) as client:
             answer = (await client.get("/picture.png", params=ASKED)).raise_for_status()
         (folder / "answer.png").write_bytes(answer.content)
@@ -107,7 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chromium is None:
         raise SystemExit("There is no chromium.")
     chosen.folder.mkdir(parents=True, exist_ok=True)
-    asyncio.run(draw(chosen.folder, chromium))
+    with tempfile.TemporaryDirectory(prefix="presagio-") as data_dir:
+        Path(data_dir).chmod(0o711)  # the server may run under another account
+        asyncio.run(draw(chosen.folder, data_dir, chromium))
 
 
 if __name__ == "__main__":
