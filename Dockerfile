@@ -1,16 +1,39 @@
-FROM python:3.11-slim
-WORKDIR /app
+FROM python:3.11-slim-bookworm AS build
+WORKDIR /build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+RUN python -m venv /opt/presagio
+# A layer for the dependencies, which change less often than the sources: the package is installed
+# without its sources, and removed.
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
+RUN mkdir -p bot/i18n/locale db engine examples \
+    && /opt/presagio/bin/pip install --constraint constraints.txt '.[documents,glossary,local,mcp,pictures]' \
+    && /opt/presagio/bin/pip uninstall --yes presagio
 COPY bot bot
-COPY engine engine
 COPY db db
+COPY engine engine
 COPY examples examples
-RUN python -m pip install --no-cache-dir --constraint constraints.txt '.[glossary,pictures]' \
-    && useradd --create-home --home-dir /data presagio
-USER presagio
-ENV PRESAGIO_DATA_DIR=/data
+RUN /opt/presagio/bin/pip install --no-deps .
+
+FROM python:3.11-slim-bookworm
+# tesseract reads scans, in English and Spanish.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends tesseract-ocr tesseract-ocr-spa \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 1000 --create-home --home-dir /data presagio \
+    && install --directory --owner=presagio /config
+COPY --from=build /opt/presagio /opt/presagio
+USER 1000:1000
+# config.toml is looked for where the process runs.
+WORKDIR /config
+ENV PATH=/opt/presagio/bin:$PATH \
+    PRESAGIO_DATA_DIR=/data \
+    PRESAGIO_WEB__ENABLED=true \
+    PRESAGIO_WEB__HOST=0.0.0.0
 VOLUME /data
 EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+    CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:8080/readyz', timeout=4)"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["presagio"]
 CMD ["serve"]

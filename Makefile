@@ -12,7 +12,7 @@ PROPERTIES ?= random
 # test starts would compile everything anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-slow coverage check format words bench setup clean
+.PHONY: demo test test-slow coverage check format words pictures bench setup clean
 
 setup: $(READY)
 
@@ -52,6 +52,10 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python -m bench.retrieval
 	$(BIN)/python -m bench.chat
+
+# Those of the README; needs Chromium.
+pictures: $(READY)
+	$(BIN)/python -m bench.pictures
 
 # After a change of what is said to people: then translate what is new in bot/i18n/locale/es.po.
 words: $(READY)

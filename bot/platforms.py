@@ -1,6 +1,6 @@
 """The configured chat platforms: the services that listen and the posters that post."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -82,19 +82,24 @@ def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
 
 async def tell_what_is_missing(
     corpora: Sequence[Corpus],
-    platforms: Iterable[str],
+    platforms: Collection[str],
     ownership: Ownership,
     said: Callable[[str], None],
     *,
     open: bool,  # noqa: A002 - the word of the settings
     now: datetime,
 ) -> None:
-    """Say that there is no archive, and how somebody becomes the owner on each platform.
+    """Say that there is no archive or no chat, and how somebody becomes the owner on each platform.
 
     An `open` bot answers everybody and needs no owner. Raises StorageError.
     """
     if all(one.role is CorpusRole.NEWS for one in corpora):
         said("There is no archive to search yet. Load one with: presagio ingest FILE")
+    if not platforms:
+        said(
+            "No chat is set up. Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or"
+            " run: presagio setup"
+        )
     if open:
         return
     for platform in platforms:

@@ -39,7 +39,7 @@ from db.chat.voters import VotingKeys
 from db.chat.waiting import Waiting
 from db.embedded.watch import keep_running
 from db.lease import Lease
-from engine.errors import PresagioError, SettingsError
+from engine.errors import PresagioError
 from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:
@@ -72,13 +72,12 @@ async def serve(
     database has died.
     """
     async with AsyncExitStack() as stack:
-        page = _web(app) if web or app.settings.web.enabled else None
+        platforms = platforms_of(app.settings)
+        page = _web(app) if web or app.settings.web.enabled or not platforms else None
         app = page.app if page else app
         claims = await stack.enter_async_context(EventClaims(app.database))
         fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
-        news = await stack.enter_async_context(
-            open_news_services(app, fetcher, delivers=platforms_of(app.settings))
-        )
+        news = await stack.enter_async_context(open_news_services(app, fetcher, delivers=platforms))
         commands = standard_commands()
         chats = Chats(app.database)
         posters = posters_of(app.settings, chats)
@@ -124,14 +123,9 @@ async def serve(
             )
         if page and port:
             services["web"] = port
-        if not services:
-            raise SettingsError(
-                "No face is set up.",
-                fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN, or pass --web.",
-            )
         await tell_what_is_missing(
             await app.corpora.list(),
-            platforms_of(app.settings),
+            platforms,
             ownership,
             said,
             open=app.settings.chat.access == "open",

@@ -136,8 +136,12 @@ class Database:
             if self.pooled and not missing:
                 refuse(await lacking(connection, server_settings(self._settings)))
         if missing:
+            new = missing == migrate.available()
             raise StorageOutdated(
-                Message("The database is not set up."), fix=Message("Run: presagio init")
+                Message("The database is not set up.")
+                if new
+                else Message("The database was set up by an older version of presagio."),
+                fix=Message("Run: presagio init"),
             )
 
     async def close(self) -> None:

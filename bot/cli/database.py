@@ -124,10 +124,13 @@ async def bring_back(
         await check_backup(file, url)
         await _check_target(settings, replace=replace, output=output)
         with _bar(output, "restore") as progress:
-            await restore(url, file, progress=progress)
+            unknown = await restore(url, file, progress=progress)
         async with open_database(settings, progress=output.remark) as database:
             await database.migrate()
             corpora = await Corpora(database).list()
+    used = {language for corpus in corpora for language in corpus.languages}
+    for language in sorted(unknown & used):
+        output.remark(f"This server does not know {language}: texts in it are not found.")
     _report(file, corpora, json=json, output=output)
 
 

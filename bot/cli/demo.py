@@ -1,6 +1,7 @@
 """`presagio demo`: the bundled corpus answers its headlines."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
@@ -18,10 +19,42 @@ from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import prophecy_reply
 from engine.corpora import DEMO_CORPUS
+from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
+from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.types import SearchRequest
+from engine.prophecy.prophecy import NO_MODEL, Prophet
+from engine.types import Candidate, Corpus, Headline, SearchRequest, Verdict
 
 _LANGUAGE = "english"  # for texts without a language; every bundled tweet has one
+
+
+class RecordedJudge:
+    """Judges bundled headlines as people judged them, so that the demo needs no language model.
+
+    People saw what several searches proposed; a text that they did not see counts as 0.
+    """
+
+    def __init__(
+        self, headlines: Sequence[JudgedHeadline], labels: Mapping[str, Mapping[str, int]]
+    ) -> None:
+        self._labels = {one.headline: labels.get(one.qid, {}) for one in headlines}
+
+    async def judge(
+        self,
+        corpus: Corpus,  # noqa: ARG002 - the protocol's
+        headline: Headline,
+        candidates: Sequence[Candidate],
+        *,
+        now: datetime,  # noqa: ARG002 - the protocol's
+    ) -> Verdict:
+        """Return the recorded judgments; those of another headline are none, with a notice."""
+        labels = self._labels.get(headline.text)
+        if labels is None:
+            return Verdict(scores={}, notice=NO_MODEL)
+        return Verdict(
+            scores={one.id: labels.get(one.external_id, 0) for one in candidates},
+            notice=Message("Judged by people, for this demo."),
+        )
 
 
 def bundled(name: str) -> Path:
@@ -47,8 +80,9 @@ async def load_demo(app: App, *, output: Output) -> None:
 
 
 async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
-    """Load the bundled corpus and answer the bundled headlines."""
+    """Load the bundled corpus and answer the bundled headlines, as people judged them."""
     await load_demo(app, output=output)
+    app = judged_by_people(app)
     output.line()
     words = words_for(DEFAULT, operator=True)
     for row in _headlines():
@@ -59,7 +93,17 @@ async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
         )
         prophecy = await app.prophesy(request, corpus=DEMO_CORPUS)
         output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
+    output.remark("Your own headlines are judged by a language model, once one is set up.")
     output.remark("Next: presagio demo --chat, or your own archive: presagio ingest FILE")
+
+
+def judged_by_people(app: App) -> App:
+    """Return the app with recorded judgments in place of those of a model."""
+    judge = RecordedJudge(
+        read_headlines(bundled("judged.headlines.jsonl")), read_qrels(bundled("judged.qrels.tsv"))
+    )
+    prophet = Prophet(app.index, judge, app.settings.prophecy, app.meaning)
+    return replace(app, prophet=prophet)
 
 
 def _headlines() -> list[Mapping[str, str]]:
@@ -74,6 +118,9 @@ def command(
     ] = False,
 ) -> None:
     """Answer four headlines from a bundled corpus.
+
+    People have judged these answers. With --chat the headlines are yours, and a language model
+    judges them if one is set up.
 
     Example: presagio demo --chat
     """

@@ -47,12 +47,17 @@ def serve_command(
     web: Annotated[
         bool, typer.Option("--web", help="Open the page and the API of [web] as well.")
     ] = False,
+    migrate: Annotated[
+        bool,
+        typer.Option("--migrate", help="First do what presagio init does, on your own database."),
+    ] = False,
 ) -> None:
     """Answer in the chats that are set up, and on the web page.
 
     Runs until told to end.
 
-    Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, before; --web needs neither.
+    Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, before. Without them the page
+    alone is opened.
 
     Example: presagio serve --web
     """
@@ -61,6 +66,7 @@ def serve_command(
     with_app(
         settings_of(context),
         lambda opened: listen(opened, now=clock, said=Output.of_process().remark, web=web),
+        set_up=migrate,
     )
 
 

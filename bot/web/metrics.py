@@ -1,18 +1,17 @@
-"""Metrics for Prometheus: some counted in this process, some read from the database."""
+"""Metrics counted in this process, for Prometheus."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+)
 
-from db.model.judgments import Ledger
-from db.pool import Database
-from db.posting.feeds import Feeds
-from db.posting.job_outcomes import JobOutcomes
-from db.posting.outbox import Outbox
-from engine.llm.wire import add_usage
 from engine.ports import SearchIndex
 from engine.prophecy.expand import Expands, Phrases
 from engine.prophecy.prophecy import Judges, Prophet
@@ -35,7 +34,7 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 
 
 class Metrics:
-    """The figures of one process. Every name begins with presagio_.
+    """The figures of one process. Every name begins with presagio_ or process_.
 
     `job_ages` returns how many seconds ago each job of this process last ran.
     """
@@ -43,6 +42,7 @@ class Metrics:
     def __init__(self) -> None:
         self.job_ages: Callable[[], Mapping[str, float]] = dict
         self.registry = own = CollectorRegistry()
+        ProcessCollector(registry=own)
         self.searches = Counter(
             "presagio_searches",
             "Headlines answered, on all faces.",
@@ -81,6 +81,9 @@ class Metrics:
             buckets=_BUCKETS,
             registry=own,
         )
+        # Present from the start: Prometheus sees no increase in a series that begins at 1.
+        for outcome in ("judged", "cached", "unjudged"):
+            self.judgments.labels(outcome)
 
     @asynccontextmanager
     async def timed(self, stage: str) -> AsyncIterator[None]:
@@ -176,64 +179,3 @@ class MeasuredProphet(Prophet):
         found = "something" if prophecy.hits else "nothing"
         self._metrics.searches.labels(prophecy.mode.value, found).inc()
         return prophecy
-
-
-async def exposition(metrics: Metrics, database: Database, *, now: datetime) -> bytes:
-    """Return everything in the text format of Prometheus. Raises StorageError.
-
-    Figures from the database cover all processes.
-    """
-    registry = CollectorRegistry()
-    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    spent = add_usage((await Ledger(database).spent(today.date())).values())
-    tokens = Gauge(
-        "presagio_model_tokens_today", "Tokens since midnight UTC.", ["kind"], registry=registry
-    )
-    tokens.labels("prompt").set(spent.prompt_tokens or 0)
-    tokens.labels("completion").set(spent.completion_tokens or 0)
-    Gauge(
-        "presagio_model_cost_usd_today", "Cost of models since midnight UTC.", registry=registry
-    ).set(spent.cost_usd or 0)
-    jobs = Gauge(
-        "presagio_job_runs_today",
-        "Runs of jobs since midnight UTC.",
-        ["job", "outcome"],
-        registry=registry,
-    )
-    for one in await JobOutcomes(database).summary(today):
-        jobs.labels(one.job, one.outcome.value).set(one.times)
-    ages = Gauge(
-        "presagio_job_last_run_age_seconds",
-        "Seconds since the last run of a job ended, where it is to run in this process.",
-        ["job"],
-        registry=registry,
-    )
-    for name, seconds in metrics.job_ages().items():
-        ages.labels(name).set(seconds)
-    await _feeds(Feeds(database), registry, now)
-    await _deliveries(Outbox(database), registry, today)
-    return generate_latest(metrics.registry) + generate_latest(registry)
-
-
-async def _feeds(feeds: Feeds, registry: CollectorRegistry, now: datetime) -> None:
-    states = Gauge("presagio_feeds", "Feeds by state.", ["state"], registry=registry)
-    counted = {"working": 0, "failing": 0, "gone": 0, "new": 0}
-    for health in await feeds.health(now=now):
-        feed = health.feed
-        working = "working" if feed.primed else "new"
-        counted["gone" if feed.gone else "failing" if feed.failures else working] += 1
-    for state, number in counted.items():
-        states.labels(state).set(number)
-
-
-async def _deliveries(outbox: Outbox, registry: CollectorRegistry, today: datetime) -> None:
-    health = await outbox.health(today)
-    states = Gauge(
-        "presagio_deliveries",
-        "Posts that are owed now, those of them tried before, and those given up today.",
-        ["state"],
-        registry=registry,
-    )
-    states.labels("owed").set(health.owed)
-    states.labels("retried").set(health.retried)
-    states.labels("failed").set(health.failed)

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from bot.settings import Settings
 from bot.web.dependencies import SharedOf, may_ask, paced, require_admin_key
+from bot.web.exposition import exposition
 from bot.web.failures import Refusal
-from bot.web.metrics import exposition
 from bot.web.parameters import problems
 from bot.web.schemas import Cleared, Health, Ready, Reloaded
 from db.corpus.health import server_version
@@ -77,8 +77,7 @@ async def _readyz(shared: SharedOf) -> dict[str, str]:
 )
 async def _metrics(shared: SharedOf) -> Response:
     """Tell searches, times of stages, judgments, tokens, cost, feeds, jobs and deliveries."""
-    text = await exposition(shared.metrics, shared.app.database, now=shared.now())
-    return Response(text, media_type=_TEXT)
+    return Response(await exposition(shared), media_type=_TEXT)
 
 
 @steering.delete(

@@ -33,6 +33,11 @@ _KNOWN: tuple[tuple[str, type[StorageError], str], ...] = (
     ("permission denied", StorageRights, _RIGHTS),
     ("must be owner", StorageRights, _RIGHTS),
     (
+        'extension "vector" is not available',
+        StorageError,
+        "The backup holds vectors: install pgvector on the server.",
+    ),
+    (
         "other objects depend",
         StorageError,
         "It is not presagio's: drop it first, or use another database.",

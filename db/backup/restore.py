@@ -1,21 +1,26 @@
 """Restores a backup into a database: as a whole, or not at all."""
 
 import re
+import tempfile
 from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import PIPE
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from db.backup.programs import environment, running
 from db.migrate import LOCK, available, pending
-from db.pool import Database
+from db.pool import Database, PoolSettings
 from db.statements import statements
 from engine.errors import InputError, StorageError
 from engine.messages import Message
 
 _MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", re.MULTILINE)
 _APPLIED = re.compile(r"^(\d+)\t[^\t]*\t([0-9a-f]{64})\t", re.MULTILINE)
+# What finds texts in a language, as a list of contents names it.
+_OF_LANGUAGE = re.compile(
+    r"TEXT SEARCH (?:CONFIGURATION|DICTIONARY) \S+ presagio_([a-z]+?)(?:_stop)? "
+)
 _CHUNK = 1 << 18
 _PSQL = ("--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
 _RESTORE = ("--no-owner", "--no-privileges", "--no-comments", "--file=-")
@@ -73,15 +78,59 @@ async def check_backup(file: Path, url: str) -> None:
     pending(available(), applied)
 
 
-async def restore(url: str, file: Path, *, progress: Callable[[int], None]) -> None:
+async def restore(url: str, file: Path, *, progress: Callable[[int], None]) -> frozenset[str]:
     """Replace the content of the database of `url` with the backup, in one transaction.
 
     Only tables of presagio are replaced. `progress` receives the number of bytes sent to the
-    server. Raises storage errors, which leave the database as it was.
+    server. Returns the languages of the backup that an older server does not know; texts in them
+    are restored, but not found. Raises storage errors, which leave the database as it was.
     """
     within = environment(url)
+    contents = await _contents(file, within)
+    unknown = frozenset(_OF_LANGUAGE.findall(contents)) - await _languages(url)
+    with _written("".join(_without(contents, unknown))) as chosen:
+        await _restore(file, chosen, within, progress)
+    return unknown
+
+
+@contextmanager
+def _written(text: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="presagio-") as folder:
+        file = Path(folder) / "contents"
+        file.write_text(text, encoding="utf-8")
+        yield file
+
+
+async def _contents(file: Path, within: Mapping[str, str]) -> str:
+    async with running("pg_restore", "--list", str(file), within=within, stdout=PIPE) as program:
+        contents = (await _output(program.process.stdout).read()).decode()
+        await program.end()
+    return contents
+
+
+async def _languages(url: str) -> frozenset[str]:
+    """Return the languages that the server knows."""
+    database = await Database.open(url, PoolSettings(size=1))
+    try:
+        async with database.connection() as connection:
+            return frozenset(await connection.fetchval(statements("restore")["languages"]))
+    finally:
+        await database.close()
+
+
+def _without(contents: str, languages: frozenset[str]) -> Iterator[str]:
+    for line in contents.splitlines(keepends=True):
+        found = _OF_LANGUAGE.search(line)
+        if not found or found[1] not in languages:
+            yield line
+
+
+async def _restore(
+    file: Path, contents: Path, within: Mapping[str, str], progress: Callable[[int], None]
+) -> None:
+    arguments = (*_RESTORE, f"--use-list={contents}", str(file))
     async with (
-        running("pg_restore", *_RESTORE, str(file), within=within, stdout=PIPE) as source,
+        running("pg_restore", *arguments, within=within, stdout=PIPE) as source,
         running("psql", *_PSQL, within=_quiet(within), stdin=PIPE) as target,
     ):
         into = target.process.stdin

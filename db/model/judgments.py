@@ -98,6 +98,13 @@ class Ledger:
         async with self._database.connection() as connection:
             return _sums(await connection.fetch(self._sql["spent"], *_bounds(day), None))
 
+    async def spent_in_all(self) -> Usage:
+        """Return the sums of all calls ever made; unknown figures count as 0."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["spent_in_all"])
+        assert row is not None  # noqa: S101 - sums have one row
+        return Usage(**row)
+
     async def record(
         self, usage: Usage, *, model: str, purpose: str, source: BudgetSource, now: datetime
     ) -> None:

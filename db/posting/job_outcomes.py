@@ -57,8 +57,14 @@ class JobOutcomes:
             rows = await connection.fetch(self._sql["outcomes"], day)
         return [JobOutcome(**{**row, "outcome": RunOutcome(row["outcome"])}) for row in rows]
 
+    async def totals(self) -> dict[tuple[str, RunOutcome], int]:
+        """Return how often each job had each outcome since the database was set up."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["outcome_totals"])
+        return {(row["job"], RunOutcome(row["outcome"])): row["times"] for row in rows}
+
     async def forget(self, *, now: datetime) -> None:
-        """Remove counts older than 90 days."""
+        """Forget the days of counts older than 90 days; the totals stay."""
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["forget_outcomes"], now.astimezone(UTC).date() - _KEPT

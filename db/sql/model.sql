@@ -40,6 +40,12 @@ SELECT source,
          WHERE expires_at > $3::timestamptz) AS call
  GROUP BY source
 
+-- name: spent_in_all
+SELECT coalesce(sum(prompt_tokens), 0)::bigint AS prompt_tokens,
+       coalesce(sum(completion_tokens), 0)::bigint AS completion_tokens,
+       coalesce(sum(cost_usd), 0)::float8 AS cost_usd
+  FROM model_call
+
 -- name: record(called_at, purpose, model, prompt_tokens, completion_tokens, cost_usd, source)
 INSERT INTO model_call
        (called_at, purpose, model, prompt_tokens, completion_tokens, cost_usd, source)

@@ -238,5 +238,16 @@ SELECT job, outcome, sum(times)::integer AS times, max(last_at) AS last_at,
   FROM job_outcome WHERE day >= $1
  GROUP BY job, outcome ORDER BY job, outcome
 
+-- name: outcome_totals
+SELECT job, outcome, sum(times)::bigint AS times FROM job_outcome GROUP BY job, outcome
+
+-- Adds what is old to one row before all days, so that the totals never fall: a monitor would take
+-- that for a restart.
 -- name: forget_outcomes(before)
-DELETE FROM job_outcome WHERE day < $1
+WITH old AS (
+    DELETE FROM job_outcome WHERE day < $1 AND day > '-infinity' RETURNING *
+)
+INSERT INTO job_outcome AS known (job, day, outcome, times, last_at)
+SELECT job, '-infinity', outcome, sum(times), max(last_at) FROM old GROUP BY job, outcome
+ON CONFLICT (job, day, outcome) DO UPDATE
+   SET times = known.times + excluded.times, last_at = excluded.last_at

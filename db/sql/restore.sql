@@ -12,6 +12,10 @@ SELECT EXISTS (SELECT FROM corpus) OR EXISTS (SELECT FROM chat)
 SELECT count(*) FROM pg_catalog.pg_stat_activity
  WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'presagio %'
 
+-- name: languages
+SELECT array_agg(cfgname::text) FROM pg_catalog.pg_ts_config
+ WHERE cfgnamespace = 'pg_catalog'::regnamespace
+
 -- name: clear
 -- A process that opens the database meanwhile waits with its migrations, which take this lock.
 SET LOCAL lock_timeout = '30s';

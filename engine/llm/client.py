@@ -18,6 +18,7 @@ from engine.llm.breaker import Breaker
 from engine.llm.consent import Consent
 from engine.llm.endpoint import chat_endpoint
 from engine.llm.faults import Fault, status_fault, too_slow
+from engine.llm.outcomes import CallOutcomes
 from engine.llm.spending import ChatSpending, Reservation
 from engine.llm.transport import Transport
 from engine.llm.wire import (
@@ -91,6 +92,7 @@ class ChatClient:
             failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
         )
         self._failed: Callable[[ModelError], None] = _unreported
+        self.outcomes = CallOutcomes()  # shared with the clients derived from this one
         self._schema_refused = False
         self._temperature: float | None = None
         self._endpoint = chat_endpoint(settings, api_key)
@@ -227,9 +229,10 @@ class ChatClient:
             most_answered=self._settings.max_completion_tokens,
             until=now + timedelta(seconds=self._settings.total_timeout + _MARGIN),
         )
-        async with self._spending.reserved(planned, call.bills, purpose=purpose, now=now):
-            with self._breaker.guard():
-                answer = await self._within_total(call)
+        with self.outcomes.counted():
+            async with self._spending.reserved(planned, call.bills, purpose=purpose, now=now):
+                with self._breaker.guard():
+                    answer = await self._within_total(call)
         self._log(call, answer)
         return replace(answer, usage=add_usage(usage for _, usage in call.bills))
 

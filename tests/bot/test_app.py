@@ -89,7 +89,7 @@ async def test_a_database_of_somebody_else_is_set_up_only_when_asked(
         await c.execute(
             "DROP TABLE model_call; DROP TABLE judgment; DELETE FROM migration WHERE version = 2"
         )
-    with pytest.raises(StorageOutdated, match="presagio init"):
+    with pytest.raises(StorageOutdated, match=r"older version of presagio.*presagio init"):
         async with open_app(settings, progress=lambda _: None):
             pass
     async with open_app(settings, progress=lambda _: None, set_up=True) as app:

@@ -2,9 +2,8 @@
 
 import asyncio
 
-import pytest
+import httpx
 
-from engine.errors import SettingsError
 from tests.fakes.slack import SlackServer
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage
@@ -18,9 +17,7 @@ async def test_a_refused_face_says_so_and_the_other_one_answers(stage: Stage) ->
             "PRESAGIO_SLACK__API_BASE": slack.base_url,
         }
         async with stage.serving():
-            async with asyncio.timeout(PATIENCE):
-                while not any(said.startswith("slack: ") for said in stage.said):  # noqa: ASYNC110 - a list tells nobody
-                    await asyncio.sleep(0.05)
+            await _said(stage, "slack: ")
             alice = stage.telegram.user("Alice")
             asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
             await asked.answer()
@@ -35,7 +32,19 @@ async def test_what_lacks_vectors_gets_them_while_serving(stage: Stage) -> None:
     assert done == [(len(TWEETS),)]
 
 
-async def test_without_any_token_there_is_nothing_to_serve(stage: Stage) -> None:
-    stage.environment["TELEGRAM_BOT_TOKEN"] = ""
-    with pytest.raises(SettingsError, match="No face is set up"):
-        await stage.run()
+async def test_without_any_token_the_page_opens_and_what_is_missing_is_said(stage: Stage) -> None:
+    stage.environment |= {"TELEGRAM_BOT_TOKEN": "", "PRESAGIO_WEB__PORT": "0"}
+    async with stage.running(_said(stage, "The web page is at ")):
+        assert any(
+            said.startswith("No chat is set up. Set TELEGRAM_BOT_TOKEN") for said in stage.said
+        )
+        (told,) = (said for said in stage.said if said.startswith("The web page is at "))
+        async with httpx.AsyncClient(base_url=told.removeprefix("The web page is at ")) as client:
+            assert (await client.get("/readyz")).json() == {"status": "ready"}
+            assert (await client.get("/")).status_code == 200
+
+
+async def _said(stage: Stage, beginning: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not any(said.startswith(beginning) for said in stage.said):  # noqa: ASYNC110 - a list tells nobody
+            await asyncio.sleep(0.05)

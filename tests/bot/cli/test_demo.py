@@ -4,10 +4,16 @@ import re
 from pathlib import Path
 
 import orjson
+import pytest
 
+from bot.cli.demo import RecordedJudge, bundled
+from engine.evaluate.judged import read_headlines, read_qrels
+from engine.prophecy.prophecy import NO_MODEL
+from engine.types import Headline
 from tests.bot.command_line import ROOT, presagio
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
+from tests.engine.prophecy.test_prophecy import CORPUS, NOW
 
 # The headlines of the demo are the first of those whose best answers are known.
 _LINES = (ROOT / "examples" / "acceptance.jsonl").read_bytes().splitlines()
@@ -41,6 +47,32 @@ def test_answers_four_headlines_as_often_as_it_is_run(invoke: Invoke, database: 
     second = invoke("demo")
     assert second.out == first.out
     assert "demo: 416 read, 0 inserted, 0 updated, 416 unchanged" in second.err
+
+
+def test_every_answer_is_one_that_people_judged_to_be_good(
+    invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A model that is set up is not asked: nothing answers there.
+    monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", "http://127.0.0.1:1/v1")
+    out = invoke("demo").out
+    assert out.count("Judged by people, for this demo.") == len(HEADLINES)
+    assert "not judged" not in out.lower()
+    qids = {one.headline: one.qid for one in read_headlines(bundled("judged.headlines.jsonl"))}
+    labels = read_qrels(bundled("judged.qrels.tsv"))
+    answers = re.split(r"^The headline is of .*$", out, flags=re.M)[1:]
+    for headline, said in zip(HEADLINES, answers, strict=True):
+        found = re.findall(r"/CapNereoPike/(\d+)$", said, re.M)
+        judged = [labels[qids[headline]][one] for one in found]
+        assert len(judged) == 3
+        assert min(judged) >= 3
+        assert judged[0] >= 5
+
+
+async def test_another_headline_is_not_judged() -> None:
+    judge = RecordedJudge(read_headlines(bundled("judged.headlines.jsonl")), {})
+    headline = Headline(text="Coffee is dear", original="Coffee is dear")
+    verdict = await judge.judge(CORPUS, headline, [], now=NOW)
+    assert (verdict.scores, verdict.notice) == ({}, NO_MODEL)
 
 
 def test_needs_an_empty_home_and_nothing_else(server_folder: Path) -> None:

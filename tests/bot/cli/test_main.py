@@ -1,11 +1,13 @@
 """The command line as a contract: exit codes, streams, and one clear line for what goes wrong."""
 
 import contextlib
+import itertools
 import logging
 import os
 import pty
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -23,7 +25,16 @@ from bot.cli.main import app
 from bot.cli.shared import corpus_names
 from db.migrate import available
 from engine.feeds.opml import OpmlFeed, write_opml
-from tests.bot.command_line import PROGRAM, ROOT, finish, presagio, start, write_chat, write_tweets
+from tests.bot.command_line import (
+    PROGRAM,
+    ROOT,
+    ask,
+    finish,
+    presagio,
+    start,
+    write_chat,
+    write_tweets,
+)
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 from tests.database import execute, wait_for
@@ -303,7 +314,7 @@ def empty_database(server_url: str, worker_id: str) -> Iterator[str]:
 class TestDatabaseWithoutTables:
     @pytest.mark.parametrize(
         "arguments",
-        [["search", HEADLINE], ["ingest", "a.jsonl"], ["corpora", "list"], ["chat"]],
+        [["search", HEADLINE], ["ingest", "a.jsonl"], ["corpora", "list"], ["chat"], ["serve"]],
         ids=" ".join,
     )
     def test_is_told_how_to_get_them(
@@ -319,6 +330,21 @@ class TestDatabaseWithoutTables:
         write_tweets(tmp_path / "a.jsonl", range(1))
         said = invoke(*arguments).complaint()
         assert said == "The database is not set up. Run: presagio init"
+
+    def test_gets_them_from_serve_when_asked(
+        self, empty_database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("DATABASE_URL", empty_database)
+        monkeypatch.setenv("PRESAGIO_WEB__PORT", "0")
+        with start("serve", "--migrate") as serving:
+            assert serving.stderr
+            said = list(
+                itertools.takewhile(lambda line: b"web page is at" not in line, serving.stderr)
+            )
+            assert [line for line in said if b"There is no archive" in line]
+            serving.send_signal(signal.SIGTERM)
+            assert finish(serving).code == 128 + signal.SIGTERM
+        assert ask(empty_database, "SELECT count(*) FROM migration") == len(available())
 
     def test_gets_them_once_from_any_number_of_processes(self, empty_database: str) -> None:
         env = os.environ | {"DATABASE_URL": empty_database}

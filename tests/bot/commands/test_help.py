@@ -105,7 +105,9 @@ ROOT = Path(__file__).resolve().parents[3]
 BEGIN, END = "<!-- commands -->\n", "\n<!-- /commands -->"
 
 
-@pytest.mark.parametrize(("page", "platform"), [("README.md", ""), ("docs/slack.md", "slack")])
+@pytest.mark.parametrize(
+    ("page", "platform"), [("docs/telegram.md", ""), ("docs/slack.md", "slack")]
+)
 def test_a_page_holds_the_table(page: str, platform: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     table = text.partition(BEGIN)[2].partition(END)[0]

@@ -1,15 +1,28 @@
 """Health, figures, and what admins may do."""
 
+from datetime import timedelta
+from importlib.metadata import version
+
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.settings import Settings, load_settings
 from bot.web.operating import open_doors
+from db.model.judgments import Ledger
+from db.posting.job_outcomes import JobOutcomes, RunOutcome
+from engine.budget import BudgetSource
 from engine.errors import SettingsError
-from tests.bot.web.stage import WebStage, speaking, web_stage
+from engine.types import Usage
+from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
 from tests.fakes.model import ModelServer, answer, failure, naming, scoring
 from tests.scenarios.stage import HEADLINE, judged_by_words
+
+_LASTING = {
+    "presagio_job_runs_total",
+    "presagio_model_cost_usd_total",
+    "presagio_model_tokens_total",
+}
 
 
 class TestHealth:
@@ -53,8 +66,10 @@ class TestMetrics:
         stages = {"expand": 5, "terms": 5, "retrieve": 5, "judge": 4, "whole": 5}
         for stage_name, times in stages.items():
             assert figures["presagio_stage_seconds_count", f"stage={stage_name}"] == times
-        assert figures["presagio_model_tokens_today", "kind=prompt"] >= 7000
-        assert figures["presagio_model_cost_usd_today", ""] > 0
+        assert figures["presagio_model_tokens_total", "kind=prompt"] >= 7000
+        assert figures["presagio_model_cost_usd_total", ""] > 0
+        assert figures["presagio_model_calls_total", "outcome=failed"] == 2
+        assert figures["presagio_model_calls_total", "outcome=answered"] >= 4
         asked = "route=/api/prophecy,status=200"
         assert figures["presagio_http_requests_total", asked] == 5
         assert figures["presagio_http_requests_total", "route=other,status=404"] == 1
@@ -65,8 +80,8 @@ class TestMetrics:
         assert not [key for key in await _figures(coffee_web) if key[0] == name]
         coffee_web.shared.metrics.job_ages = lambda: {"poll": 7200.5, "deliver": 0.1}
         figures = await _figures(coffee_web)
-        assert figures[name, "job=poll"] == 7200.5
-        assert figures[name, "job=deliver"] == 0.1
+        assert figures[name, "task=poll"] == 7200.5
+        assert figures[name, "task=deliver"] == 0.1
 
     async def test_tell_of_feeds_jobs_and_deliveries(self, coffee_web: WebStage) -> None:
         figures = await _figures(coffee_web)
@@ -82,7 +97,41 @@ class TestMetrics:
             )
         figures = await _figures(coffee_web)
         assert figures["presagio_feeds", "state=failing"] == 1
-        assert figures["presagio_job_runs_today", "job=poll,outcome=failed"] == 7
+        assert figures["presagio_job_runs_total", "outcome=failed,task=poll"] == 7
+
+    async def test_are_there_before_anything_happened(self, coffee_url: str) -> None:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
+        async with web_stage(environ) as stage:
+            figures = await _figures(stage)
+        for outcome in ("answered", "failed", "paused", "over budget"):
+            assert figures["presagio_model_calls_total", f"outcome={outcome}"] == 0
+        assert figures["presagio_judgments_total", "outcome=unjudged"] == 0
+        assert figures["presagio_face_listening", "face=slack"] == 0
+        assert figures["presagio_build_info", f"version={version('presagio')}"] == 1
+        assert figures["process_start_time_seconds", ""] > 0
+
+    async def test_none_falls_at_midnight(self, coffee_url: str) -> None:
+        now = NOW
+        environ = {"DATABASE_URL": coffee_url}
+        async with web_stage(environ, now=lambda: now) as stage:
+            outcomes = JobOutcomes(stage.app.database)
+            await outcomes.count("poll", RunOutcome.DONE, now=now)
+            await Ledger(stage.app.database).record(
+                Usage(prompt_tokens=5, completion_tokens=3, cost_usd=0.5),
+                model="m",
+                purpose="judge",
+                source=BudgetSource.CONSOLE,
+                now=now,
+            )
+            before = await _figures(stage)
+            for days in (1, 100):
+                now = NOW + timedelta(days=days)
+                await outcomes.forget(now=now)
+                after = await _figures(stage)
+                assert {name: after[name] for name in before if name[0] in _LASTING} == {
+                    name: before[name] for name in before if name[0] in _LASTING
+                }
+        assert before["presagio_job_runs_total", "outcome=done,task=poll"] == 1
 
 
 class TestAdmin:

@@ -9,6 +9,7 @@ import pytest
 
 from db.backup import restore as module
 from db.backup.dump import dump
+from db.backup.programs import _failure
 from db.backup.restore import check_backup, holds_something, is_set_up, others_work, restore
 from db.pool import Database, PoolSettings
 from engine.errors import InputError, StorageError, StorageOutdated, StorageUnreachable
@@ -193,3 +194,29 @@ async def test_programs_come_from_path_where_there_is_no_wheel(
     with pytest.raises(StorageUnreachable, match="client programs of the server's version"):
         await dump("postgresql:///x", file, progress=ignore)
     assert list(tmp_path.iterdir()) == [program]
+
+
+async def test_languages_that_an_older_server_lacks_are_left_out(
+    database_url: str, other_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await Database.open(database_url)
+    await load(before, "kept", [document("1", "a ship and a canal")])
+    await before.close()
+    file = await backed_up(database_url, tmp_path)
+    known = await module._languages(other_url)
+
+    async def older(_: str) -> frozenset[str]:
+        return known - {"swedish"}
+
+    assert await restore(other_url, file, progress=ignore) == frozenset()
+    monkeypatch.setattr(module, "_languages", older)
+    assert await restore(other_url, file, progress=ignore) == {"swedish"}
+    left = "SELECT count(*) FROM pg_ts_config WHERE cfgname = $$presagio_{}$$"
+    assert await value(other_url, left.format("swedish")) == 0
+    assert await value(other_url, left.format("spanish")) == 1
+    assert await value(other_url, "SELECT count(*) FROM document") == 1
+
+
+def test_vectors_need_their_extension() -> None:
+    said = 'psql:<stdin>:20: ERROR:  extension "vector" is not available\nDETAIL:  Could not open'
+    assert "install pgvector" in str(_failure("psql", said))

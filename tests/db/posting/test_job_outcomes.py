@@ -33,7 +33,7 @@ async def test_every_outcome_can_be_stored_and_none_is_lost(database: Database) 
     assert told == dict.fromkeys(RunOutcome, 5)
 
 
-async def test_a_long_error_is_cut_and_old_counts_go(database: Database) -> None:
+async def test_a_long_error_is_cut_and_old_days_go(database: Database) -> None:
     outcomes = JobOutcomes(database)
     await outcomes.count("poll", RunOutcome.FAILED, now=NOW, error="x" * 10_000)
     (told,) = await outcomes.summary(NOW)
@@ -42,4 +42,16 @@ async def test_a_long_error_is_cut_and_old_counts_go(database: Database) -> None
     await outcomes.forget(now=NOW + 89 * DAY)
     assert await count(database, "job_outcome") == 1
     await outcomes.forget(now=NOW + 91 * DAY)
-    assert await count(database, "job_outcome") == 0
+    assert await outcomes.summary(NOW - 365 * DAY) == []
+
+
+async def test_totals_outlast_the_days(database: Database) -> None:
+    outcomes = JobOutcomes(database)
+    for day in range(4):
+        await outcomes.count("poll", RunOutcome.DONE, now=NOW + day * DAY)
+    await outcomes.count("poll", RunOutcome.FAILED, now=NOW)
+    totals = {("poll", RunOutcome.DONE): 4, ("poll", RunOutcome.FAILED): 1}
+    for day in (0, 91, 91, 92, 200):
+        await outcomes.forget(now=NOW + day * DAY)
+        assert await outcomes.totals() == totals
+    assert await count(database, "job_outcome") == 2

@@ -27,6 +27,7 @@ from engine.errors import (
 from engine.judge.prompts import JUDGE_SCHEMA
 from engine.llm.client import ChatAnswer, ChatClient, PromptMessage
 from engine.llm.endpoint import Endpoint, chat_endpoint
+from engine.llm.outcomes import CallOutcome
 from engine.llm.transport import MAX_ANSWER_BYTES
 from engine.settings.models import LlmSettings
 from engine.types import Usage
@@ -472,6 +473,7 @@ async def test_a_dead_endpoint_is_left_alone_and_probed_by_one_call(server: Mode
         assert server.calls == 3
         await ask(client)
     assert server.calls == 4
+    assert client.outcomes.times == {"answered": 2, "failed": 2, "paused": 4, "over budget": 0}
 
 
 async def test_a_probe_that_fails_opens_the_breaker_again(server: ModelServer) -> None:
@@ -528,6 +530,7 @@ async def test_past_the_budget_nothing_is_sent_until_midnight(
         before = server.calls
         with pytest.raises(BudgetExhausted, match="00:00 UTC on 2026-03-02"):
             await ask(client)
+        assert client.outcomes.times[CallOutcome.OVER_BUDGET] == 1
         assert server.calls == before
         if before:
             await client.complete(QUESTION, purpose="test", now=NOW + timedelta(hours=1))

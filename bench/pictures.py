@@ -1,0 +1,114 @@
+"""Draws the pictures of the README: an answer as it is shared, and the page that shows it.
+
+`python -m bench.pictures` serves the demo corpus, asks it a headline, and writes answer.png and
+page.png to docs/pictures. It needs Chromium, and the extra `pictures`.
+"""
+
+import argparse
+import asyncio
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlencode
+
+import httpx
+
+from bench.timing import progress
+from bot.app import App, open_app
+from bot.cli.demo import judged_by_people, load_demo
+from bot.console.output import Output
+from bot.conversation.wiring import read_pasted
+from bot.settings import load_settings
+from bot.web.metrics import Metrics
+from bot.web.service import WebFace
+from engine.fetch.client import Fetcher
+
+ASKED = {
+    "headline": "Container Ship Wedged Across Canal Halts Trade for Sixth Day",
+    "date": "2021-03-28",
+}
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
+_SIZE = (1000, 1180)
+_SETTINGS = {
+    "PRESAGIO_EMBEDDINGS__BACKEND": "null",
+    "PRESAGIO_WEB__JUDGE": "true",
+    "PRESAGIO_WEB__PORT": "0",
+}
+_FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--lang=en")
+
+
+@asynccontextmanager
+async def demo(data_dir: str) -> AsyncIterator[App]:
+    """Open the demo corpus on a database in `data_dir`, judged by people."""
+    settings = load_settings(environ={**_SETTINGS, "PRESAGIO_DATA_DIR": data_dir})
+    async with open_app(settings, progress=progress) as app:
+        await load_demo(app, output=Output(sys.stderr, sys.stderr))
+        yield judged_by_people(app)
+
+
+@asynccontextmanager
+async def page(app: App) -> AsyncIterator[str]:
+    """Serve the page of an app and yield its address."""
+    async with Fetcher(app.settings.fetch) as fetcher:
+        service = WebFace(app, Metrics()).service(
+            now=lambda: datetime.now(UTC),
+            said=progress,
+            read_headline=partial(read_pasted, fetcher),
+            faces=dict,
+        )
+        serving = asyncio.create_task(service.run())
+        await service.opened()
+        try:
+            yield service.address
+        finally:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+            await service.stop(1)
+
+
+def photograph(chromium: str, address: str, file: Path) -> None:
+    """Write a picture of the page at `address`."""
+    with tempfile.TemporaryDirectory(prefix="chromium-") as profile:
+        width, height = _SIZE
+        command = [
+            chromium,
+            *_FLAGS,
+            f"--user-data-dir={profile}",
+            f"--window-size={width},{height}",
+            f"--screenshot={file}",
+            address,
+        ]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+
+async def draw(folder: Path, data_dir: str, chromium: str) -> None:
+    """Write both pictures."""
+    async with demo(data_dir) as app, page(app) as address:
+        async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+            answer = (await client.get("/picture.png", params=ASKED)).raise_for_status()
+        (folder / "answer.png").write_bytes(answer.content)
+        shown = f"{address}prophecy?{urlencode(ASKED)}"
+        await asyncio.to_thread(photograph, chromium, shown, folder / "page.png")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    chosen = parser.parse_args(arguments)
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        raise SystemExit("There is no chromium.")
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="presagio-") as data_dir:
+        Path(data_dir).chmod(0o711)  # the server may run under another account
+        asyncio.run(draw(chosen.folder, data_dir, chromium))
+
+
+if __name__ == "__main__":
+    main()

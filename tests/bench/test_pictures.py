@@ -1,0 +1,40 @@
+"""The pictures of the README are there, and can be drawn anew."""
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from bench import pictures
+from tests.bot.web.browser import chromium
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def size(file: Path) -> tuple[int, int]:
+    """Return the width and height of a PNG."""
+    head = file.read_bytes()[:24]
+    assert head.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", head[16:])
+    return width, height
+
+
+def test_the_readme_is_short_and_shows_an_answer_and_the_page() -> None:
+    assert README.count("\n") < 120
+    shown = re.findall(r"docs/pictures/\w+\.png", README)
+    assert shown == ["docs/pictures/answer.png", "docs/pictures/page.png"]
+    for name in shown:
+        assert size(ROOT / name)[0] >= 1000
+        assert (ROOT / name).stat().st_size < 300_000
+
+
+@pytest.mark.slow
+def test_they_are_drawn_by_a_command(server_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if chromium() is None:
+        pytest.skip("there is no chromium")
+    monkeypatch.setattr("tempfile.tempdir", str(server_folder))
+    pictures.main(["--folder", str(server_folder / "drawn")])
+    assert size(server_folder / "drawn" / "answer.png") == (1200, 630)
+    assert size(server_folder / "drawn" / "page.png") == (1000, 1180)

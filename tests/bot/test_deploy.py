@@ -1,0 +1,209 @@
+"""What `deploy`, `Dockerfile` and `compose.yaml` say agrees with the program and their tools."""
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bot.cli.main import COMMANDS
+from bot.settings import load_settings
+from bot.settings.sources import section_fields
+from tests.bot.web.stage import web_stage
+
+ROOT = Path(__file__).resolve().parents[2]
+ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
+DASHBOARD = ROOT / "deploy" / "grafana" / "dashboards" / "presagio.json"
+OPERATING = ROOT / "docs" / "operating.md"
+_METRIC = re.compile(r"\b((?:presagio|process)_\w+)(?:\{([^}]*)\})?")
+_LABEL = re.compile(r"(\w+)=~?\"")
+_ADDED = {"instance", "job", "le"}  # by Prometheus, and of histograms
+
+
+def tool(name: str) -> str:
+    """Return the path of a program, or skip the test."""
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+def run(*command: str | Path) -> str:
+    """Run a program in the root of the project, and return what it wrote."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def rules() -> list[dict[str, Any]]:
+    (group,) = yaml.safe_load(ALERTS.read_text())["groups"]
+    return list(group["rules"])
+
+
+def expressions() -> list[str]:
+    """Every expression of the alerts and of the dashboard."""
+    board = json.loads(DASHBOARD.read_text())
+    drawn = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    variables = [one["query"] for one in board["templating"]["list"] if one["type"] == "query"]
+    return [*(rule["expr"] for rule in rules()), *drawn, *variables]
+
+
+class TestFigures:
+    @pytest.fixture
+    async def labels(self, demo: str) -> dict[str, set[str]]:
+        """The labels of each figure that `/metrics` shows, by the names of its samples."""
+        environ = {"DATABASE_URL": demo, "PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
+        async with web_stage(environ) as web:
+            web.shared.metrics.job_ages = lambda: {"poll": 1.0}
+            await web.json("/api/prophecy", headline="Container ship", corpus="demo")
+            text = (await web.get("/metrics")).text
+        named: dict[str, set[str]] = {}
+        for kind, name in re.findall(r"^# TYPE (\w+) (\w+)$", text, re.M):
+            named[kind] = set()
+            if name == "histogram":
+                named |= {f"{kind}_{part}": set() for part in ("bucket", "sum", "count")}
+        for name, given in re.findall(r"^(\w+)\{(.*)\} \S+$", text, re.M):
+            named.setdefault(name, set()).update(_LABEL.findall(given))
+        return named
+
+    async def test_that_are_alerted_and_drawn_are_there(self, labels: dict[str, set[str]]) -> None:
+        used = {match for one in expressions() for match in _METRIC.findall(one)}
+        assert len({name for name, _ in used}) > 15
+        for name, given in used:
+            assert name in labels, name
+            asked = set(_LABEL.findall(given)) - _ADDED
+            if labels[name]:  # nothing has happened to the others yet
+                assert asked <= labels[name], name
+
+    async def test_are_all_drawn(self, labels: dict[str, set[str]]) -> None:
+        drawn = DASHBOARD.read_text()
+        bases = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in labels}
+        assert [name for name in bases if name.startswith("presagio_") and name not in drawn] == []
+
+    def test_panels_lie_beside_each_other(self) -> None:
+        cells: set[tuple[int, int]] = set()
+        for panel in json.loads(DASHBOARD.read_text())["panels"]:
+            place = panel["gridPos"]
+            own = {
+                (x, y)
+                for x in range(place["x"], place["x"] + place["w"])
+                for y in range(place["y"], place["y"] + place["h"])
+            }
+            assert not own & cells, panel["title"]
+            assert max(x for x, _ in own) < 24
+            cells |= own
+
+
+class TestAlerts:
+    def test_are_valid_and_fire_as_they_should(self) -> None:
+        promtool = tool("promtool")
+        run(promtool, "check", "rules", ALERTS)
+        run(promtool, "test", "rules", ALERTS.with_name("alerts.test.yml"))
+        run(promtool, "check", "config", "--syntax-only", ALERTS.with_name("prometheus.yml"))
+
+    def test_are_each_explained(self) -> None:
+        told = re.findall(r"^\| `(Presagio\w+)` \|", OPERATING.read_text(), re.M)
+        assert told == [rule["alert"] for rule in rules()]
+
+
+class TestPage:
+    TEXT = OPERATING.read_text()
+
+    def test_names_commands_that_there_are(self) -> None:
+        named = set(re.findall(r"(?:`|bot |^|bot presagio )presagio ([a-z-]+)", self.TEXT, re.M))
+        named |= set(re.findall(r"run --rm .* bot ([a-z-]+)", self.TEXT))
+        assert {"serve", "doctor", "ingest", "backup", "restore"} <= named
+        assert named <= {entry.name for entry in COMMANDS}
+
+    def test_names_settings_that_there_are(self) -> None:
+        environ = dict(re.findall(r"echo '(PRESAGIO_\w+)=(\S+)'", self.TEXT))
+        settings = load_settings(environ=environ)
+        assert settings.web.judge
+        assert settings.has_model()
+        there = {f"{section}.{key}" for section, key, _ in section_fields()}
+        assert set(re.findall(r"`((?:web|llm)\.\w+)`", self.TEXT)) <= there
+
+    def test_leads_to_what_there_is(self) -> None:
+        for target in re.findall(r"\]\((\S+?)(?:#\S*)?\)", self.TEXT):
+            assert (OPERATING.parent / target).exists(), target
+        for target in re.findall(r"`(deploy/\S+)`", self.TEXT):
+            assert (ROOT / target).exists(), target
+
+
+class TestImage:
+    TEXT = (ROOT / "Dockerfile").read_text()
+
+    def test_passes_a_linter(self) -> None:
+        run(tool("hadolint"), "Dockerfile")
+
+    def test_gets_what_it_copies(self) -> None:
+        shown = [
+            line[1:]
+            for line in (ROOT / ".dockerignore").read_text().splitlines()
+            if line[:1] == "!"
+        ]
+        copied = set()
+        for line in re.findall(r"^COPY (?!--from)(.+)$", self.TEXT, re.M):
+            copied |= set(line.split()[:-1])
+        assert copied == set(shown)
+        assert [name for name in copied if not (ROOT / name).exists()] == []
+
+    def test_gets_no_secret(self) -> None:
+        hidden = (ROOT / ".dockerignore").read_text().splitlines()
+        assert next(line for line in hidden if not line.startswith("#")) == "*"
+        for path in ("presagio.env", ".env", "config.toml", ".git", ".venv"):
+            assert not any(fnmatch(path, line[1:]) for line in hidden if line.startswith("!"))
+
+    def test_installs_extras_that_there_are(self) -> None:
+        (named,) = re.findall(r"'\.\[(.+)\]'", self.TEXT)
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        assert set(named.split(",")) <= set(project["optional-dependencies"])
+        assert {"local", "pictures", "documents"} <= set(named.split(","))
+
+    def test_sets_what_there_is_to_set(self) -> None:
+        environ = dict(re.findall(r"\b((?:PRESAGIO)_\w+)=(\S+)", self.TEXT))
+        settings = load_settings(environ=environ)
+        assert settings.web.enabled
+        assert settings.web.host == "0.0.0.0"
+        assert f"EXPOSE {settings.web.port}" in self.TEXT
+        assert f"127.0.0.1:{settings.web.port}/readyz" in self.TEXT
+
+
+class TestCompose:
+    SERVICES = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+
+    def test_is_valid(self, tmp_path: Path) -> None:
+        compose = tool("docker-compose")
+        (tmp_path / ".env").write_text("POSTGRES_PASSWORD=secret\n")
+        shutil.copy(ROOT / "compose.yaml", tmp_path)
+        said = run(compose, "--project-directory", tmp_path, "--file", tmp_path / "compose.yaml",
+                   "--profile", "metrics", "config")  # fmt: skip
+        bot = yaml.safe_load(said)["services"]["bot"]
+        address = "postgresql://presagio:secret@database:5432/presagio"
+        assert bot["environment"]["DATABASE_URL"] == address
+
+    def test_opens_nothing_to_the_network(self) -> None:
+        for service in self.SERVICES.values():
+            for port in service.get("ports", ()):
+                assert port.startswith("127.0.0.1:")
+
+    def test_mounts_what_there_is(self) -> None:
+        mounted = [
+            mount.split(":")[0] for one in self.SERVICES.values() for mount in one["volumes"]
+        ]
+        folders = [name for name in mounted if name.startswith("./") and name != "./config"]
+        assert len(folders) == 3
+        assert [name for name in folders if not (ROOT / name).is_dir()] == []
+
+    def test_scrapes_the_bot(self) -> None:
+        config = yaml.safe_load(ALERTS.with_name("prometheus.yml").read_text())
+        (scraped,) = config["scrape_configs"]
+        name, _, port = scraped["static_configs"][0]["targets"][0].partition(":")
+        assert self.SERVICES[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
+        assert f'up{{job="{scraped["job_name"]}"}}' in rules()[0]["expr"]
