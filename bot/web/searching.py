@@ -147,6 +147,7 @@ async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> dic
         limit=asked.limit,
         now=now,
         mode=asked.mode,
+        exclude_recent=asked.exclude_recent,
     )
     prophecy = await shared.prophesy(await shared.corpus(asked.corpus or ""), request)
     elapsed_ms = (time.perf_counter() - started) * 1000
