@@ -48,7 +48,11 @@ class Narrowed(Parameters):
         description="Only what feeds of this category brought; without corpus, of the news.",
         examples=["tech"],
     )
-    period: Period = Field(Period.ALL, description="Only texts of the last week or month.")
+    period: Period = Field(
+        Period.ALL,
+        description="Only texts of the last week or month. Left out, all: most corpora are"
+        " archives, of which the last week is a small part.",
+    )
     mode: Mode | None = Field(
         None,
         description="lexical: by words; hybrid: by meaning too; rerank: by words, re-ordered by"
