@@ -5,15 +5,15 @@ so case, spaces, accents and endings do not matter. docs/glossary.md is the manu
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations
 
 from engine.glossary.suggest import SuggestedPair
 from engine.glossary.terms import is_exact, key
 from engine.query.find import FindIndex
-from engine.query.query import Phrase, Query, Unit, Word
+from engine.query.query import Alternative, Group, Phrase, Query, Unit, Word
 from engine.text.clean import searchable
 from engine.text.terms import Reading
 from engine.types import Corpus
@@ -59,6 +59,7 @@ class Glossary:
     # (language, lexemes) -> the terms that may replace them
     aliases: Mapping[tuple[str, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
     longest: int = 0  # lexemes of the longest term
+    protected: frozenset[str] = frozenset()  # keys of names that stand for nothing else
 
     def __bool__(self) -> bool:
         return bool(self.aliases)
@@ -70,23 +71,30 @@ class Glossary:
 
 
 def glossary(
-    groups: Sequence[Sequence[str]], readings: Iterable[Reading], rejected: Iterable[Pair] = ()
+    groups: Sequence[Sequence[str]],
+    readings: Iterable[Reading],
+    rejected: Iterable[Pair] = (),
+    *,
+    protected: frozenset[str] = frozenset(),
 ) -> Glossary:
     """Return the glossary of `groups`; `readings` are those of all their terms, in order.
 
-    Two terms of a group that are a pair in `rejected` do not stand for each other.
+    Two terms of a group that are a pair in `rejected` do not stand for each other, and neither does
+    a term with a name whose key is in `protected`.
     """
     read = signatures(readings)
     barred = set(rejected)
     aliases: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}
     place = 0
     for group in groups:
+        named = [is_exact(term, protected) and not is_exact(term) for term in group]
         for offset, term in enumerate(group):
-            own = read.get(place + offset, {})
+            own = {} if named[offset] else read.get(place + offset, {})
             others = [
                 other
                 for at, other in enumerate(group)
                 if at != offset
+                and not named[at]
                 and read.get(place + at, {}) != own
                 and not barred.intersection(pairs((term, other)))
             ]
@@ -96,6 +104,7 @@ def glossary(
     return Glossary(
         aliases={one: tuple(others) for one, others in aliases.items() if others},
         longest=max((len(lexemes) for _, lexemes in aliases), default=0),
+        protected=protected,
     )
 
 
@@ -135,28 +144,73 @@ def unheard(
     ]
 
 
-def expandable(query: Query) -> list[Word]:
+def expandable(query: Query, protected: Collection[str] = ()) -> list[Word]:
     """Return the words that aliases may replace: required or alternative, and not exact."""
     units = (one.unit for group in query.groups for one in group.alternatives)
-    words = (unit for unit in units if isinstance(unit, Word) and not is_exact(unit.text))
-    return list(dict.fromkeys(words))
+    words = (unit for unit in units if isinstance(unit, Word))
+    return [word for word in dict.fromkeys(words) if not is_exact(word.text, protected)]
 
 
 def expanded(query: Query, known: Glossary, readings: Iterable[Reading], *, weight: float) -> Query:
-    """Return the query with the aliases of its words; `readings` are of `expandable(query)`."""
+    """Return the query with the aliases of its words, and of neighbouring words taken together.
+
+    `readings` are of `expandable(query, known.protected)`.
+    """
     read = signatures(readings)
+    words = expandable(query, known.protected)
+    by_word = {word: read.get(place, {}) for place, word in enumerate(words)}
     found: dict[Unit, list[tuple[Unit, float]]] = {
-        word: [(_unit(alias), weight) for alias in known.of(read.get(place, {}))]
-        for place, word in enumerate(expandable(query))
+        word: [(_unit(alias), weight) for alias in known.of(signature)]
+        for word, signature in by_word.items()
     }
-    return query.expanded(lambda unit: found.get(unit, ()))
+    wide = query.expanded(lambda unit: found.get(unit, ()))
+    return replace(wide, groups=_with_terms(wide.groups, query, known, by_word, weight))
+
+
+def _with_terms(
+    wide: Sequence[Group],
+    query: Query,
+    known: Glossary,
+    by_word: Mapping[Word, Signature],
+    weight: float,
+) -> tuple[Group, ...]:
+    """Add the aliases of terms of several words to the group of each of these words.
+
+    (rate | throttle) & (limit | throttle) is (rate & limit) | throttle.
+    """
+    alone = [_only_word(group) for group in query.groups]
+    read = {
+        place: signature
+        for place, word in enumerate(alone)
+        if word and (signature := by_word.get(word))
+    }
+    exact = [word is None or word not in by_word for word in alone]
+    groups = list(wide)
+    for places, aliases in _terms(read, exact, known):
+        if len(places) > 1:
+            term = Phrase(" ".join(word.text for place in places if (word := alone[place])))
+            added = [Alternative(_unit(alias), weight, alias_of=term) for alias in aliases]
+            for place in places:
+                if place in read:
+                    groups[place] = _widened(groups[place], added)
+    return tuple(groups)
+
+
+def _only_word(group: Group) -> Word | None:
+    unit = group.alternatives[0].unit
+    return unit if len(group.alternatives) == 1 and isinstance(unit, Word) else None
+
+
+def _widened(group: Group, added: Iterable[Alternative]) -> Group:
+    known = {one.unit for one in group.alternatives}
+    return Group((*group.alternatives, *(one for one in added if one.unit not in known)))
 
 
 async def widened(
     index: FindIndex, corpus: Corpus, query: Query, known: Glossary, *, weight: float
 ) -> Query:
     """Return the query with the aliases that apply in a corpus. Raises the errors of the index."""
-    words = expandable(query) if known else []
+    words = expandable(query, known.protected) if known else []
     if not words:
         return query
     readings = await index.read(corpus, [searchable(word.text) for word in words])
@@ -180,16 +234,24 @@ def fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) ->
 
     `readings` are those of `words`, in order.
     """
-    read = signatures(readings)
-    exact = [is_exact(word) for word in words]
+    exact = [is_exact(word, known.protected) for word in words]
     found: dict[Fired, None] = {}
-    for start in sorted(read):
-        for end in range(start + 1, min(len(words), start + 2 * known.longest) + 1):
-            if end - 1 in read and not any(exact[start:end]):
-                signature = _together(read, range(start, end))
-                written = _EDGES.sub("", " ".join(words[start:end]))
-                found |= {Fired(written, alias): None for alias in known.of(signature)}
+    for places, aliases in _terms(signatures(readings), exact, known):
+        written = _EDGES.sub("", " ".join(words[place] for place in places))
+        found |= {Fired(written, alias): None for alias in aliases}
     return list(found)
+
+
+def _terms(
+    read: Mapping[int, Signature], exact: Sequence[bool], known: Glossary
+) -> Iterator[tuple[range, tuple[str, ...]]]:
+    """Yield the places of words that make a term, and its aliases. No word of it may be exact."""
+    for start in sorted(read):
+        for end in range(start + 1, min(len(exact), start + 2 * known.longest) + 1):
+            if end - 1 in read and not any(exact[start:end]):
+                places = range(start, end)
+                if aliases := known.of(_together(read, places)):
+                    yield places, aliases
 
 
 def _together(read: Mapping[int, Signature], places: range) -> Signature:
