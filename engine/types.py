@@ -13,7 +13,7 @@ from engine.messages import Message
 
 # Version of the rules that turn texts into words. A migration that changes the rules marks the
 # documents indexed by older ones, and increments this number.
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 
 
 class Kind(StrEnum):

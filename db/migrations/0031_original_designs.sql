@@ -3,3 +3,49 @@ ALTER TABLE search_log
     DROP CONSTRAINT search_log_job_check,
     ADD CONSTRAINT search_log_job_check CHECK (job IN ('find', 'search', 'ask')),
     ADD COLUMN platforms text[] NOT NULL DEFAULT '{}';
+
+-- Korean, Japanese and Chinese are read by single characters and pairs of neighbours, as their words
+-- are not told apart by blanks: see docs/decisions/0041-text-without-spaces.md. A word of three
+-- characters becomes 1 12 2 23 3; a query is read the same way, so its places tell that it is found
+-- as it stands. The ranges are those of engine/text/terms.py.
+CREATE FUNCTION has_unspaced(words text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN words ~ '[\u3005\u3007\u3041-\u3096\u30A1-\u30FA\u30FC-\u30FE\u3131-\u318E\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7A3\uF900-\uFAFF\U00020000-\U0003FFFF]';
+
+CREATE FUNCTION with_pairs(words text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (
+        SELECT string_agg(
+                   CASE WHEN NOT here THEN character
+                        WHEN coalesce(next_here, false)
+                        THEN ' ' || character || ' ' || character || next || ' '
+                        ELSE ' ' || character || ' ' END, '' ORDER BY place)
+          FROM (SELECT character, place, has_unspaced(character) AS here,
+                       lead(character) OVER (ORDER BY place) AS next,
+                       has_unspaced(lead(character) OVER (ORDER BY place)) AS next_here
+                  FROM unnest(string_to_array(words, NULL)) WITH ORDINALITY
+                       AS each (character, place)) AS characters);
+
+CREATE OR REPLACE FUNCTION to_lexemes(language text, words text) RETURNS tsvector
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN to_tsvector(
+        ('presagio_' || language)::regconfig,
+        CASE language
+            WHEN 'spanish'
+            THEN regexp_replace(CASE WHEN has_unspaced(words) THEN with_pairs(words) ELSE words END,
+                                '([aAuU][cC][iI])[oOóÓ][nN]\M', '\1ones', 'g')
+            ELSE CASE WHEN has_unspaced(words) THEN with_pairs(words) ELSE words END
+        END);
+
+-- Corpora without such texts, the most, are up to date, and so are their vectors.
+ALTER TABLE corpus ALTER COLUMN index_version SET DEFAULT 3;
+WITH raised AS (
+    UPDATE corpus c SET index_version = 3
+     WHERE index_version = 2
+       AND NOT EXISTS (SELECT FROM lexeme l
+                        WHERE l.corpus_id = c.id AND has_unspaced(l.lexeme)
+                          AND l.document_frequency > 0)
+    RETURNING id
+)
+UPDATE embedding_state s SET index_version = 3
+  FROM raised WHERE s.corpus_id = raised.id AND s.index_version = 2;
