@@ -37,15 +37,26 @@ CREATE OR REPLACE FUNCTION to_lexemes(language text, words text) RETURNS tsvecto
             ELSE CASE WHEN has_unspaced(words) THEN with_pairs(words) ELSE words END
         END);
 
--- Corpora without such texts, the most, are up to date, and so are their vectors.
+-- Corpora with none or a few of such texts, the most, are up to date at once, and so are their
+-- vectors. Those with many are indexed anew while they are searched, as after any change of rules.
 ALTER TABLE corpus ALTER COLUMN index_version SET DEFAULT 3;
-WITH raised AS (
-    UPDATE corpus c SET index_version = 3
-     WHERE index_version = 2
-       AND NOT EXISTS (SELECT FROM lexeme l
-                        WHERE l.corpus_id = c.id AND has_unspaced(l.lexeme)
-                          AND l.document_frequency > 0)
-    RETURNING id
-)
-UPDATE embedding_state s SET index_version = 3
-  FROM raised WHERE s.corpus_id = raised.id AND s.index_version = 2;
+DO $$
+DECLARE
+    one integer;
+    said bigint;
+BEGIN
+    FOR one IN SELECT id FROM corpus WHERE index_version = 2 ORDER BY id FOR UPDATE LOOP
+        SELECT coalesce(sum(document_frequency), 0) INTO said
+          FROM lexeme WHERE corpus_id = one AND has_unspaced(lexeme);
+        CONTINUE WHEN said > 1000;
+        IF said > 0 THEN
+            UPDATE document SET search_text = search_text  -- its trigger reads the text again
+             WHERE corpus_id = one AND has_unspaced(concat(search_text, context_search_text));
+        END IF;
+        DELETE FROM lexeme
+         WHERE corpus_id = one AND document_frequency = 0 AND has_unspaced(lexeme);
+        UPDATE embedding_state SET index_version = 3 WHERE corpus_id = one AND index_version = 2;
+        UPDATE corpus SET index_version = 3 WHERE id = one;
+    END LOOP;
+END
+$$;
