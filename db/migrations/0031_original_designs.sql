@@ -7,10 +7,11 @@ ALTER TABLE search_log
 -- Korean, Japanese and Chinese are read by single characters and pairs of neighbours, as their words
 -- are not told apart by blanks: see docs/decisions/0041-text-without-spaces.md. A word of three
 -- characters becomes 1 12 2 23 3; a query is read the same way, so its places tell that it is found
--- as it stands. The ranges are those of engine/text/terms.py.
+-- as it stands. The ranges are those of engine/text/terms.py. Texts with as many bytes as characters,
+-- the most in English, need not be looked at.
 CREATE FUNCTION has_unspaced(words text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN words ~ '[\u3005\u3007\u3041-\u3096\u30A1-\u30FA\u30FC-\u30FE\u3131-\u318E\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7A3\uF900-\uFAFF\U00020000-\U0003FFFF]';
+    RETURN octet_length(words) > char_length(words) AND words ~ '[\u3005\u3007\u3041-\u3096\u30A1-\u30FA\u30FC-\u30FE\u3131-\u318E\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7A3\uF900-\uFAFF\U00020000-\U0003FFFF]';
 
 CREATE FUNCTION with_pairs(words text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
