@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from engine.budget import BudgetSource
-from engine.query.types import Found, platforms_of
+from engine.query.types import Found, touched_platforms
 from engine.types import Prophecy, Usage
 
 
@@ -86,7 +86,7 @@ def find_logged(search: LoggedSearch, found: Found) -> LoggedSearch:
         plan=found.plan.value,
         counts=asdict(found.counts),
         returned=tuple(hit.document.candidate.external_id for hit in found.hits),
-        platforms=platforms_of(found),
+        platforms=touched_platforms(found),
     )
 
 

@@ -22,7 +22,7 @@ from engine.contracts.results import (
 from engine.errors import SeveralCorpora
 from engine.messages import Message
 from engine.query.query import Filter, Query
-from engine.query.types import Found, platforms_of
+from engine.query.types import Found, touched_platforms
 from engine.search_log import SearchJob, find_logged
 from engine.types import Corpus
 
@@ -68,7 +68,7 @@ async def _found(
     found = await answered(query=query)
     if not isinstance(search, SocialSearch) or search.mixes:
         return found
-    platforms = platforms_of(found)
+    platforms = touched_platforms(found)
     if len(platforms) < 2:
         return found
     first, *others = platforms

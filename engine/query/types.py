@@ -125,7 +125,7 @@ class Found:
     notices: tuple[Message, ...] = ()
 
 
-def platforms_of(found: Found) -> tuple[str, ...]:
+def touched_platforms(found: Found) -> tuple[str, ...]:
     """Return the platforms of the hits in lower case, in the order of their best hits."""
     platforms = (hit.document.platform for hit in found.hits)
     return tuple(dict.fromkeys(one.lower() for one in platforms if one))
