@@ -7,7 +7,8 @@ from db.pool import Database
 from db.search.lexical import LexicalIndex
 from db.search.readings import Readings
 from db.statements import statements
-from engine.glossary.groups import Fired, Glossary, fired, glossary
+from engine.glossary.aliases import Fired, fired
+from engine.glossary.groups import Glossary, glossary
 from engine.ranking.bm25 import Bm25
 from engine.text.clean import searchable
 from engine.text.terms import headline_terms, without_repeats

@@ -11,7 +11,7 @@ from db.corpus.glossary import Groups
 from db.pool import Database
 from db.search.aliased import Glossaries
 from db.search.find import DialectIndex
-from engine.glossary.groups import widened
+from engine.glossary.aliases import widened
 from engine.query.find import Finder
 from engine.query.read import parse_query
 from engine.query.types import Found

@@ -7,17 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.glossary.groups import (
-    Fired,
-    Glossary,
-    expandable,
-    expanded,
-    fired,
-    glossary,
-    keys,
-    pairs,
-    unheard,
-)
+from engine.glossary.aliases import Fired, expandable, expanded, fired
+from engine.glossary.groups import Glossary, glossary, keys, pairs, unheard
 from engine.glossary.suggest import SuggestedPair
 from engine.glossary.terms import checked, is_exact, key, protected
 from engine.query.query import Phrase, Word
