@@ -25,6 +25,7 @@ from db.search.find import DialectIndex
 from engine.answer.answer import Answerer
 from engine.chat import Chat
 from engine.corpora import chosen_corpora, resolve_corpus
+from engine.glossary.groups import keys
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
@@ -146,7 +147,7 @@ async def open_app(
         reasons = settings.llm.reasons
         judge = Judge(client, Judgments(database), reasons=reasons) if client else None
         bm25 = settings.search.bm25
-        glossaries = Glossaries(database)
+        glossaries = Glossaries(database, keys(settings.glossary.protected))
         weight = settings.glossary.headline_weight
         search = AliasedSearch(database, glossaries, bm25, weight=weight)
         embeddings = Embeddings(database, exact_up_to=settings.embeddings.exact_up_to)
@@ -239,4 +240,5 @@ def glossary_service(app: App) -> "GlossaryService":
         suggest_terms=chosen.suggest_terms,
         approve_sure=chosen.approve_sure,
         approve_unsure=chosen.approve_unsure,
+        protected=frozenset(keys(chosen.protected)),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 from db.corpus.corpora import Corpora
@@ -50,6 +51,7 @@ class GlossaryService:
     suggest_terms: int = 200
     approve_sure: bool = False
     approve_unsure: bool = False
+    protected: frozenset[str] = frozenset()  # keys of names that are in no group
 
     async def listed(
         self, corpus: str | None = None, status: GroupStatus | None = None
@@ -60,7 +62,8 @@ class GlossaryService:
     async def checked(self, corpus: str | None, terms: Sequence[str]) -> tuple[str, ...]:
         """Return the cleaned terms of a valid group. Raises InputError, CorpusNotFound."""
         known = [await self.corpora.get(corpus)] if corpus else await self.corpora.list()
-        return checked(terms, WordLists(name for one in known for name in one.languages))
+        is_word = WordLists(name for one in known for name in one.languages)
+        return checked(terms, is_word, self.protected)
 
     async def add(
         self, corpus: str | None, terms: Sequence[str], *, now: datetime
@@ -105,8 +108,9 @@ class GlossaryService:
         most = self.suggest_terms // 2
         missed = await self.searches.missed(corpus, most) if self.searches else ()
         texts = await self.groups.sample(corpus, _SAMPLE)
-        said = frequent_terms(texts, is_word)[: _READ * self.suggest_terms]
-        terms = list(dict.fromkeys([*frequent_terms(missed, is_word, least=1), *said]))
+        frequent = partial(frequent_terms, is_word=is_word, names=self.protected)
+        said = frequent(texts)[: _READ * self.suggest_terms]
+        terms = list(dict.fromkeys([*frequent(missed, least=1), *said]))
         readings = await self.index.read(corpus, [searchable(term) for term in terms])
         in_vain = set(missed)
         return [

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from engine.budget import BudgetSource
-from engine.query.types import Found
+from engine.query.types import Found, touched_platforms
 from engine.types import Prophecy, Usage
 
 
@@ -28,6 +28,7 @@ class SearchJob(StrEnum):
 
     FIND = "find"
     SEARCH = "search"
+    ASK = "ask"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class LoggedSearch:
     plan: str | None = None
     counts: Mapping[str, int | None] = field(default_factory=dict)
     returned: tuple[str, ...] = ()  # external ids, best first
+    platforms: tuple[str, ...] = ()  # of what was returned
     usage: Usage | None = None  # None: nothing was spent
     error: str | None = None  # the name of the class only: the message may quote the text
 
@@ -84,6 +86,7 @@ def find_logged(search: LoggedSearch, found: Found) -> LoggedSearch:
         plan=found.plan.value,
         counts=asdict(found.counts),
         returned=tuple(hit.document.candidate.external_id for hit in found.hits),
+        platforms=touched_platforms(found),
     )
 
 

@@ -13,7 +13,7 @@ from engine.messages import Message
 
 # Version of the rules that turn texts into words. A migration that changes the rules marks the
 # documents indexed by older ones, and increments this number.
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 
 
 class Kind(StrEnum):
@@ -154,9 +154,10 @@ class Headline:
 class SearchRequest:
     """A search for a headline, independent of the corpus.
 
-    If `judged` is false, no model is called. `mode` None uses the settings. If `embeds` is false,
-    no texts are embedded, whatever the mode: for callers that search hundreds of times. With
-    `passages`, several parts of one item may be hits; otherwise only the best one is.
+    If `judged` is false, no model is called. `mode` and `exclude_recent` (months before the
+    headline) None use the settings. If `embeds` is false, no texts are embedded, whatever the mode:
+    for callers that search hundreds of times. With `passages`, several parts of one item may be
+    hits; otherwise only the best one is.
     """
 
     headline: Headline
@@ -165,6 +166,7 @@ class SearchRequest:
     filters: Filters = Filters()
     judged: bool = True
     mode: Mode | None = None
+    exclude_recent: int | None = None
     embeds: bool = True
     passages: bool = False
 

@@ -41,6 +41,7 @@ def entry_json(entry: LogEntry) -> dict[str, object]:
         "asked_at": entry.asked_at.astimezone(UTC).isoformat(),
         "filters": list(entry.filters),
         "returned": list(entry.returned),
+        "platforms": list(entry.platforms),
         "milliseconds": round(entry.milliseconds, 1),
     }
 

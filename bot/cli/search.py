@@ -16,6 +16,7 @@ from bot.replies.prophecy_json import prophecy_json
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
+from engine.settings.searching import MOST_MONTHS
 from engine.types import Filters, Mode, SearchRequest
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class SearchOptions:
     after: datetime | None = None
     date: datetime | None = None
     judged: bool = True
-    mode: Mode | None = None  # None means the settings' value
+    mode: Mode | None = None  # None means the settings' value, here and in the next
+    exclude_recent: int | None = None
     near: bool = False
     explain: bool = False
     json: bool = False
@@ -50,6 +52,7 @@ async def write_prophecy(
         filters=Filters(before=options.before, after=options.after),
         judged=options.judged,
         mode=options.mode,
+        exclude_recent=options.exclude_recent,
     )
     prophecy = await app.prophesy(request, corpus=options.corpus)
     elapsed_ms = (time.perf_counter() - started) * 1000
@@ -80,6 +83,16 @@ def command(
     before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
     after: Annotated[str | None, typer.Option("--after", help="Only from this date on.")] = None,
     date: Annotated[str | None, typer.Option("--date", help="Date of the headline.")] = None,
+    exclude_recent: Annotated[
+        int | None,
+        typer.Option(
+            "--exclude-recent",
+            min=0,
+            max=MOST_MONTHS,
+            metavar="MONTHS",
+            help="Leave out the last months before the headline.",
+        ),
+    ] = None,
     mode: SearchMode = None,
     no_llm: NoLlm = False,
     near: Annotated[bool, typer.Option("--near", help="Show what is too weak, too.")] = False,
@@ -105,6 +118,7 @@ def command(
         date=read_date(date) if date is not None else None,
         judged=not no_llm,
         mode=mode,
+        exclude_recent=exclude_recent,
         near=near,
         explain=explain,
         json=json,

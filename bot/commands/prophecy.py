@@ -80,6 +80,7 @@ async def _look(request: Request, services: Services) -> Prophecy:
                 limit=services.limit * _PAGES,
                 now=request.now,
                 filters=replace(typed.filters, before=before),
+                exclude_recent=typed.exclude_recent,
             ),
             corpus=corpus,
         )

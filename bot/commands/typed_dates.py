@@ -1,17 +1,24 @@
 """Dates that people type beside a headline: "before:2014", "date:2018-12-24", "(2018)" at the
-end."""
+end, "exclude-recent:12"."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.replies.dates import read_date
 from engine.errors import UsageError
+from engine.messages import Message
+from engine.settings.searching import MOST_MONTHS
 from engine.types import Filters
 
 _DATE = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
 _TYPED = re.compile(
     rf"(?<!\S)(?P<name>before|after|date|antes|desde|fecha):(?P<date>{_DATE})(?!\S)", re.IGNORECASE
+)
+# As the command line has it, too: phones make one dash of two.
+_RECENT = re.compile(
+    r"(?<!\S)(?:--|[–—])?(?:exclude-recent|sin-recientes)(?::|=|\s+)(?P<months>\d{1,6})(?!\S)",
+    re.IGNORECASE,
 )
 _ENGLISH = {"antes": "before", "desde": "after", "fecha": "date"}
 _AT_END = re.compile(rf"\((?P<date>{_DATE})\)[.!]?$")
@@ -28,14 +35,19 @@ class TypedHeadline:
     text: str
     date: datetime | None = None  # the headline's own
     filters: Filters = _NONE
+    exclude_recent: int | None = None  # months before the headline
 
 
 def read_typed(text: str, *, now: datetime) -> TypedHeadline:
     """Return the headline and the dates typed beside it; the last one of a kind counts.
 
     A year in parentheses is the headline's date unless it is still to come. Text that consists of
-    nothing but dates is left unchanged. Raises UsageError for a date that does not exist.
+    nothing but dates is left unchanged. Raises UsageError for a date that does not exist, and for
+    too many months.
     """
+    narrowed, recent = _recent(text)
+    if recent is not None and _WORD.search(narrowed):
+        return replace(read_typed(narrowed, now=now), exclude_recent=recent)
     found = {
         _ENGLISH.get(one["name"].lower(), one["name"].lower()): read_date(one["date"])
         for one in _TYPED.finditer(text)
@@ -51,6 +63,19 @@ def read_typed(text: str, *, now: datetime) -> TypedHeadline:
         date=found.get("date"),
         filters=Filters(before=found.get("before"), after=found.get("after")),
     )
+
+
+def _recent(text: str) -> tuple[str, int | None]:
+    """Return the text without the months to leave out, and their number. Raises UsageError."""
+    found = [int(one["months"]) for one in _RECENT.finditer(text)]
+    if not found:
+        return text, None
+    if found[-1] > MOST_MONTHS:
+        raise UsageError(
+            Message("{number} months are too many.", number=found[-1]),
+            fix=Message("Write at most {number}.", number=MOST_MONTHS),
+        )
+    return " ".join(_RECENT.sub(" ", text).split()), found[-1]
 
 
 def _past(text: str, now: datetime) -> datetime | None:

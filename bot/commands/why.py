@@ -32,6 +32,7 @@ _NAMES = {
     "hashtags": marked("hashtags"),
     "authority": marked("authority"),
     "short": marked("short"),
+    "generic": marked("generic"),
 }
 # The names of the lists of candidates.
 _LISTS = {"lexical": marked("by words"), "semantic": marked("by meaning")}

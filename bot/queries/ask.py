@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.app import App
+from bot.query_log import log_of, logged
 from engine.answer.passages import gather
 from engine.answer.types import CitedAnswer, Question
 from engine.corpora import corpora_of_kind
@@ -12,6 +13,7 @@ from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
+from engine.search_log import LoggedSearch, SearchJob
 from engine.types import Corpus, Kind, SearchRequest
 
 MOST_PASSAGES = 20
@@ -30,8 +32,29 @@ async def ask(
 
     `earlier` holds the last questions of the thread, oldest first. `prophet` replaces the default
     searcher. With `model` false, or if there is no model, the answer consists of sentences from
-    the sources. A model failure becomes a notice, not an error. Raises UsageError, storage errors.
+    the sources. A model failure becomes a notice, not an error. The question is logged; one from a
+    chat only as a hash. Raises UsageError, storage errors.
     """
+    return await logged(
+        SearchJob.ASK,
+        request.headline.original,
+        _answered(app, request, corpora, earlier, prophet, model=model),
+        _ask_logged,
+        log=log_of(app.database, app.settings),
+        settings=app.settings,
+        corpus=", ".join(one.name for one in corpora),
+    )
+
+
+async def _answered(
+    app: App,
+    request: SearchRequest,
+    corpora: Sequence[Corpus],
+    earlier: Sequence[str],
+    prophet: Prophet | None,
+    *,
+    model: bool,
+) -> CitedAnswer:
     question = request.headline.original
     if not question.strip():
         raise UsageError(
@@ -80,3 +103,16 @@ async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) 
         return corpora_of_kind(await app.corpora.list(), kind)
     kinds = (kind,) if kind else ()
     return [await app.corpus(name, kinds=kinds) for name in dict.fromkeys(names or [""])]
+
+
+def _ask_logged(search: LoggedSearch, answer: CitedAnswer) -> LoggedSearch:
+    """Return the entry for a question that was answered."""
+    return replace(
+        search,
+        text=answer.question.text,
+        corpus=", ".join(answer.corpora) or search.corpus,
+        plan=answer.outcome.value,
+        counts={"passages": answer.passages, "returned": len(answer.sources)},
+        returned=tuple(one.passage.hit.candidate.external_id for one in answer.sources),
+        usage=None if answer.cached else answer.usage,
+    )

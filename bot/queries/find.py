@@ -11,7 +11,7 @@ from db.search.find import DialectIndex
 from db.search.shown import Comments
 from engine.corpora import ALL
 from engine.errors import CorpusNotFound, UsageError
-from engine.glossary.groups import widened
+from engine.glossary.aliases import widened
 from engine.messages import Message
 from engine.prophecy.question import partly, question_of, similarities
 from engine.query.find import DEFAULT_LIMIT, Finder

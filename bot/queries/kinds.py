@@ -1,5 +1,7 @@
 """Typed searches in corpora of each kind."""
 
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from bot.app import App
@@ -19,8 +21,8 @@ from engine.contracts.results import (
 )
 from engine.errors import SeveralCorpora
 from engine.messages import Message
-from engine.query.query import Query
-from engine.query.types import Found
+from engine.query.query import Filter, Query
+from engine.query.types import Found, touched_platforms
 from engine.search_log import SearchJob, find_logged
 from engine.types import Corpus
 
@@ -62,7 +64,22 @@ async def _found(
     app: App, search: SearchContract, query: Query, *, limit: int, comments: int
 ) -> Found:
     corpus = await _corpus(app, search, query)
-    return await answer_query(app, corpus, query, limit=limit, voice=True, comments=comments)
+    answered = partial(answer_query, app, corpus, limit=limit, voice=True, comments=comments)
+    found = await answered(query=query)
+    if not isinstance(search, SocialSearch) or search.mixes:
+        return found
+    platforms = touched_platforms(found)
+    if len(platforms) < 2:
+        return found
+    first, *others = platforms
+    only = replace(query, filters=(*query.filters, Filter("platform", first)))
+    said = Message(
+        "Only posts of {platform}; there are some of {others}, too: name one as platform, or all.",
+        platform=first,
+        others=", ".join(others),
+    )
+    narrowed = await answered(query=only)
+    return replace(narrowed, notices=(*narrowed.notices, said))
 
 
 async def _corpus(app: App, search: SearchContract, query: Query) -> Corpus:

@@ -3,7 +3,7 @@
 from datetime import UTC
 
 from bot.replies.place import place_json
-from engine.contracts.results import snippet_of
+from engine.contracts.results import attachments_of, snippet_of
 from engine.query.types import FindHit, Found, Match
 
 _DIGITS = 4
@@ -35,11 +35,12 @@ def found_json(asked: str, found: Found, *, elapsed_ms: float) -> dict[str, obje
 
 
 def _contract(found: Found, hit: FindHit) -> dict[str, object]:
-    """Return a hit in the contract of its kind; `snippet` is its excerpt of the text."""
+    """Return a hit in the contract of its kind, but for `source`, which meant the platform here
+    before the contract had a name for it."""
     if found.kind is None:
         return {}
     named: dict[str, object] = snippet_of(found.kind, hit).model_dump(mode="json")
-    return named | {"snippet": named["text"]}
+    return named | {"source": hit.document.platform or hit.document.domain}
 
 
 def _hit(hit: FindHit) -> dict[str, object]:
@@ -62,6 +63,8 @@ def _hit(hit: FindHit) -> dict[str, object]:
         "tags": list(document.tags),
         "mentions": list(document.mentions),
         "engagement": document.engagement,
+        "attachments": [one.model_dump() for one in attachments_of(document)],
+        "participants": list(document.participants),
         "flags": list(candidate.flags.names),
         "score": None if hit.score is None else round(hit.score, _DIGITS),
         "similarity": None if hit.similarity is None else round(hit.similarity, _DIGITS),

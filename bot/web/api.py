@@ -20,9 +20,10 @@ from bot.web.schemas import AskAnswer, CorporaAnswer, DocumentAnswer, ProphecyAn
 from bot.web.searching import answer_headline, answer_question, search_corpus
 from bot.web.shared_state import SharedState
 from db.search.shown import Shown
+from engine.contracts.results import attachments_of
 from engine.messages import Message
+from engine.query.receipts import attributed
 from engine.query.types import FoundDocument
-from engine.text.address import addressed
 from engine.types import Corpus
 
 _DEAR = [Depends(paced_answers)]
@@ -115,7 +116,8 @@ async def read_document(
 
 def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
     """Return a document with the names of `presagio find --json`."""
-    found = addressed(document.candidate, corpus)
+    document = attributed(document, corpus)
+    found = document.candidate
     return {
         "corpus": corpus.name,
         "id": found.external_id,
@@ -134,6 +136,8 @@ def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
         "tags": list(document.tags),
         "mentions": list(document.mentions),
         "engagement": document.engagement,
+        "attachments": [one.model_dump() for one in attachments_of(document)],
+        "participants": list(document.participants),
         "flags": list(found.flags.names),
     }
 

@@ -10,6 +10,7 @@ from pydantic.json_schema import WithJsonSchema
 
 from bot.replies.dates import Period, read_date
 from bot.web.failures import Problem
+from engine.settings.searching import MOST_MONTHS
 from engine.types import Kind, Mode
 
 LONGEST_TEXT = 2000  # characters of a headline or a question
@@ -47,7 +48,11 @@ class Narrowed(Parameters):
         description="Only what feeds of this category brought; without corpus, of the news.",
         examples=["tech"],
     )
-    period: Period = Field(Period.ALL, description="Only texts of the last week or month.")
+    period: Period = Field(
+        Period.ALL,
+        description="Only texts of the last week or month. Left out, all: most corpora are"
+        " archives, of which the last week is a small part.",
+    )
     mode: Mode | None = Field(
         None,
         description="lexical: by words; hybrid: by meaning too; rerank: by words, re-ordered by"
@@ -73,6 +78,13 @@ class ProphecyParameters(Parameters):
         None, description="Its date; only older texts count. Left out, it is of now."
     )
     mode: Mode | None = Field(None, description="As in /api/search.")
+    exclude_recent: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_MONTHS,
+        description="Months before the headline to leave out; left out, as configured.",
+        examples=[12],
+    )
     limit: int = Field(3, ge=1, le=50, description="Texts in the answer, at most.")
 
 

@@ -4,6 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bot.replies.dates import Period
 from engine.answer.types import AnswerOutcome
+from engine.contracts.results import Attachment
 from engine.prophecy.sureness import Sureness
 from engine.types import Kind, Mode
 
@@ -62,7 +63,13 @@ class ProphecyHit(_Answer):
     flags: list[str]
 
 
-class SearchHit(ProphecyHit):
+class _Originating(_Answer):
+    title: str | None
+    source: str | None = Field(description="The feed, else the domain, platform or corpus.")
+    category: str | None = Field(description="That of its feed.")
+
+
+class SearchHit(ProphecyHit, _Originating):
     """The same for a search."""
 
     similarity: float | None = Field(
@@ -112,7 +119,8 @@ class SearchAnswer(ProphecyAnswer):
     period: Period
     searched: int = Field(description="Texts of the corpus in the period and category.")
     returned: int
-    hits: list[SearchHit]  # type: ignore[assignment]  # each has one name more
+    generated_at: str
+    hits: list[SearchHit]  # type: ignore[assignment]  # each has some names more
 
 
 class AnswerSentence(_Answer):
@@ -133,7 +141,7 @@ class AnswerObjection(_Answer):
     why: str
 
 
-class AnswerSource(_Answer):
+class AnswerSource(_Originating):
     """A text that the answer cites."""
 
     number: int = Field(description="What stands in the brackets.")
@@ -174,6 +182,7 @@ class AskAnswer(_Answer):
     embedding_model: str | None
     elapsed_ms: int
     usage: UsageFigures | None
+    generated_at: str
     notice: str | None
     sources: list[AnswerSource]
     kind: Kind
@@ -212,11 +221,13 @@ class DocumentAnswer(_Answer):
     role: str | None
     platform: str | None
     thread: str | None
-    attribution: str | None
+    attribution: str = Field(description="Where it comes from, else author, source and date.")
     lang: str | None
     tags: list[str]
     mentions: list[str]
     engagement: int
+    attachments: list[Attachment]
+    participants: list[str] = Field(description="Of its conversation.")
     flags: list[str]
 
 

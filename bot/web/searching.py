@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self, cast
 
 from bot.queries.ask import ask, searcher
@@ -12,10 +12,12 @@ from bot.web.parameters import AskParameters, Narrowed, ProphecyParameters, Sear
 from bot.web.shared_state import SharedState
 from db.search.shown import Shown
 from engine.corpora import news_corpus
+from engine.errors import CorpusNotFound, UsageError
+from engine.messages import Message
 from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.types import Candidate, Corpus, Filters, SearchRequest, Term
+from engine.types import Candidate, Corpus, Filters, Hit, SearchRequest, Term
 from engine.vectors import Vector, VectorSpace
 
 # The tag is checked after ranking, among so many documents: more than a month of news has on one
@@ -82,12 +84,30 @@ class Scope:
 
     @classmethod
     async def of(cls, shared: SharedState, asked: Narrowed) -> Self:
-        """Return the scope of a request. Raises CorpusNotFound, UsageError, StorageError."""
-        if asked.category and not asked.corpus and asked.kind is None:
-            corpus = news_corpus(await shared.app.corpora.list())
-        else:
+        """Return the scope of a request.
+
+        Raises CorpusNotFound, UsageError, also for a category that is not known, StorageError.
+        """
+        if not asked.category:
             corpus = await shared.corpus(asked.corpus or "", asked.kind)
-        tag = asked.category.casefold() if asked.category else None
+            return cls(shared=shared, corpus=corpus, tag=None)
+        return await cls._tagged(shared, asked, asked.category)
+
+    @classmethod
+    async def _tagged(cls, shared: SharedState, asked: Narrowed, category: str) -> Self:
+        shown, tag = Shown(shared.app.database), category.casefold()
+        known = await shown.categories()
+        if asked.corpus or asked.kind:
+            corpus = await shared.corpus(asked.corpus or "", asked.kind)
+        else:
+            try:
+                corpus = news_corpus(await shared.app.corpora.list())
+            except CorpusNotFound:
+                if tag in known:
+                    raise
+                raise _no_category(category, known) from None
+        if tag not in known and not await shown.has_tag(corpus, tag):
+            raise _no_category(category, known)
         return cls(shared=shared, corpus=corpus, tag=tag)
 
     def searcher(self) -> Prophet:
@@ -103,6 +123,23 @@ class Scope:
     async def count(self, filters: Filters) -> int:
         """Return how many texts in scope pass the filters."""
         return await Shown(self.shared.app.database).count(self.corpus, filters, self.tag)
+
+    async def origins(self, hits: Sequence[Hit]) -> list[Mapping[str, object]]:
+        """Return where each hit comes from, as the API names it."""
+        ids = [hit.candidate.id for hit in hits]
+        known = await Shown(self.shared.app.database).origins(self.corpus, ids)
+        return [asdict(known[one]) if one in known else _UNKNOWN for one in ids]
+
+
+# Of a document that was deleted after it was found.
+_UNKNOWN: Mapping[str, object] = {"title": None, "source": None, "category": None}
+
+
+def _no_category(name: str, known: Sequence[str]) -> UsageError:
+    return UsageError(
+        Message("There is no category {name!r}.", name=name),
+        fix=Message("There are: {names}.", names=", ".join(known)) if known else None,
+    )
 
 
 async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[str, object]:
@@ -121,7 +158,7 @@ async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[st
         judged=False,
         mode=asked.mode,
     )
-    found = await scope.searcher().prophesy(scope.corpus, request)
+    found = await shared.prophesy(scope.corpus, request, scope.searcher())
     searched = await scope.count(filters)
     elapsed_ms = (time.perf_counter() - started) * 1000
     answer = prophecy_json(found, now=now, elapsed_ms=elapsed_ms)
@@ -132,7 +169,11 @@ async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[st
         "period": asked.period.value,
         "searched": searched,
         "returned": len(hits),
-        "hits": [hit | {"similarity": hit["parts"]["semantic"]} for hit in hits],
+        "generated_at": now.isoformat(),
+        "hits": [
+            {**hit, **origin, "similarity": hit["parts"]["semantic"]}
+            for hit, origin in zip(hits, await scope.origins(found.hits), strict=True)
+        ],
     }
 
 
@@ -147,6 +188,7 @@ async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> dic
         limit=asked.limit,
         now=now,
         mode=asked.mode,
+        exclude_recent=asked.exclude_recent,
     )
     prophecy = await shared.prophesy(await shared.corpus(asked.corpus or ""), request)
     elapsed_ms = (time.perf_counter() - started) * 1000
@@ -169,7 +211,12 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str
     )
     answered = await ask(shared.app, request, [scope.corpus], prophet=scope.searcher())
     elapsed_ms = (time.perf_counter() - started) * 1000
-    return answer_json(answered, elapsed_ms=elapsed_ms) | {
+    answer = answer_json(answered, elapsed_ms=elapsed_ms)
+    sources = cast(list[dict[str, Any]], answer["sources"])
+    origins = await scope.origins([one.passage.hit for one in answered.sources])
+    return answer | {
+        "generated_at": now.isoformat(),
+        "sources": [{**source, **origin} for source, origin in zip(sources, origins, strict=True)],
         "kind": scope.corpus.kind.value,
         "category": asked.category,
         "period": asked.period.value,

@@ -22,6 +22,7 @@ from db.pool import Database
 from engine.corpora import corpus_named
 from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message
+from engine.prophecy.prophecy import Prophet
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
 
@@ -137,12 +138,14 @@ class SharedState:
         except SeveralCorpora as error:
             raise UsageError(error.message, fix=Message("Name one with corpus=NAME.")) from None
 
-    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
-        """Answer a headline, logging only its hash, as for chats. Raises StorageError."""
+    async def prophesy(
+        self, corpus: Corpus, request: SearchRequest, searcher: Prophet | None = None
+    ) -> Prophecy:
+        """Answer a headline, by `searcher` if there is one, and log it. Raises StorageError."""
         return await logged(
             SearchJob.SEARCH,
             request.headline.text,
-            self.app.prophet.prophesy(corpus, request),
+            (searcher or self.app.prophet).prophesy(corpus, request),
             search_logged,
             log=log_of(self.app.database, self.settings),
             settings=self.settings,

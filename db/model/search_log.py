@@ -40,6 +40,7 @@ class LogEntry:
     plan: str | None
     counts: Mapping[str, int | None]
     returned: tuple[str, ...]
+    platforms: tuple[str, ...]
     milliseconds: float
     prompt_tokens: int | None
     completion_tokens: int | None
@@ -110,6 +111,7 @@ class Log:
             usage and usage.completion_tokens,
             usage and usage.cost_usd,
             search.error,
+            list(search.platforms),
         )
 
 
@@ -117,5 +119,6 @@ def _entry(row: asyncpg.Record) -> LogEntry:
     columns = dict(row)
     columns["filters"] = tuple(columns["filters"])
     columns["returned"] = tuple(columns["returned"])
+    columns["platforms"] = tuple(columns["platforms"])
     columns["counts"] = orjson.loads(columns["counts"])
     return LogEntry(**columns)

@@ -1,12 +1,14 @@
 """Searches headlines with the aliases of their words; implements engine.ports.SearchIndex."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from db.search.readings import Readings
 from db.statements import statements
-from engine.glossary.groups import Fired, Glossary, fired, glossary
+from engine.glossary.aliases import Fired, fired
+from engine.glossary.groups import Glossary, glossary
 from engine.ranking.bm25 import Bm25
 from engine.text.clean import searchable
 from engine.text.terms import headline_terms, without_repeats
@@ -22,8 +24,10 @@ class Glossaries:
     and an unchanged glossary costs nothing.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, protected: Iterable[str] = ()) -> None:
+        """`protected` are keys of names that stand for nothing else."""
         self._database = database
+        self._protected = frozenset(protected)
         self._readings = Readings(database)
         self._sql = statements("glossary")
         self._known: dict[int, tuple[Corpus, Glossary]] = {}
@@ -47,7 +51,8 @@ class Glossaries:
         groups = [tuple(row["terms"]) for row in rows]
         terms = [searchable(term) for group in groups for term in group]
         readings = await self._readings.read(corpus, terms)
-        return glossary(groups, readings, [(row["first"], row["second"]) for row in barred])
+        rejected = [(row["first"], row["second"]) for row in barred]
+        return glossary(groups, readings, rejected, protected=self._protected)
 
 
 def _differ(known: Corpus, corpus: Corpus) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import asyncpg
+import orjson
 
 from engine.query.types import FoundDocument
 from engine.types import Candidate, Flag
@@ -54,4 +55,12 @@ def found_document(
         mentions=tuple(row["mentions"]),
         engagement=row["engagement"],
         domain=row.get("domain"),
+        attachments=_listed(row["attachments"]),
+        participants=_listed(row["participants"]),
     )
+
+
+def _listed(written: str | None) -> tuple[str, ...]:
+    """Return the texts in a list of `meta`, which holds whatever the source had."""
+    found = orjson.loads(written) if written and written.startswith("[") else ()
+    return tuple(one for one in found if isinstance(one, str))

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from db.corpus.partitions import about_corpus
 from db.pool import Database
@@ -15,7 +15,7 @@ from engine.query.types import Comment, Found, FoundDocument
 from engine.text.clean import searchable
 from engine.text.snippet import searched_words
 from engine.thread import Thread, ThreadMessage
-from engine.types import Corpus, Filters, Flag
+from engine.types import Corpus, CorpusRole, Filters, Flag
 
 
 class Comments:
@@ -70,6 +70,15 @@ class Threads:
 MARK_BEGINS, MARK_ENDS = "\x02", "\x03"
 _POSSESSIVE = re.compile(r"['’][sS]$")
 _UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentOrigin:
+    """Where a document comes from. `category` is that of its feed."""
+
+    title: str | None
+    source: str
+    category: str | None
 
 
 class Shown:
@@ -134,6 +143,35 @@ class Shown:
                 about_corpus("shown", "tagged", corpus.id), corpus.id, ids, tag
             )
         return {row["id"] for row in rows}
+
+    async def has_tag(self, corpus: Corpus, tag: str) -> bool:
+        """Tell whether any document has a tag."""
+        async with self._database.connection() as connection:
+            has_tag = about_corpus("shown", "has_tag", corpus.id)
+            return bool(await connection.fetchval(has_tag, corpus.id, tag))
+
+    async def categories(self) -> list[str]:
+        """Return the categories of the feeds in lower case; the tags of what they bring."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(statements("shown")["categories"])
+        return [row["category"] for row in rows]
+
+    async def origins(self, corpus: Corpus, ids: Sequence[int]) -> Mapping[int, DocumentOrigin]:
+        """Return where each of `ids` comes from."""
+        categories = await self.categories()
+        async with self._database.connection() as connection:
+            origins = about_corpus("shown", "origins", corpus.id)
+            rows = await connection.fetch(origins, corpus.id, ids)
+        news = corpus.role is CorpusRole.NEWS
+        return {
+            row["id"]: DocumentOrigin(
+                title=row["title"],
+                # The author of news is the title of their feed.
+                source=(news and row["author"]) or row["domain"] or row["platform"] or corpus.name,
+                category=next((tag for tag in row["tags"] if news or tag in categories), None),
+            )
+            for row in rows
+        }
 
     async def count(self, corpus: Corpus, filters: Filters, tag: str | None = None) -> int:
         """Return how many documents pass the dates and the tag."""

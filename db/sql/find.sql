@@ -109,6 +109,7 @@ SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS month, count(*) AS d
 -- name: columns
 d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags, d.length,
 d.title, d.role, d.platform, d.thread_id, d.attribution, d.tags, d.mentions, d.engagement,
+d.meta ->> 'attachments' AS attachments, d.meta ->> 'participants' AS participants,
 (domains_of(d.meta, d.url))[1] AS domain,
 ARRAY(SELECT CASE WHEN d.tsv @@ x.lexeme THEN term_frequency(d.tsv, x.lexeme)::integer ELSE 0 END
         FROM unnest({lexemes}::tsquery[]) WITH ORDINALITY AS x (lexeme, place)

@@ -39,9 +39,11 @@ BEGIN
         EXECUTE format('DROP %s %s', each.kind, each.names);
     END LOOP;
     FOR each IN
-        SELECT 'FUNCTION' AS kind, oid::regprocedure::text AS name
+        -- All at once, for some depend on others.
+        SELECT 'FUNCTION' AS kind, string_agg(oid::regprocedure::text, ', ') AS name
           FROM pg_catalog.pg_proc
          WHERE pronamespace = current_schema()::regnamespace AND proname = ANY ({names})
+        HAVING count(*) > 0
         UNION ALL
         SELECT 'TEXT SEARCH CONFIGURATION', oid::regconfig::text
           FROM pg_catalog.pg_ts_config

@@ -1,6 +1,7 @@
 -- name: document(corpus_id, external_id)
 SELECT id, external_id, text, context, created_at, author, url, lang, flags, length, title, role,
-       platform, thread_id, attribution, tags, mentions, engagement
+       platform, thread_id, attribution, tags, mentions, engagement,
+       meta ->> 'attachments' AS attachments, meta ->> 'participants' AS participants
   FROM {document} WHERE corpus_id = $1 AND external_id = $2
 
 -- name: texts(corpus_id, document_ids)
@@ -21,3 +22,13 @@ SELECT count(*) FROM {document}
    AND ($2::timestamptz IS NULL OR created_at >= $2)
    AND ($3::timestamptz IS NULL OR created_at < $3)
    AND ($4::text IS NULL OR $4 = ANY (tags))
+
+-- name: origins(corpus_id, document_ids)
+SELECT id, title, author, platform, (domains_of(meta, url))[1] AS domain, tags
+  FROM {document} WHERE corpus_id = $1 AND id = ANY ($2::bigint[])
+
+-- name: has_tag(corpus_id, tag)
+SELECT EXISTS (SELECT FROM {document} WHERE corpus_id = $1 AND $2 = ANY (tags))
+
+-- name: categories
+SELECT DISTINCT lower(category) AS category FROM feed WHERE category IS NOT NULL ORDER BY 1

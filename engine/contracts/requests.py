@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from engine.corpora import ALL
 from engine.messages import Message
 from engine.query.filters import read_filter
 from engine.query.query import Filter, Query
@@ -134,7 +135,9 @@ class SocialSearch(SearchContract):
 
     limit: Limit = 30
     platform: str | None = Field(
-        None, description="The network: mastodon, bluesky, linkedin, x... None: all in the corpus."
+        None,
+        description="The network: mastodon, bluesky, linkedin, x... None: that of the best post, so"
+        " that none are mixed. all: whatever the corpus holds, mixed.",
     )
     hashtags: tuple[str, ...] = Field((), description="Hashtags, all of which a post must carry.")
     mentions: tuple[str, ...] = Field((), description="Accounts, all of which it must mention.")
@@ -143,9 +146,19 @@ class SocialSearch(SearchContract):
     )
     comments: int = Field(0, ge=0, le=10, description="Strongest comments to add to each post.")
 
+    @property
+    def mixes(self) -> bool:
+        """Whether posts of several platforms may stand side by side."""
+        asked = any(one.name == "platform" and not one.negated for one in self.parsed().filters)
+        return asked or self._every_platform
+
+    @property
+    def _every_platform(self) -> bool:
+        return (self.platform or "").casefold() == ALL
+
     def _named(self) -> Mapping[str, _Value]:
         return {
-            "platform": self.platform,
+            "platform": None if self._every_platform else self.platform,
             "tag": self.hashtags,
             "mention": self.mentions,
             "min": self.min_engagement,

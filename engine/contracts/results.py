@@ -2,27 +2,51 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Generic, Self, TypeVar
+from mimetypes import guess_type
+from typing import Generic, Literal, Self, TypeVar
 
 from engine.contracts.receipts import MatchedTerm, StageCounts, Value, receipt_values
 from engine.contracts.requests import SearchContract
-from engine.query.types import Comment, FindHit, Found
+from engine.query.types import Comment, FindHit, Found, FoundDocument
 from engine.types import Flag, Kind
+
+
+class Attachment(Value):
+    """A file of a message or post. `kind` is image, video, audio, text or file, by its name."""
+
+    name: str
+    kind: str
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """Return the attachment with this name or address."""
+        kind = (guess_type(name.partition("?")[0])[0] or "").partition("/")[0]
+        return cls(name=name, kind=kind if kind in _FILE_KINDS else "file")
+
+
+_FILE_KINDS = frozenset({"image", "video", "audio", "text"})
+
+
+def attachments_of(document: FoundDocument) -> tuple[Attachment, ...]:
+    """Return the files of a document."""
+    return tuple(map(Attachment.of, document.attachments))
 
 
 class Snippet(Value):
     """A window of the text around its best match, to the letter, and where it stands.
 
+    `source` is the kind of search that found it, `platform` the app, network or format.
     `parts` are those of the score, 0..1; `bm25` is what the matched terms add up to.
     """
 
-    text: str
-    source: str | None
+    snippet: str
+    source: str
+    platform: str | None
     date: datetime
     author: str | None
     tags: tuple[str, ...]
     voice_terms: tuple[str, ...]
-    attribution: str | None
+    attribution: str
     notes: tuple[str, ...]
     score: float | None
     bm25: float | None
@@ -39,9 +63,12 @@ class Snippet(Value):
 class PersonalSnippet(Snippet):
     """A message of a thread."""
 
+    source: Literal["Personal"] = "Personal"
     thread_id: str | None
     message_id: str
     role: str | None
+    attachments: tuple[Attachment, ...]
+    participants: tuple[str, ...]
 
 
 class PostComment(Value):
@@ -70,17 +97,19 @@ class PostComment(Value):
 class SocialSnippet(Snippet):
     """A post."""
 
-    platform: str | None
+    source: Literal["Social"] = "Social"
     post_id: str
     url: str | None
     engagement: int
     mentions: tuple[str, ...]
+    attachments: tuple[Attachment, ...]
     comments: tuple[PostComment, ...]
 
 
 class PublishedSnippet(Snippet):
     """A passage of an article."""
 
+    source: Literal["Published"] = "Published"
     title: str | None
     domain: str | None
     url: str | None
@@ -94,8 +123,7 @@ def _values(hit: FindHit) -> dict[str, object]:
     """Return the fields that snippets of every kind share."""
     document, candidate = hit.document, hit.document.candidate
     return {
-        "text": hit.excerpt.text if hit.excerpt else candidate.text,
-        "source": document.platform or document.domain,
+        "snippet": hit.excerpt.text if hit.excerpt else candidate.text,
         "date": candidate.created_at.astimezone(UTC),
         "author": candidate.author,
         "tags": document.tags,
@@ -111,6 +139,8 @@ def _values(hit: FindHit) -> dict[str, object]:
         "url": candidate.url,
         "engagement": document.engagement,
         "mentions": document.mentions,
+        "attachments": attachments_of(document),
+        "participants": document.participants,
         "comments": tuple(map(PostComment.of, hit.comments)),
         "title": document.title,
         "domain": document.domain,
@@ -139,7 +169,7 @@ S = TypeVar("S", bound=Snippet)
 
 
 class SearchResult(Value, Generic[S]):
-    """What a search found, with its receipt; no hits means that nothing is there."""
+    """What a search found, with its receipt; no items means that nothing is there."""
 
     query: str
     canonical: str
@@ -149,7 +179,7 @@ class SearchResult(Value, Generic[S]):
     plan: str
     counts: StageCounts
     notice: str | None
-    hits: tuple[S, ...]
+    items: tuple[S, ...]
 
 
 PersonalResult = SearchResult[PersonalSnippet]
@@ -180,5 +210,5 @@ def result_of(search: SearchContract, found: Found, snippet: type[S]) -> SearchR
         plan=found.plan.value,
         counts=StageCounts.of(found),
         notice=" ".join(found.notices) or None,
-        hits=tuple(map(snippet.of, found.hits)),
+        items=tuple(map(snippet.of, found.hits)),
     )

@@ -4,23 +4,17 @@ A group is a set of terms with the same meaning. Terms are compared as the text 
 so case, spaces, accents and endings do not matter. docs/glossary.md is the manual.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
 
 from engine.glossary.suggest import SuggestedPair
 from engine.glossary.terms import is_exact, key
-from engine.query.find import FindIndex
-from engine.query.query import Phrase, Query, Unit, Word
-from engine.text.clean import searchable
 from engine.text.terms import Reading
-from engine.types import Corpus
 
 # The lexemes of a word or phrase, in order, for each language that yields any.
 Signature = Mapping[str, tuple[str, ...]]
-_EDGES = re.compile(r"^\W+|\W+$")
 Pair = tuple[str, str]  # two keys, the smaller first
 
 
@@ -59,6 +53,7 @@ class Glossary:
     # (language, lexemes) -> the terms that may replace them
     aliases: Mapping[tuple[str, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
     longest: int = 0  # lexemes of the longest term
+    protected: frozenset[str] = frozenset()  # keys of names that stand for nothing else
 
     def __bool__(self) -> bool:
         return bool(self.aliases)
@@ -70,23 +65,30 @@ class Glossary:
 
 
 def glossary(
-    groups: Sequence[Sequence[str]], readings: Iterable[Reading], rejected: Iterable[Pair] = ()
+    groups: Sequence[Sequence[str]],
+    readings: Iterable[Reading],
+    rejected: Iterable[Pair] = (),
+    *,
+    protected: frozenset[str] = frozenset(),
 ) -> Glossary:
     """Return the glossary of `groups`; `readings` are those of all their terms, in order.
 
-    Two terms of a group that are a pair in `rejected` do not stand for each other.
+    Two terms of a group that are a pair in `rejected` do not stand for each other, and neither does
+    a term with a name whose key is in `protected`.
     """
     read = signatures(readings)
     barred = set(rejected)
     aliases: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}
     place = 0
     for group in groups:
+        named = [is_exact(term, protected) and not is_exact(term) for term in group]
         for offset, term in enumerate(group):
-            own = read.get(place + offset, {})
+            own = {} if named[offset] else read.get(place + offset, {})
             others = [
                 other
                 for at, other in enumerate(group)
                 if at != offset
+                and not named[at]
                 and read.get(place + at, {}) != own
                 and not barred.intersection(pairs((term, other)))
             ]
@@ -96,6 +98,7 @@ def glossary(
     return Glossary(
         aliases={one: tuple(others) for one, others in aliases.items() if others},
         longest=max((len(lexemes) for _, lexemes in aliases), default=0),
+        protected=protected,
     )
 
 
@@ -133,71 +136,3 @@ def unheard(
         for place, one in enumerate(candidates)
         if len(said(place)) == 2 and said(place) not in known
     ]
-
-
-def expandable(query: Query) -> list[Word]:
-    """Return the words that aliases may replace: required or alternative, and not exact."""
-    units = (one.unit for group in query.groups for one in group.alternatives)
-    words = (unit for unit in units if isinstance(unit, Word) and not is_exact(unit.text))
-    return list(dict.fromkeys(words))
-
-
-def expanded(query: Query, known: Glossary, readings: Iterable[Reading], *, weight: float) -> Query:
-    """Return the query with the aliases of its words; `readings` are of `expandable(query)`."""
-    read = signatures(readings)
-    found: dict[Unit, list[tuple[Unit, float]]] = {
-        word: [(_unit(alias), weight) for alias in known.of(read.get(place, {}))]
-        for place, word in enumerate(expandable(query))
-    }
-    return query.expanded(lambda unit: found.get(unit, ()))
-
-
-async def widened(
-    index: FindIndex, corpus: Corpus, query: Query, known: Glossary, *, weight: float
-) -> Query:
-    """Return the query with the aliases that apply in a corpus. Raises the errors of the index."""
-    words = expandable(query) if known else []
-    if not words:
-        return query
-    readings = await index.read(corpus, [searchable(word.text) for word in words])
-    return expanded(query, known, readings, weight=weight)
-
-
-def _unit(alias: str) -> Unit:
-    return Phrase(alias) if " " in alias else Word(alias)
-
-
-@dataclass(frozen=True, slots=True)
-class Fired:
-    """An alias that stands for some words of a headline."""
-
-    written: str  # the words it stands for
-    alias: str
-
-
-def fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) -> list[Fired]:
-    """Return the aliases of the words of a text, and of neighbouring words taken together.
-
-    `readings` are those of `words`, in order.
-    """
-    read = signatures(readings)
-    exact = [is_exact(word) for word in words]
-    found: dict[Fired, None] = {}
-    for start in sorted(read):
-        for end in range(start + 1, min(len(words), start + 2 * known.longest) + 1):
-            if end - 1 in read and not any(exact[start:end]):
-                signature = _together(read, range(start, end))
-                written = _EDGES.sub("", " ".join(words[start:end]))
-                found |= {Fired(written, alias): None for alias in known.of(signature)}
-    return list(found)
-
-
-def _together(read: Mapping[int, Signature], places: range) -> Signature:
-    """Read neighbouring words as one phrase; stop words among them are skipped."""
-    languages = set(read[places[0]]) & set(read[places[-1]])
-    return {language: tuple(_lexemes(read, language, places)) for language in languages}
-
-
-def _lexemes(read: Mapping[int, Signature], language: str, places: range) -> Iterator[str]:
-    for place in places:
-        yield from read.get(place, {}).get(language, ())

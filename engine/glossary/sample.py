@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from engine.glossary.groups import signatures
 from engine.glossary.terms import Dictionary, protected
@@ -19,7 +19,13 @@ _NAME_LENGTHS = (2, 3)  # words
 _SENTENCE = re.compile(r"[.!?:;\n]+")
 
 
-def frequent_terms(texts: Iterable[str], is_word: Dictionary, *, least: int = _LEAST) -> list[str]:
+def frequent_terms(
+    texts: Iterable[str],
+    is_word: Dictionary,
+    *,
+    least: int = _LEAST,
+    names: Collection[str] = (),
+) -> list[str]:
     """Return the terms of texts in their commonest spelling, the most frequent first.
 
     Protected terms are left out, and so are terms with fewer than `least` occurrences.
@@ -31,7 +37,7 @@ def frequent_terms(texts: Iterable[str], is_word: Dictionary, *, least: int = _L
     often = [c for c in spellings.values() if c.total() >= least]
     often.sort(key=lambda c: (-c.total(), min(c)))
     shown = (min(c, key=lambda spelling: (-c[spelling], spelling)) for c in often)
-    return [term for term in shown if protected(term, is_word) is None]
+    return [term for term in shown if protected(term, is_word, names) is None]
 
 
 def _terms(text: str) -> Iterator[str]:

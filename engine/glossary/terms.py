@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
 from engine.errors import InputError
@@ -29,16 +29,20 @@ def key(term: str) -> str:
     return unicodedata.normalize("NFC", " ".join(re.findall(r"\w+", plain)))
 
 
-def is_exact(text: str) -> bool:
-    """Tell whether a word of `text` is an acronym in capitals or an identifier."""
-    return any(map(_reason, text.split()))
+def is_exact(text: str, names: Collection[str] = ()) -> bool:
+    """Tell whether a word of `text` is an acronym in capitals or an identifier, or whether the text
+    or a word of it is one of `names`, which are keys."""
+    return any(map(_reason, text.split())) or _is_named(text, names)
 
 
-def protected(term: str, is_word: Dictionary) -> Message | None:
+def protected(term: str, is_word: Dictionary, names: Collection[str] = ()) -> Message | None:
     """Return why a term is protected, as a sentence, or None.
 
-    A name is a capitalised word that the dictionary does not have in lower case.
+    A name is a capitalised word that the dictionary does not have in lower case, or one whose key
+    is in `names`.
     """
+    if _is_named(term, names):
+        return Message("A name in glossary.protected matches exactly and has no alias.")
     for written in term.split():
         if reason := _reason(written):
             return reason
@@ -48,7 +52,9 @@ def protected(term: str, is_word: Dictionary) -> Message | None:
     return None
 
 
-def checked(terms: Sequence[str], is_word: Dictionary) -> tuple[str, ...]:
+def checked(
+    terms: Sequence[str], is_word: Dictionary, names: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return terms that may form a group, stripped of extra spaces. Raises InputError."""
     by_key: dict[str, str] = {}
     for term in terms:
@@ -67,13 +73,17 @@ def checked(terms: Sequence[str], is_word: Dictionary) -> tuple[str, ...]:
                     '"{term}" is no term: it holds a sign with a meaning of its own.', term=term
                 )
             )
-        if reason := protected(term, is_word):
+        if reason := protected(term, is_word, names):
             raise InputError(Message('"{term}" is protected.', term=term), fix=reason)
     if not FEWEST <= len(clean) <= MOST:
         raise InputError(
             Message("A group has {least} to {most} different terms.", least=FEWEST, most=MOST)
         )
     return clean
+
+
+def _is_named(text: str, names: Collection[str]) -> bool:
+    return bool(names) and (key(text) in names or any(key(word) in names for word in text.split()))
 
 
 def _is_word(word: str, is_word: Dictionary) -> bool:

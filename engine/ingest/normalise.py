@@ -46,7 +46,8 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     if _PART_ID.search(record.external_id):
         raise RecordError(Message("the id ends like that of a part of a document"))
     post = READERS[record.format].post(record.payload)
-    parts = () if post.blocks is None else _parts(post.blocks, _clean(post.title))
+    keywords = shown("\n".join(post.keywords))
+    parts = () if post.blocks is None else _parts(post.blocks, _clean(post.title), keywords)
     raw = "" if parts else shown(post.text)
     if len(raw) > LONGEST_TEXT:
         raise _too_long(LONGEST_TEXT)
@@ -57,7 +58,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     return Document(
         external_id=record.external_id,
         text=text,
-        search_text=searchable(text if parts or post.searched is None else shown(post.searched)),
+        search_text="" if parts else _searched(text, post, keywords),
         created_at=post.created_at,
         # What lacks pages is read again by the next ingest, which may have the program for them.
         digest=~record.digest if post.unread else record.digest,
@@ -83,25 +84,30 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     )
 
 
-def _parts(blocks: Iterable[Block], title: str | None) -> tuple[Part, ...]:
+def _searched(text: str, post: PostFields, keywords: str) -> str:
+    searched = text if post.searched is None else shown(post.searched)
+    return searchable(f"{searched}\n{keywords}" if keywords else searched)
+
+
+def _parts(blocks: Iterable[Block], title: str | None, keywords: str) -> tuple[Part, ...]:
     read = [
         replace(block, text=shown(block.text), headings=tuple(map(shown, block.headings)))
         for block in blocks
     ]
     if sum(len(block.text) for block in read) > LONGEST_IN_PARTS:
         raise _too_long(LONGEST_IN_PARTS)
-    parts = tuple(_part(chunk, title) for chunk in chunks(read))
+    parts = tuple(_part(chunk, title, keywords) for chunk in chunks(read))
     if not parts:
         raise RecordError(Message("the text is empty"))
     return parts
 
 
-def _part(chunk: Chunk, title: str | None) -> Part:
+def _part(chunk: Chunk, title: str | None, keywords: str) -> Part:
     headings = [cut for each in chunk.headings if (cut := each[:_LONGEST_HEADING].strip())]
     heading = " > ".join(headings[-_MOST_HEADINGS:])
     return Part(
         text=chunk.text,
-        search_text=searchable("\n".join(filter(None, (title, heading, chunk.text)))),
+        search_text=searchable("\n".join(filter(None, (title, heading, chunk.text, keywords)))),
         heading=heading or None,
         page=chunk.page,
         last_page=chunk.last_page,

@@ -87,6 +87,7 @@ class PostFields:
     text: str
     created_at: datetime
     searched: str | None = None  # the text to search, if it differs from `text`
+    keywords: tuple[str, ...] = ()  # also found by these: tags and authors of a file
     author: str | None = None
     title: str | None = None
     role: str | None = None

@@ -101,7 +101,7 @@ class Prophet:
             retrieved = await self._retriever.retrieve(
                 corpus,
                 headline.text,
-                self._narrowed(request.filters, asked_at),
+                self._narrowed(request, asked_at),
                 request.mode or self._settings.search.chosen_mode,
                 expansion,
             )
@@ -188,12 +188,14 @@ class Prophet:
             yield
             await asyncio.sleep(0)
 
-    def _narrowed(self, filters: Filters, asked_at: datetime) -> Filters:
+    def _narrowed(self, request: SearchRequest, asked_at: datetime) -> Filters:
         """Return the user's filters, narrowed to texts that are older than the headline."""
-        months = self._settings.search.exclude_recent_months
+        months = request.exclude_recent
+        if months is None:
+            months = self._settings.search.exclude_recent_months
         limit = asked_at - timedelta(days=months * _DAYS_A_MONTH)
-        before = min(filters.before, limit) if filters.before else limit
-        return replace(filters, before=before)
+        before = request.filters.before
+        return replace(request.filters, before=min(before, limit) if before else limit)
 
     async def _verdict(
         self, corpus: Corpus, request: SearchRequest, candidates: Sequence[Candidate]

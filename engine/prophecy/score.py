@@ -15,6 +15,7 @@ from engine.ranking.bm25 import Bm25, idf
 from engine.ranking.distinct import first_of_items
 from engine.ranking.profile import Parts, best_first, level, weighted_mean
 from engine.settings.searching import ProphecySettings, ScoreSettings
+from engine.text.words import is_generic
 from engine.types import Candidate, Hit, Term
 
 HIGHEST_JUDGMENT = 6
@@ -105,6 +106,8 @@ def factors(candidate: Candidate, score: ScoreSettings) -> dict[str, float]:
     }
     if candidate.length < _SHORT_TOKENS and score.short < 1:
         found["short"] = score.short
+    if score.generic < 1 and is_generic(candidate.text):
+        found["generic"] = score.generic
     return found
 
 

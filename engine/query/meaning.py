@@ -15,6 +15,7 @@ from engine.query.filters import Conditions, conditions
 from engine.query.find import Finder, FindIndex, fetched_for
 from engine.query.plan import LanguageQuery, Plan
 from engine.query.query import Query
+from engine.query.receipts import attributed
 from engine.query.types import Counts, FindHit, Found, FoundDocuments, Scored
 from engine.settings.finding import FindSettings
 from engine.types import Candidate, Corpus
@@ -104,7 +105,7 @@ class MeaningFinder(Finder):
         hits = tuple(
             FindHit(
                 rank=rank,
-                document=one.document,
+                document=attributed(one.document, corpus),
                 score=None,
                 matched=(),
                 alike=one.alike,

@@ -5,11 +5,11 @@ lexemes of a word, English ones with the English.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.query.query import Alternative, Query, Unit
+from engine.query.query import Alternative, Group, Phrase, Query, Unit
 from engine.text.terms import Reading, slots
 from engine.types import Term
 
@@ -119,13 +119,21 @@ def _chains(read: Sequence[Unit], readings: Iterable[Reading]) -> dict[Unit, dic
 def _in_language(
     query: Query, language: str, chains: Mapping[Unit, Mapping[str, Chain]]
 ) -> LanguageQuery:
-    """Read the query in one language; words without a lexeme in it (stop words) are ignored."""
+    """Read the query in one language; words without a lexeme in it (stop words) are ignored, and
+    demand no alias of a term that they are a part of."""
 
     def made(found: Iterable[Unit]) -> tuple[Chain, ...]:
         of = (chains.get(unit, {}).get(language) for unit in found)
         return tuple(dict.fromkeys(chain for chain in of if chain))
 
-    groups = (made(one.unit for one in group.alternatives) for group in query.groups)
+    def asked(group: Group) -> Iterator[Unit]:
+        own = {one.unit for one in group.alternatives if one.alias_of is None}
+        is_read = any(language in chains.get(unit, {}) for unit in own)
+        for one in group.alternatives:
+            if is_read or not isinstance(one.alias_of, Phrase):
+                yield one.unit
+
+    groups = (made(asked(group)) for group in query.groups)
     return LanguageQuery(
         language=language,
         required=tuple(group for group in groups if group),

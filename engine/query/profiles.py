@@ -15,8 +15,7 @@ from engine.query.types import FoundDocument, Scored
 from engine.ranking.profile import Parts, best_first, level, weighted_mean
 from engine.settings.finding import PersonalSettings, PublishedSettings, SocialSettings
 
-OWN_ROLES = frozenset({"me", "user"})
-_OTHER_ROLES = frozenset({"others", "assistant", "system", "tool"})
+_ROLES = frozenset({"me", "user", "others", "assistant", "system", "tool"})
 _SECONDS_A_DAY = 86_400
 
 
@@ -47,12 +46,12 @@ def recency(created_at: datetime, now: datetime, decay_days: float) -> float:
     return math.exp(-days / decay_days)
 
 
-def is_own_words(role: str | None) -> float | None:
-    """Return 1 for the owner's own words, 0 for another's, None if the role tells neither."""
+def is_preferred(role: str | None, preferred: Collection[str]) -> float | None:
+    """Return 1 for a preferred role, 0 for any other, None if the role is not known."""
     known = (role or "").casefold()
-    if known in OWN_ROLES:
+    if known in {one.casefold() for one in preferred}:
         return 1.0
-    return 0.0 if known in _OTHER_ROLES else None
+    return 0.0 if known in _ROLES else None
 
 
 def focus(same_thread: int) -> float:
@@ -119,7 +118,7 @@ def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) 
             return {
                 "lexical": lexical,
                 "recency": _recency(found, asked, profile.decay_days),
-                "role": is_own_words(found.role),
+                "role": is_preferred(found.role, profile.preferred_roles),
                 "thread": focus(asked.threads.get(found.thread, 1) - 1) if found.thread else 0.0,
             }
         case SocialSettings():

@@ -6,8 +6,9 @@ Any text is a query: what is not an operator is an ordinary word, and what has n
 digit is ignored. The manual is docs/find.md; the parser is engine.query.read.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from engine.messages import Message
 
@@ -88,7 +89,7 @@ class Query:
 
     def __str__(self) -> str:
         excluded = (f"-{unit}" for unit in self.excluded)
-        return " ".join([*map(str, self.groups), *excluded, *map(str, self.filters)])
+        return " ".join([*_written(self.groups), *excluded, *map(str, self.filters)])
 
     def expanded(self, aliases: Callable[[Unit], Sequence[tuple[Unit, float]]]) -> "Query":
         """Return the query with the aliases (unit, weight) of each required or OR word added.
@@ -97,6 +98,23 @@ class Query:
         more of them would hide wanted documents.
         """
         return replace(self, groups=tuple(_expanded(group, aliases) for group in self.groups))
+
+
+def _written(groups: Sequence[Group]) -> Iterator[str]:
+    """Write groups, and those whose words have aliases together as one: (rate limit | quota)."""
+    for aliases, run in groupby(groups, _of_several_words):
+        members = list(run)
+        own = [one for group in members for one in group.alternatives if one not in aliases]
+        if aliases and len(own) == len(members):
+            words = " ".join(str(one.unit) for one in own)
+            yield f"({' | '.join([words, *(str(one.unit) for one in aliases)])})"
+        else:
+            yield from map(str, members)
+
+
+def _of_several_words(group: Group) -> tuple[Alternative, ...]:
+    """Return the aliases of this group's word and its neighbours, taken together."""
+    return tuple(one for one in group.alternatives if isinstance(one.alias_of, Phrase))
 
 
 def _expanded(group: Group, aliases: Callable[[Unit], Sequence[tuple[Unit, float]]]) -> Group:

@@ -29,7 +29,7 @@ class Receipts:
         matches = (_match(one, found, norm, corpus.documents) for one in self.plan.sought)
         return FindHit(
             rank=rank,
-            document=replace(found, candidate=addressed(found.candidate, corpus)),
+            document=attributed(found, corpus),
             score=scored.score,
             matched=tuple(match for match in matches if match.count),
             parts=scored.parts,
@@ -51,6 +51,17 @@ class Receipts:
         if plan.unseen:
             said.append(Message("No text says {words}.", words=_listed(plan.unseen)))
         return said
+
+
+def attributed(found: FoundDocument, corpus: Corpus) -> FoundDocument:
+    """Return the document with what its corpus knows of it, and always with an attribution.
+
+    Where the export gave none, it is author, source and date: "ana, x#1374658291, 2012-03-14".
+    """
+    candidate = addressed(found.candidate, corpus)
+    place = f"{found.platform or corpus.name}#{candidate.external_id}"
+    made = ", ".join(filter(None, (candidate.author, place, f"{candidate.created_at:%Y-%m-%d}")))
+    return replace(found, candidate=candidate, attribution=found.attribution or made)
 
 
 def _match(

@@ -27,6 +27,8 @@ class FoundDocument:
     mentions: tuple[str, ...]
     engagement: int
     domain: str | None = None  # of its page, without "www."
+    attachments: tuple[str, ...] = ()  # names or addresses of files
+    participants: tuple[str, ...] = ()  # of its conversation, where the export tells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,3 +123,9 @@ class Found:
     counts: Counts
     hits: tuple[FindHit, ...] = ()
     notices: tuple[Message, ...] = ()
+
+
+def touched_platforms(found: Found) -> tuple[str, ...]:
+    """Return the platforms of the hits in lower case, in the order of their best hits."""
+    platforms = (hit.document.platform for hit in found.hits)
+    return tuple(dict.fromkeys(one.lower() for one in platforms if one))

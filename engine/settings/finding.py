@@ -50,6 +50,11 @@ class PersonalSettings(KindSettings):
     lexical: float = Field(0.6, gt=0, description="Weight of the words found.")
     recency: float = Field(0.2, ge=0, description="Weight of being recent.")
     role: float = Field(0.1, ge=0, description="Weight of being one's own words.")
+    preferred_roles: tuple[str, ...] = Field(
+        ("me", "user"),
+        description='Roles whose words "role" prefers: these are one\'s own; "assistant" prefers'
+        " the answers of an assistant.",
+    )
     thread: float = Field(
         0.1, ge=0, description="Weight of other texts of the same thread being found."
     )

@@ -185,6 +185,11 @@ class GlossarySettings(Section):
     headline_weight: float = Field(
         0.4, ge=0, le=1, description="Headlines: the same; 0 looks for no aliases."
     )
+    protected: tuple[str, ...] = Field(
+        (),
+        description="Names of products and projects that are ordinary words too: they match exactly"
+        " and have no alias.",
+    )
     suggest_terms: int = Field(
         200, ge=2, le=1000, description="Terms that the model is asked about at a time."
     )

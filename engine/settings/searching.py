@@ -10,6 +10,8 @@ from engine.ranking.bm25 import Bm25
 from engine.settings.section import Section
 from engine.types import Flag, Mode
 
+MOST_MONTHS = 1200  # that may be excluded before a headline
+
 
 class SearchSettings(Section):
     """How tweets are proposed for a headline."""
@@ -59,7 +61,7 @@ class SearchSettings(Section):
     exclude_recent_months: int = Field(
         0,
         ge=0,
-        le=1200,
+        le=MOST_MONTHS,
         description="Tweets of the last so many months before the headline do not count.",
     )
     minimum_judgment: int = Field(
@@ -111,6 +113,12 @@ class ScoreSettings(Section):
     truncated: float = Field(0.98, ge=0, le=1, description="Multiplier for texts that are cut off.")
     short: float = Field(
         0.8, ge=0, le=1, description="Multiplier for texts of fewer than four telling words."
+    )
+    generic: float = Field(
+        0.6,
+        ge=0,
+        le=1,
+        description="Multiplier for greetings, thanks and bare links, which foretell nothing.",
     )
     duplicate_similarity: float = Field(
         90, ge=0, le=100, description="Texts that are alike by so many percent count as one."

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from engine.text.terms import has_unspaced
 from engine.types import Kind
 
 # Characters on either side of the best match; None: the whole text.
@@ -81,10 +82,13 @@ def _spots(text: str, left_out: re.Pattern[str], kept: re.Pattern[str]) -> list[
 def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -> bool:
     """Return whether a word could have one of the lexemes: their first letters are the same.
 
-    `fold` removes case and accents. A tag or mention may contain any word.
+    `fold` removes case and accents. A tag or mention may contain any word, and so may a word of a
+    language that is read by pairs of characters.
     """
     if word.startswith(("@", "#")):
         return True
+    if has_unspaced(word):
+        return any(lexeme in word for lexeme in lexemes)
     start = fold(word).replace(".", "")[:_TOLD_APART]
     return any(lexeme.replace(".", "").startswith(start) for lexeme in lexemes)
 

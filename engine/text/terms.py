@@ -15,6 +15,12 @@ from engine.types import Term
 _SHORTEST_MISSPELT = 5
 # A text with more unknown words is in another language, so its words have no useful neighbours.
 _MOST_MISSPELT = 8
+# Characters of Korean, Japanese and Chinese, whose words are read by single characters and pairs
+# (to_lexemes in the database).
+_UNSPACED = re.compile(
+    "[\u3005\u3007\u3041-\u3096\u30a1-\u30fa\u30fc-\u30fe\u3131-\u318e\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 _EDGES = re.compile(r"^\W+|\W+$")
 
 
@@ -57,15 +63,33 @@ class Slot:
 
 
 def slots(readings: Iterable[Reading], order: Iterable[int]) -> Iterator[Slot]:
-    """Yield the slots of the units in `order`, one by one; some have no fresh lexemes."""
+    """Yield the slots of the units in `order`, one by one; some have no fresh lexemes.
+
+    Of a word that was read by characters and pairs, only the pairs count.
+    """
     read: dict[int, dict[int, dict[str, Reading]]] = defaultdict(lambda: defaultdict(dict))
-    for one in sorted(readings, key=lambda one: one.language):
+    for one in _telling(sorted(readings, key=lambda one: one.language)):
         read[one.unit][one.position].setdefault(one.lexeme, one)
     seen: set[str] = set()
     for place, unit in enumerate(order):
         for _, lexemes in sorted(read[unit].items()):
             yield Slot(place, {name: r for name, r in lexemes.items() if name not in seen}, lexemes)
             seen |= set(lexemes)
+
+
+def has_unspaced(text: str) -> bool:
+    """Tell whether a text is read by characters: Korean, Japanese, Chinese."""
+    return bool(_UNSPACED.search(text))
+
+
+def _telling(readings: Sequence[Reading]) -> list[Reading]:
+    """Drop single characters of what was read by pairs as well."""
+    paired = {one.unit for one in readings if len(one.lexeme) > 1 and has_unspaced(one.lexeme)}
+    return [
+        one
+        for one in readings
+        if one.unit not in paired or len(one.lexeme) > 1 or not has_unspaced(one.lexeme)
+    ]
 
 
 def headline_terms(
@@ -79,11 +103,17 @@ def headline_terms(
     # If an earlier word already has one lexeme of this word, another lexeme may still be new:
     # "nación nacional" is one stem in English and two in Spanish.
     return [
-        slot.known.term(_EDGES.sub("", words[slot.place]) or words[slot.place], documents)
+        slot.known.term(_shown(slot, words[slot.place]), documents)
         for slot in slots(kept, range(len(words)))
         if len(slot.fresh) == len(slot.lexemes)
         or any(one.document_frequency for one in slot.fresh.values())
     ]
+
+
+def _shown(slot: Slot, word: str) -> str:
+    """Return the word of a slot as receipts show it; of one that was read by pairs, the pair."""
+    pair = next((lexeme for lexeme in slot.lexemes if has_unspaced(lexeme)), "")
+    return pair or _EDGES.sub("", word) or word
 
 
 def misspelt(terms: Sequence[Term]) -> list[Term]:

@@ -1,4 +1,4 @@
-"""The words of a text without case and accents, for comparing texts without a database."""
+"""The words of a text without case and accents, for judging texts without a database."""
 
 import re
 import unicodedata
@@ -20,6 +20,35 @@ FUNCTION_WORDS = frozenset(
         """
     )
 )
+
+
+# Of greetings, thanks and wishes, in English and Spanish.
+_COURTESIES = frozenset(
+    _WORD.findall(
+        """
+        afternoon amazing anniversary awesome best birthday bless bye cheers christmas congrats
+        congratulations day dear enjoy evening everybody everyone eve fantastic folks friend
+        friends fun goodbye good great greetings guys happy haha hello here hey hi holiday holidays
+        hugs kind lol lots love luck lucky lunch merry morning much new nice night ok okay please
+        thank thanks thanx thx tonight today tomorrow true very wait weekend welcome wishes wish
+        wonderful wow xmas yeah year yes yet
+        abrazo abrazos adios amigo amigos amiga amigas ano anos besos bien bienvenida bienvenidas
+        bienvenido bienvenidos bueno buena buenas buenos chau dia dias excelente feliz felices
+        felicidades felicitaciones finde genial gracias gran hola hoy igualmente jaja jajaja lindo
+        linda manana muchas muchos mucho navidad noche noches pascuas querida querido saludo
+        saludos semana siempre suerte tarde tardes todas todos
+        """
+    )
+)
+_NAMES_AND_LINKS = re.compile(
+    r"(?:https?://|www\.|@)\S+|(?<![\w.-])(?:[\w-]++\.)++[a-z]{2,10}/\S*", re.IGNORECASE
+)
+
+
+def is_generic(text: str) -> bool:
+    """Tell a text that could stand anywhere: a greeting, thanks, or nothing but a link."""
+    said = folded_words(_NAMES_AND_LINKS.sub(" ", text))
+    return all(word in FUNCTION_WORDS or word in _COURTESIES for word in said)
 
 
 def folded_words(text: str) -> list[str]:

@@ -119,12 +119,14 @@ class StandInEngine:
     calls: list[tuple[str, str, int, datetime]] = field(default_factory=list)
     dates: list[datetime | None] = field(default_factory=list)  # of the headlines
     filters: list[Filters] = field(default_factory=list)
+    excluded: list[int | None] = field(default_factory=list)  # months before the headline
 
     async def __call__(self, request: SearchRequest, *, corpus: str) -> Prophecy:
         headline, limit = request.headline, request.limit
         self.calls.append((headline.text, corpus, limit, request.now))
         self.dates.append(headline.date)
         self.filters.append(request.filters)
+        self.excluded.append(request.exclude_recent)
         if self.gate:
             await self.gate.wait()
         for word, error in self.errors.items():

@@ -48,19 +48,19 @@ async def test_posts_are_quoted_whole_and_of_the_platform_asked_for(
 ) -> None:
     texts = await texts_of(app, "toots")
     found = await social_search(app, SocialSearch(query="web", platform="mastodon"))
-    assert 0 < len(found.hits) <= 30
-    assert all(hit.text == texts[hit.post_id] for hit in found.hits)
-    assert {hit.platform for hit in found.hits} == {"mastodon"}
-    assert all(term in hit.text for hit in found.hits for term in hit.voice_terms)
+    assert 0 < len(found.items) <= 30
+    assert all(hit.snippet == texts[hit.post_id] for hit in found.items)
+    assert {hit.platform for hit in found.items} == {"mastodon"}
+    assert all(term in hit.snippet for hit in found.items for term in hit.voice_terms)
     nothing = await social_search(app, SocialSearch(query="web", platform="x"))
-    assert nothing.hits == ()
+    assert nothing.items == ()
 
 
 async def test_messages_are_quoted_to_the_letter(exports: None, app: App) -> None:
     texts = await texts_of(app, "chat")
     found = await personal_search(app, PersonalSearch(date_from="2000-01-01", limit=100))
-    assert found.hits
-    for hit in found.hits:
-        assert hit.text in texts[hit.message_id]
-        assert len(hit.text) <= len(texts[hit.message_id])
+    assert found.items
+    for hit in found.items:
+        assert hit.snippet in texts[hit.message_id]
+        assert len(hit.snippet) <= len(texts[hit.message_id])
         assert hit.thread_id

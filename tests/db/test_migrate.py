@@ -310,3 +310,43 @@ async def test_corpora_that_the_program_made_get_their_roles(
     await empty.migrate()
     roles = {one.name: one.role.value for one in await Corpora(empty).list()}
     assert roles == {"demo": "demonstration", "mine": "archive", "news": "news"}
+
+
+async def test_few_texts_without_spaces_are_read_again_at_once(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = [one for one in available() if one.name != "original_designs"]
+    monkeypatch.setattr(module, "available", lambda: older)
+    await empty.migrate()
+    monkeypatch.undo()
+    async with empty.connection() as connection:
+        for name, texts in {"few": 1, "many": 1001, "none": 0}.items():
+            corpus = await connection.fetchval(
+                "INSERT INTO corpus (name, kind, language) VALUES ($1, 'tweets', 'simple')"
+                " RETURNING id",
+                name,
+            )
+            await connection.execute(
+                f"CREATE TABLE document_{corpus} PARTITION OF document FOR VALUES IN ({corpus})"
+            )
+            await connection.execute(
+                "INSERT INTO document"
+                " (corpus_id, created_at, digest, external_id, language, text, search_text)"
+                " SELECT $1, now(), 1, n, 'simple', t, t FROM (SELECT n::text,"
+                "   CASE WHEN n <= $2 THEN '여자는' ELSE 'storm' END AS t"
+                "   FROM generate_series(1, $2::integer + 1) AS n) AS texts",
+                corpus,
+                texts,
+            )
+    await empty.migrate()
+    corpora = {one.name: one for one in await Corpora(empty).list()}
+    assert {name: one.outdated for name, one in corpora.items()} == {
+        "few": False, "many": True, "none": False
+    }  # fmt: skip
+    async with empty.connection() as connection:
+        read = await connection.fetchval(
+            "SELECT tsv::text FROM document WHERE corpus_id = $1 AND external_id = '1'",
+            corpora["few"].id,
+        )
+    assert read == "'는':5 '여':1 '여자':2 '자':3 '자는':4"
+    await assert_exact(empty, corpora["few"])

@@ -3,21 +3,26 @@
 {"id": "1", "text": "...", "created_at": "2009-05-04T18:54:25+00:00"}
 
 and optionally lang, author, title, role, url, in_reply_to, platform, thread, attribution,
-favorites, retweets, device, is_retweet, is_quote, is_deleted. `in_reply_to` is the id of the
-message being answered; a screen name there (some exports have one) only marks the document as a
-reply.
+favorites, retweets, device, is_retweet, is_quote, is_deleted, and the lists tags, attachments
+(names of files) and participants. `in_reply_to` is the id of the message being answered; a screen
+name there (some exports have one) only marks the document as a reply. Without `tags` they are the
+hashtags of the text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
 
 from engine.ingest.dates import zoned
-from engine.ingest.fields import count, flag, identifier, string, text_of
+from engine.ingest.fields import count, flag, identifier, string, strings, text_of
 from engine.ingest.parsers.plain import article_blocks
-from engine.ingest.reader import JsonReader
-from engine.ingest.records import PostFields
+from engine.ingest.reader import JsonObject, JsonReader
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.types import Flag, Kind
 
 _FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.DELETED}
+
+
+# Lists that were not read at first: records with any of them are stored again.
+_LISTS = ("tags", "attachments", "participants")
 
 
 class JsonlReader(JsonReader):
@@ -28,6 +33,12 @@ class JsonlReader(JsonReader):
 
     def fits(self, found: Mapping[str, object]) -> bool:
         return {"id", "text", "created_at"} <= found.keys()
+
+    def split(
+        self, found: JsonObject, digest: Callable[[bytes], int]
+    ) -> Generator[SourceRecord | Reject]:
+        lists = b"lists" if any(found.value.get(name) for name in _LISTS) else b""
+        yield found.record(self.name, found.value.get("id"), digest(found.raw + lists))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         answered = identifier(payload.get("in_reply_to"))
@@ -51,9 +62,11 @@ class JsonlReader(JsonReader):
             platform=string(payload.get("platform")),
             thread=string(payload.get("thread")),
             attribution=string(payload.get("attribution")),
+            tags=tuple(strings(payload.get("tags"))) or None,
             engagement=count(payload.get("favorites")) + count(payload.get("retweets")),
             flags=flags,
             device=string(payload.get("device")),
+            meta={name: strings(payload.get(name)) for name in ("attachments", "participants")},
         )
 
 

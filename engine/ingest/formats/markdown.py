@@ -27,6 +27,7 @@ from engine.messages import Message
 from engine.types import Kind
 
 LARGEST_FILE = 4_000_000  # bytes
+_VERSION = "2"  # of what this reader makes of a file; part of every digest
 _DATES = ("date", "published", "created", "publishdate", "pubdate")
 _NAMED_DATE = re.compile(r"(\d{4}-\d\d-\d\d)[-_ ]?(.*)", re.DOTALL)
 _HEADING = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
@@ -47,7 +48,7 @@ class MarkdownReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name, PARTS_VERSION)
+        digest = fingerprint(defaults, self.name, PARTS_VERSION, _VERSION)
         for name in names:
             label = source.label(name)
             with source.open(name) as stream:
@@ -65,11 +66,14 @@ class MarkdownReader:
         url = next(filter(None, urls), None)
         title, body = _title(fields, text, path)
         folder = str(path.parent)
+        authors = names(fields.get("author")) or names(fields.get("authors"))
+        tags = (*names(fields.get("tags")), *names(fields.get("categories")))
         return PostFields(
             text=text_of(body),
             blocks=article_blocks(body, markdown_blocks),
             searched=f"{title}\n\n{body}",
             created_at=_date(fields, path, payload.get("changed")),
+            keywords=(*authors, *(tag.removeprefix("#") for tag in tags)),
             author=string(_first(fields.get("author") or fields.get("authors"))),
             title=title,
             lang=string(fields.get("lang") or fields.get("language")),
@@ -77,7 +81,7 @@ class MarkdownReader:
             platform=self.name,
             thread=None if folder == "." else folder,
             attribution=string(payload.get("file")),
-            tags=(*names(fields.get("tags")), *names(fields.get("categories"))),
+            tags=tags,
             mentions=(),
             meta={
                 "domain": host_of(url),

@@ -83,16 +83,16 @@ async def test_every_tool_takes_what_its_schema_allows(app: App) -> None:
 
 async def test_a_find_is_the_contract_s_result(app: App) -> None:
     found = await ask(app, "social_search", query="coffee", platform="mastodon", comments=1)
-    by_id = {hit.post_id: hit for hit in found.hits}
+    by_id = {hit.post_id: hit for hit in found.items}
     assert set(by_id) == {"p1", "p2"}
-    assert {hit.platform for hit in found.hits} == {"mastodon"}
+    assert {hit.platform for hit in found.items} == {"mastodon"}
     assert [comment.text for comment in by_id["p1"].comments] == ["I disagree"]
     assert found.filters == ("platform:mastodon",)
 
 
 async def test_nothing_there_is_no_hit(app: App) -> None:
     found = await ask(app, "personal_search", query="xylophone")
-    assert (found.hits, found.notice) == ((), 'No text says "xylophone".')
+    assert (found.items, found.notice) == ((), 'No text says "xylophone".')
 
 
 async def test_a_corpus_that_is_not_there_is_told_to_the_model(app: App) -> None:

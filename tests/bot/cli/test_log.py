@@ -9,6 +9,7 @@ import pytest
 
 from bot.app import App, open_app
 from bot.cli.log import entry_json
+from bot.queries.ask import ask_one
 from bot.queries.find import find
 from bot.query_log import asked_by, log_of
 from bot.settings import load_settings
@@ -27,7 +28,7 @@ CHAT = Asker(origin=Origin.CHAT, task="telegram:17", source=BudgetSource.CHATS)
 NAMES = {
     "id", "asked_at", "task", "origin", "job", "corpus", "query", "query_hash", "expanded",
     "filters", "plan", "counts", "returned", "milliseconds", "prompt_tokens", "completion_tokens",
-    "cost_usd", "error",
+    "cost_usd", "error", "platforms",
 }  # fmt: skip
 
 
@@ -64,6 +65,17 @@ async def test_a_search_is_logged_with_what_it_cost(app: App) -> None:
     assert entry.counts["judged"] == 0
     assert set(entry.returned) <= {"0", "1"}
     assert entry.cost_usd is None
+
+
+async def test_a_question_is_logged_and_from_a_chat_as_a_hash(app: App) -> None:
+    now = datetime.now(UTC)
+    await ask_one(app, "Is coffee dear?", corpus="", earlier=(), now=now)
+    with asked_by(CHAT):
+        await ask_one(app, "Is coffee dear?", corpus="", earlier=(), now=now)
+    chat, console = await kept(app)
+    assert (console.job, console.query, console.plan) == ("ask", "Is coffee dear?", "extracted")
+    assert (console.corpus, console.counts["returned"]) == ("one", len(console.returned))
+    assert (chat.job, chat.query, chat.returned) == ("ask", None, console.returned)
 
 
 async def test_a_search_that_fails_is_logged_by_the_name_of_its_error(app: App) -> None:

@@ -109,6 +109,13 @@ class TestFilters:
         assert self.dates(invoke, "--date", "2012", "--before", "2030") == dates
         assert max(self.dates(invoke, "--date", "2012", "--before", "2011-06")) < "2011-06"
 
+    def test_the_last_months_before_the_headline_are_left_out(
+        self, invoke: Invoke, demo: str
+    ) -> None:
+        dates = self.dates(invoke, "--date", "2016", "--exclude-recent", "12")
+        assert dates
+        assert max(dates) < "2015-01-02" < max(self.dates(invoke, "--date", "2016"))
+
     def test_ages_count_up_to_the_date_of_the_headline(self, invoke: Invoke, demo: str) -> None:
         found = invoke("search", HEADLINE, "--date", "2021-03-28", "--json").json
         assert (found["hits"][0]["id"], found["hits"][0]["age"]) == (FIRST, "8 years before")

@@ -38,6 +38,14 @@ def day(year: int, month: int = 1, day: int = 1) -> datetime:
             "Coffee soars date:2016 (2018)",
             TypedHeadline(text="Coffee soars (2018)", date=day(2016)),
         ),
+        (
+            "Coffee soars exclude-recent:12 (2018)",
+            TypedHeadline(text="Coffee soars", date=day(2018), exclude_recent=12),
+        ),
+        ("Coffee soars --exclude-recent 12", TypedHeadline(text="Coffee soars", exclude_recent=12)),
+        ("—exclude-recent 0 Coffee", TypedHeadline(text="Coffee", exclude_recent=0)),
+        ("Sube el café sin-recientes:6", TypedHeadline(text="Sube el café", exclude_recent=6)),
+        ("exclude-recent:12", TypedHeadline(text="exclude-recent:12")),
         ("Coffee in 2050 (2050)", TypedHeadline(text="Coffee in 2050 (2050)")),
         ("The plan (2018) failed", TypedHeadline(text="The plan (2018) failed")),
         ("Before: the storm", TypedHeadline(text="Before: the storm")),
@@ -53,6 +61,17 @@ def test_dates_are_read_and_taken_out(text: str, expected: TypedHeadline) -> Non
 def test_a_day_that_does_not_exist_is_told() -> None:
     with pytest.raises(UsageError, match="2018-13-40"):
         read_typed("Coffee soars date:2018-13-40", now=NOW)
+
+
+def test_more_months_than_there_are_is_told() -> None:
+    with pytest.raises(UsageError, match="1201 months"):
+        read_typed("Coffee soars exclude-recent:1201", now=NOW)
+
+
+async def test_the_last_months_are_left_out_on_request(bot: Bot) -> None:
+    await bot.say("Coffee prices soar exclude-recent:12")
+    await bot.say("Coffee prices soar")
+    assert bot.engine.excluded == [12, None]
 
 
 async def test_the_answer_shows_the_date_that_it_used(bot: Bot) -> None:

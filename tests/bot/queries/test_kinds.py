@@ -1,11 +1,13 @@
 """Searches by kind find what they are asked for, and nothing else; snippets are the contract's."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
 from bot.app import App, open_app
 from bot.queries.kinds import personal_search, published_search, social_search
+from bot.query_log import log_of
 from bot.settings import load_settings
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SocialSearch
 from engine.errors import CorpusNotFound, UsageError
@@ -22,17 +24,17 @@ async def app(database: str) -> AsyncIterator[App]:
 
 async def personal(app: App, query: str = "coffee", **values: object) -> list[str]:
     search = PersonalSearch.model_validate({"query": query, **values})
-    return [hit.message_id for hit in (await personal_search(app, search)).hits]
+    return [hit.message_id for hit in (await personal_search(app, search)).items]
 
 
 async def social(app: App, query: str = "coffee", **values: object) -> list[str]:
     search = SocialSearch.model_validate({"query": query, **values})
-    return [hit.post_id for hit in (await social_search(app, search)).hits]
+    return [hit.post_id for hit in (await social_search(app, search)).items]
 
 
 async def published(app: App, query: str = "coffee", **values: object) -> list[str]:
     search = PublishedSearch.model_validate({"query": query, **values})
-    return [hit.article_id for hit in (await published_search(app, search)).hits]
+    return [hit.article_id for hit in (await published_search(app, search)).items]
 
 
 @pytest.mark.parametrize(
@@ -60,13 +62,15 @@ async def test_filters_of_messages_hold(
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({}, {"p1", "p2", "p3"}),  # p4 says what p3 says
+        ({}, {"p3"}),  # the best is of linkedin
+        ({"platform": "all"}, {"p1", "p2", "p3"}),  # p4 says what p3 says
+        ({"query": "coffee platform:mastodon platform:linkedin"}, {"p1", "p2", "p3"}),
         ({"platform": "mastodon"}, {"p1", "p2"}),
         ({"platform": "linkedin"}, {"p3"}),
         ({"platform": "x"}, set()),
         ({"hashtags": ["#Coffee"]}, {"p1"}),
         ({"mentions": ["ben"]}, {"p2"}),
-        ({"min_engagement": 20}, {"p2", "p3"}),
+        ({"min_engagement": 20, "platform": "All"}, {"p2", "p3"}),
         ({"min_engagement": 20, "platform": "mastodon"}, {"p2"}),
     ],
 )
@@ -98,6 +102,51 @@ async def test_dates_hold_on_both_ends(app: App) -> None:
     assert await social(app, date_from=day, date_to=day) == ["p1"]
 
 
+async def test_platforms_are_not_mixed_unless_asked(app: App) -> None:
+    one = await social_search(app, SocialSearch(query="coffee"))
+    assert {hit.platform for hit in one.items} == {"linkedin"}
+    assert one.notice == (
+        "Only posts of linkedin; there are some of mastodon, too: name one as platform, or all."
+    )
+    assert one.filters == ("platform:linkedin",)
+    every = await social_search(app, SocialSearch(query="coffee", platform="all"))
+    assert {hit.platform for hit in every.items} == {"mastodon", "linkedin"}
+    assert every.notice is None
+
+
+async def test_the_log_has_the_platforms_that_were_touched(app: App) -> None:
+    await social_search(app, SocialSearch(query="coffee", platform="all"))
+    await social_search(app, SocialSearch(query="xylophone"))
+    log = log_of(app.database, app.settings)
+    entries = await log.recent(now=datetime.now(UTC), limit=2)
+    assert [set(one.platforms) for one in entries] == [set(), {"mastodon", "linkedin"}]
+
+
+async def test_where_nothing_is_said_the_attribution_is_author_source_and_date(app: App) -> None:
+    found = await personal_search(app, PersonalSearch(query='"coffee at ten"'))
+    [hit] = found.items
+    assert hit.attribution == f"Ana, slack#m2, {hit.date:%Y-%m-%d}"
+
+
+async def test_attachments_and_participants_are_typed(app: App) -> None:
+    files = ["plan.pdf", "https://files.example/harbour.jpg?size=large", "note.ogg", "a boat"]
+    meta = {"attachments": files, "participants": ["Ana", "Ben"]}
+    message = text_of("f1", "The plan of the harbour", platform="slack", meta=meta)
+    await fill(app.database, "files", Kind.PERSONAL, [message])
+    [hit] = (await personal_search(app, PersonalSearch(query="plan", corpus="files"))).items
+    assert hit.participants == ("Ana", "Ben")
+    assert [(one.name, one.kind) for one in hit.attachments] == list(
+        zip(files, ("file", "image", "audio", "file"), strict=True)
+    )
+
+
+async def test_within_a_thread_its_focus_is_the_same_for_all(app: App) -> None:
+    search = PersonalSearch(query="coffee OR kind", thread_id="kitchen")
+    found = (await personal_search(app, search)).items
+    assert [hit.thread_id for hit in found] == ["kitchen"] * 3
+    assert {hit.parts["thread"] for hit in found} == {0.75}
+
+
 async def test_the_limit_holds_after_near_identical_ones_are_gone(app: App) -> None:
     copies = [text_of(f"d{n}", f"Dear coffee, number {n % 2}", days_ago=n) for n in range(150)]
     await fill(app.database, "copies", Kind.PERSONAL, copies)
@@ -107,7 +156,7 @@ async def test_the_limit_holds_after_near_identical_ones_are_gone(app: App) -> N
 
 async def test_the_best_of_near_identical_ones_stands_for_them(app: App) -> None:
     found = await social_search(app, SocialSearch(query="oil"))
-    assert [(hit.post_id, hit.notes) for hit in found.hits] == [
+    assert [(hit.post_id, hit.notes) for hit in found.items] == [
         ("p3", ("1 near-identical left out",))
     ]
 
@@ -117,10 +166,10 @@ async def test_a_recent_message_comes_before_an_old_one_of_the_same_words(app: A
 
 
 async def test_a_long_message_is_a_window_around_its_match(app: App) -> None:
-    [hit] = (await personal_search(app, PersonalSearch(query="espresso machine"))).hits
-    assert hit.text in LONG
-    assert "espresso machine was mourned" in hit.text
-    assert len(hit.text) <= 2 * 240 + len("espresso")
+    [hit] = (await personal_search(app, PersonalSearch(query="espresso machine"))).items
+    assert hit.snippet in LONG
+    assert "espresso machine was mourned" in hit.snippet
+    assert len(hit.snippet) <= 2 * 240 + len("espresso")
     assert "excerpt of a longer text" in hit.notes
     assert "espresso machine" in hit.voice_terms
 
@@ -128,14 +177,15 @@ async def test_a_long_message_is_a_window_around_its_match(app: App) -> None:
 async def test_a_post_is_shown_whole(app: App) -> None:
     long_post = text_of("long", f"{LONG} coffee", platform="linkedin")
     await fill(app.database, "more", Kind.SOCIAL, [long_post])
-    [hit] = (await social_search(app, SocialSearch(query="espresso", corpus="more"))).hits
-    assert hit.text == long_post.text
+    [hit] = (await social_search(app, SocialSearch(query="espresso", corpus="more"))).items
+    assert hit.snippet == long_post.text
 
 
 async def test_a_snippet_says_where_it_stands(app: App) -> None:
     search = PersonalSearch(query='"coffee at nine"')
-    [hit] = (await personal_search(app, search)).hits
-    assert (hit.source, hit.thread_id, hit.message_id) == ("slack", "kitchen", "m1")
+    [hit] = (await personal_search(app, search)).items
+    assert (hit.source, hit.platform) == ("Personal", "slack")
+    assert (hit.thread_id, hit.message_id) == ("kitchen", "m1")
     assert (hit.attribution, hit.role, hit.author) == ("export.zip/kitchen#m1", "others", "Ben")
     assert set(hit.parts) == {"lexical", "recency", "role", "thread"}
     assert hit.bm25 == pytest.approx(sum(match.score for match in hit.matched), abs=1e-3)
@@ -143,8 +193,8 @@ async def test_a_snippet_says_where_it_stands(app: App) -> None:
 
 async def test_the_strongest_comments_come_with_a_post_when_asked_for(app: App) -> None:
     found = await social_search(app, SocialSearch(query="prices", comments=1))
-    assert [comment.post_id for comment in found.hits[0].comments] == ["c2"]
-    assert (await social_search(app, SocialSearch(query="prices"))).hits[0].comments == ()
+    assert [comment.post_id for comment in found.items[0].comments] == ["c2"]
+    assert (await social_search(app, SocialSearch(query="prices"))).items[0].comments == ()
 
 
 async def test_a_result_carries_its_receipt(app: App) -> None:

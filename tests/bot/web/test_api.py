@@ -87,14 +87,16 @@ class TestNames:
         assert set(hits[0]) == set(ProphecyHit.model_fields)
 
     def test_of_a_search(self) -> None:
-        counted = {"kind", "category", "period", "searched", "returned"}
+        counted = {"kind", "category", "period", "searched", "returned", "generated_at"}
         assert set(SearchAnswer.model_fields) - set(ProphecyAnswer.model_fields) == counted
-        assert set(SearchHit.model_fields) - set(ProphecyHit.model_fields) == {"similarity"}
+        assert set(SearchHit.model_fields) - set(ProphecyHit.model_fields) == {
+            "similarity", "title", "source", "category"
+        }  # fmt: skip
 
     def test_of_an_answer(self) -> None:
         answer = CitedAnswer(question=Question(text="Why?"), outcome=AnswerOutcome.NOTHING)
         printed = {*answer_json(answer, elapsed_ms=1), "kind", "period"}
-        assert set(AskAnswer.model_fields) - printed == {"category"}
+        assert set(AskAnswer.model_fields) - printed == {"category", "generated_at"}
         assert printed <= set(AskAnswer.model_fields)
 
     async def test_of_a_document(self, coffee_web: WebStage) -> None:
@@ -142,9 +144,27 @@ class TestSearch:
             answer = await stage.json("/api/search", q="coffee", category="Tech")
             assert (answer["corpus"], answer["kind"]) == ("news", "published")
             assert (answer["searched"], answer["category"]) == (1, "Tech")
-            assert [hit["id"] for hit in answer["hits"]] == ["machine"]
+            [hit] = answer["hits"]
+            told = {name: hit[name] for name in ("id", "title", "source", "category")}
+            assert told == {
+                "id": "machine", "title": "Machines think", "source": "The Bean", "category": "tech"
+            }  # fmt: skip
+            assert answer["generated_at"] == NOW.isoformat()
             everything = await stage.json("/api/search", q="coffee", corpus="news")
             assert everything["searched"] == 2
+
+    async def test_an_unknown_category_or_kind_is_told(self, database_url: str) -> None:
+        await _news(database_url)
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            for path, asked in (("/api/search", "q"), ("/api/ask", "question")):
+                about = {asked: "coffee"}
+                said = await stage.problem(path, 400, **about, category="invalid")
+                assert said.startswith("There is no category 'invalid'.")
+                assert "kind" in await stage.problem(path, 400, **about, kind="invalid")
+
+    async def test_a_category_is_unknown_where_there_is_no_news(self, coffee_web: WebStage) -> None:
+        said = await coffee_web.problem("/api/search", 400, q="coffee", category="invalid")
+        assert said == "There is no category 'invalid'."
 
     async def test_a_kind_finds_its_corpus(self, database_url: str) -> None:
         await _news(database_url)
@@ -435,10 +455,12 @@ async def test_other_pages_may_not_use_it_from_a_browser_unless_they_are_named(
 
 async def test_what_visitors_ask_is_logged_by_its_hash_alone(coffee_web: WebStage) -> None:
     await coffee_web.json("/api/prophecy", headline="coffee for Zacharias")
+    await coffee_web.json("/api/search", q="coffee for Zacharias")
+    await coffee_web.json("/api/ask", question="Did Zacharias drink coffee?")
     await coffee_web.get("/timeline", q="Zacharias")
     async with coffee_web.app.database.connection() as connection:
         rows = await connection.fetch("SELECT * FROM search_log")
-    assert len(rows) == 2
+    assert [row["job"] for row in rows] == ["search", "search", "ask", "find"]
     assert "Zacharias" not in repr(rows)
 
 
@@ -453,7 +475,10 @@ async def _news(database_url: str) -> None:
         await connection.execute(
             "UPDATE corpus SET kind = $2 WHERE id = $1", corpus.id, Kind.PUBLISHED.value
         )
-        await connection.execute("UPDATE document SET tags = '{tech}' WHERE external_id='machine'")
+        await connection.execute(
+            "UPDATE document SET tags = '{tech}', author = 'The Bean', title = 'Machines think'"
+            " WHERE external_id = 'machine'"
+        )
     await database.close()
 
 

@@ -11,7 +11,7 @@ from db.corpus.glossary import Groups
 from db.pool import Database
 from db.search.aliased import Glossaries
 from db.search.find import DialectIndex
-from engine.glossary.groups import widened
+from engine.glossary.aliases import widened
 from engine.query.find import Finder
 from engine.query.read import parse_query
 from engine.query.types import Found
@@ -143,3 +143,45 @@ async def test_a_corpus_without_groups_asks_the_database_nothing_more(
     monkeypatch.setattr(database, "connection", nothing)
     aliases = await known.of(corpus)
     assert await widened(DialectIndex(database), corpus, query, aliases, weight=1) is query
+
+
+async def test_a_term_of_several_words_is_found_by_its_aliases_and_its_words(
+    database: Database,
+) -> None:
+    texts = {
+        "phrase": "The rate limit of auth",
+        "apart": "Limit the rate of authentication",
+        "alias": "The quota for auth",
+        "half": "The limit of auth",
+        "other": "The quota for tea",
+    }
+    await load(database, "c", [document(name, text) for name, text in texts.items()], "english")
+    for group in (("auth", "authentication", "sign-in"), ("rate limit", "throttle", "quota")):
+        await Groups(database).add(None, group, now=NOW)
+    found = await ask(database, await Corpora(database).get("c"), "auth rate limit")
+    assert str(found.expanded) == (
+        "(auth | authentication | sign-in) (rate limit | throttle | quota)"
+    )
+    hits = {hit.document.candidate.external_id: hit for hit in found.hits}
+    assert set(hits) == {"phrase", "apart", "alias"}
+    assert [(m.term, m.alias_of) for m in hits["alias"].matched] == [
+        ("auth", None),
+        ("quota", '"rate limit"'),
+    ]
+
+
+async def test_a_stop_word_within_a_term_demands_no_alias(database: Database) -> None:
+    """Of is a word in Spanish: its group must not ask English texts for the alias."""
+    texts = [document("en", "The state of the union", lang="en"), document("es", "Un", lang="es")]
+    await load(database, "c", texts, "english")
+    await Groups(database).add(None, ("state of the union", "address"), now=NOW)
+    found = await ask(database, await Corpora(database).get("c"), "state of the union")
+    assert [hit.document.candidate.external_id for hit in found.hits] == ["en"]
+
+
+async def test_protected_names_are_no_aliases(database: Database, corpus: Corpus) -> None:
+    found = await Glossaries(database, ["fed"]).of(corpus)
+    assert "fed" in found.protected
+    index = DialectIndex(database)
+    for query in ("fed", '"Federal Reserve"', "federal reserve"):
+        assert str(await widened(index, corpus, parse_query(query), found, weight=1)) == query

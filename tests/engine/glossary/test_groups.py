@@ -7,17 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.glossary.groups import (
-    Fired,
-    Glossary,
-    expandable,
-    expanded,
-    fired,
-    glossary,
-    keys,
-    pairs,
-    unheard,
-)
+from engine.glossary.aliases import Fired, expandable, expanded, fired
+from engine.glossary.groups import Glossary, glossary, keys, pairs, unheard
 from engine.glossary.suggest import SuggestedPair
 from engine.glossary.terms import checked, is_exact, key, protected
 from engine.query.query import Phrase, Word
@@ -69,12 +60,73 @@ GROUPS = known(("auth", "authentication", "sign in"), ("Fed", "Federal Reserve")
         ('"Fed" login -auth -"Fed"', '"Fed" (login | auth) -auth -"Fed"'),
         ("auth OR authentication", '(auth | "sign in" | login | authentication)'),
         ("tag:fed #fed @fed", "tag:fed @fed"),
-        ("sign in", "sign in"),
+        ("sign in", "(sign in | auth | authentication)"),
+        ("the sign in page", "the (sign in | auth | authentication) page"),
+        ("sign OR in", "sign OR in"),
+        ("sign -in", "sign -in"),
+        ("in sign", "in sign"),
+        ("federal of reserve", "(federal | Fed) of (reserve | Fed)"),
         ("nothing", "nothing"),
     ],
 )  # fmt: skip
 def test_required_and_or_words_expand_and_nothing_else(query: str, expected: str) -> None:
     assert written(query, GROUPS) == expected
+
+
+DESIGN = known(("auth", "authentication", "sign-in"), ("rate limit", "throttle", "quota"))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (
+            "auth rate limit",
+            "(auth | authentication | sign-in) (rate limit | throttle | quota)",
+        ),
+        ("throttle", '(throttle | "rate limit" | quota)'),
+        ('"rate limit"', '"rate limit"'),
+        ("rate", "rate"),
+        ("rate tea limit", "rate tea limit"),
+    ],
+)
+def test_a_term_of_several_words_expands_within_a_longer_query(query: str, expected: str) -> None:
+    assert written(query, DESIGN) == expected
+
+
+def test_the_aliases_of_several_words_stand_beside_each_of_them() -> None:
+    rate, limit = expanded(
+        parse_query("rate limit"), DESIGN, read(["rate", "limit"]), weight=0.5
+    ).groups
+    assert [(a.unit, a.alias_of) for a in rate.alternatives] == [
+        (Word("rate"), None),
+        (Word("throttle"), Phrase("rate limit")),
+        (Word("quota"), Phrase("rate limit")),
+    ]
+    assert rate.alternatives[1:] == limit.alternatives[1:]
+
+
+NAMES = frozenset(keys(["Prometheus", "Sentinel", "Gatekeeper"]))
+
+
+@pytest.mark.parametrize("name", ["Prometheus", "Sentinel", "gatekeeper", "Sentinel's watch"])
+def test_names_that_are_ordinary_words_can_be_protected(name: str) -> None:
+    words = {"prometheus", "sentinel", "gatekeeper", "watch", "guard"}.__contains__
+    assert protected(name, words) is None
+    assert "glossary.protected" in (protected(name, words, NAMES) or "")
+    assert is_exact(name, NAMES)
+    assert not is_exact(name)
+
+
+def test_a_protected_name_neither_expands_nor_stands_for_anything() -> None:
+    groups = [("sentinel", "guard", "watchman"), ("gatekeeper", "porter")]
+    terms = [term for group in groups for term in group]
+    have = glossary(groups, read(terms), protected=NAMES)
+    assert written("guard", have) == "(guard | watchman)"
+    assert written("Sentinel", have) == "Sentinel"
+    assert written("porter", have) == "porter"
+    assert fired(["Sentinel", "guard"], read(["Sentinel", "guard"]), have) == [
+        Fired("guard", "watchman")
+    ]
 
 
 def test_an_alias_carries_its_weight_and_what_it_stands_for() -> None:

@@ -133,6 +133,7 @@ async def ask(
     judged: bool = True,
     corpus: Corpus = CORPUS,
     now: datetime = NOW,
+    exclude_recent: int | None = None,
 ) -> Prophecy:
     prophet = Prophet(index or Index(TEXTS), judge, settings)
     request = SearchRequest(
@@ -141,6 +142,7 @@ async def ask(
         now=now,
         filters=filters or Filters(),
         judged=judged,
+        exclude_recent=exclude_recent,
     )
     return await prophet.prophesy(corpus, request)
 
@@ -241,6 +243,14 @@ async def test_the_strictest_of_all_limits_holds() -> None:
         filters = Filters(before=given_before, after=datetime(2012, 1, 1, tzinfo=UTC))
         await ask(index=index, settings=settings, filters=filters)
         assert index.asked[0][1] == replace(filters, before=expected)
+
+
+@pytest.mark.parametrize(("asked", "months"), [(None, 12), (6, 6), (0, 0)])
+async def test_a_request_goes_before_the_settings(asked: int | None, months: int) -> None:
+    settings = ProphecySettings(search=SearchSettings(exclude_recent_months=12))
+    index = Index(TEXTS)
+    await ask(index=index, settings=settings, exclude_recent=asked)
+    assert index.asked[0][1].before == NOW - timedelta(days=months * 30.44)
 
 
 async def test_the_other_filters_pass_through() -> None:

@@ -164,6 +164,31 @@ def test_every_flag_that_costs_is_named() -> None:
     assert factors(found(1, {0: 1}, length=4), score) == {}
 
 
+def said(text: str, score: ScoreSettings | None = None) -> dict[str, float]:
+    return factors(replace(found(1, {0: 1}, length=9), text=text), score or ScoreSettings())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thank you!",
+        "Good morning everybody, have a great day!",
+        "¡Muchas gracias a todos, buenas noches!",
+        "https://example.org/coffee-prices",
+        "@ana pic.twitter.com/abc123",
+        "Happy birthday @ana!!! 🎂",
+    ],
+)
+def test_what_could_stand_anywhere_is_marked_down(text: str) -> None:
+    assert said(text) == {"generic": 0.6}
+    assert said(text, ScoreSettings(generic=1)) == {}
+
+
+@pytest.mark.parametrize("text", ["Thank you, coffee!", "Good morning, Vietnam", "여자는 안녕"])
+def test_what_names_anything_is_not_generic(text: str) -> None:
+    assert said(text) == {}
+
+
 # --- order ----------------------------------------------------------------------------------
 
 

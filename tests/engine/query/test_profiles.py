@@ -16,7 +16,7 @@ from engine.query.profiles import (
     features,
     focus,
     hashtags,
-    is_own_words,
+    is_preferred,
     lexical_share,
     ranked,
     recency,
@@ -70,7 +70,15 @@ def test_recency_is_the_exponential_of_the_age(days: float, expected: float) -> 
 def test_own_words_count_and_an_unknown_role_says_nothing(
     role: str | None, expected: float | None
 ) -> None:
-    assert is_own_words(role) == expected
+    assert is_preferred(role, ("me", "user")) == expected
+
+
+def test_the_answers_of_an_assistant_are_preferred_where_so_set() -> None:
+    """The other way round, as one of the designs has it."""
+    assistants = PersonalSettings(preferred_roles=("assistant",))
+    messages = (found(1, role="user"), found(2, role="assistant"))
+    assert order(PERSONAL, *messages) == [1, 2]
+    assert order(assistants, *messages) == [2, 1]
 
 
 def test_focus_grows_with_the_candidates_of_a_thread() -> None:

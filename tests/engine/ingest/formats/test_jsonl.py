@@ -45,6 +45,14 @@ def test_a_record_with_everything_becomes_a_document() -> None:
     assert document.meta == {"device": "Web"}
 
 
+def test_tags_attachments_and_participants_are_kept() -> None:
+    lists = {"tags": ["#Work", "late"], "attachments": ["a.pdf"], "participants": ["Ana", "Ben"]}
+    document = one(RECORD | lists)
+    assert document.tags == ("work", "late")
+    assert document.meta == {"attachments": ["a.pdf"], "participants": ["Ana", "Ben"]}
+    assert one(RECORD | {"text": "A #boat", "tags": []}).tags == ("boat",)
+
+
 def test_a_record_with_nothing_else_takes_the_defaults() -> None:
     document = one(RECORD, defaults=Defaults(author="@me"))
     assert (document.author, document.lang, document.url) == ("me", None, None)

@@ -41,7 +41,7 @@ def test_an_article_says_what_its_front_matter_says(tmp_path: Path) -> None:
     document = one(tmp_path, ARTICLE, "2019/storm.md")
     assert (document.external_id, document.thread) == ("2019/storm.md", "2019")
     assert (document.title, document.text) == ("The storm", "It *is* coming.")
-    assert document.search_text == "The storm It *is* coming"
+    assert document.search_text == "The storm It *is* coming Ana Paz Weather Sea news ships"
     assert document.created_at.isoformat() == "2019-05-23T00:00:00+00:00"
     assert (document.author, document.lang) == ("Ana Paz", "es")
     assert document.tags == ("weather", "sea", "news", "ships")
@@ -51,6 +51,16 @@ def test_an_article_says_what_its_front_matter_says(tmp_path: Path) -> None:
     assert (document.platform, document.attribution) == (
         "markdown", f"{tmp_path.name}/2019/storm.md",
     )  # fmt: skip
+
+
+def test_each_part_is_found_by_all_authors_and_tags(tmp_path: Path) -> None:
+    front = "---\ntitle: The storm\ndate: 2019-05-23\nauthors: [Ana Paz, Ben Lee]\ntags: sea\n---\n"
+    document = one(
+        tmp_path, front + "\n\n".join(f"Day {day}. It rains. " * 40 for day in range(60))
+    )
+    assert len(document.parts) > 1
+    assert all(part.search_text.endswith("Ana Paz Ben Lee sea") for part in document.parts)
+    assert "Ben" not in document.parts[0].text
 
 
 @pytest.mark.parametrize(
