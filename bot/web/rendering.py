@@ -64,6 +64,8 @@ TEXTS = {
     "corpus_busiest": marked("Busiest month"),
     "posts_a_month": marked("Texts a month"),
     "as_table": marked("As a table"),
+    "about_voice": marked("About {voice}"),
+    "chart": marked("{texts} texts, most of them in {month}: {most}."),
     "year": marked("Year"),
     "subjects": marked("Most-foretold subjects"),
     "subject": marked("Subject"),
@@ -154,8 +156,11 @@ def fragment(request: Request, template: str, **values: object) -> str:
     words = visitor.words
     shared: SharedState = request.app.state.shared
 
-    def text(name: str) -> str:
-        return words.say(TEXTS[name])
+    def text(name: str, **values: object) -> str:
+        return words.say(TEXTS[name], **values)
+
+    def texts(number: int) -> str:
+        return words.count("{number} text", "{number} texts", number)
 
     return (
         _environment()
@@ -164,7 +169,7 @@ def fragment(request: Request, template: str, **values: object) -> str:
             t=text,
             say=words.say,
             number=words.number,
-            count=words.count,
+            texts=texts,
             language=words.language,
             languages=[(code, _NAMES[code]) for code in LANGUAGES],
             visitor=visitor,
