@@ -79,8 +79,8 @@ def every_month(counted: Mapping[str, int]) -> list[str]:
 def _labels(months: Sequence[str], place: float) -> Iterator[YearLabel]:
     """Yield the years that have room for their names."""
     begins = [(at, month[:4]) for at, month in enumerate(months) if month.endswith("-01") or not at]
-    if len(begins) > 1 and begins[1][0] * place < WIDTH / _MOST_LABELS:
-        begins = begins[1:]  # the first year is too short for its name
+    if len(begins) > 1 and begins[1][0] < 12 and begins[1][0] * place < WIDTH / _MOST_LABELS:
+        begins = begins[1:]  # the part of the first year is too short for its name
     step = -(-len(begins) // _MOST_LABELS)
     for at, name in begins[::step]:
         if WIDTH - at * place >= WIDTH / (_MOST_LABELS + 3) or len(begins) == 1:

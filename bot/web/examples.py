@@ -4,19 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.i18n.words import Words, marked, words_for
+from bot.replies.dates import read_date
 from bot.web.exhibits import exhibited
 from bot.web.shared_state import SharedState
 from bot.web.views import day_of, is_foretold
 from engine.prophecy.headline import read_headline
-from engine.types import Corpus, Prophecy, SearchRequest
+from engine.types import Corpus, CorpusRole, Prophecy, SearchRequest
 
 _MOST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A headline; `day` is its date, "" for today."""
+
+    headline: str
+    day: str = ""
+
+
 _LANGUAGES = {"english": "en", "spanish": "es"}
 
-# The bundled corpus answers the first three; the others are what archives often speak of.
+# What archives often speak of.
 STOCK = (
-    marked("Container ship blocks canal"),
-    marked("Faulty software update grounds flights"),
     marked("Coffee prices hit a record high"),
     marked("Stock market falls sharply as investors panic"),
     marked("President refuses to accept the result of the election"),
@@ -28,14 +37,29 @@ STOCK = (
     marked("Workers strike for higher pay"),
     marked("World Cup final decided on penalties"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A headline; `day` is its date, "" for today."""
-
-    headline: str
-    day: str = ""
+# Of the bundled corpus, which is written in both languages.
+BUNDLED = {
+    "en": (
+        Example("Container Ship Wedged Across Canal Halts Trade for Sixth Day", "2021-03-28"),
+        Example(
+            "Flights Grounded Worldwide After Faulty Software Update Freezes Airport Computers",
+            "2024-07-19",
+        ),
+        Example(
+            "Bank Collapses After Customers Withdraw Deposits by Phone in One Afternoon",
+            "2023-03-11",
+        ),
+    ),
+    "es": (
+        Example(
+            "Un apagón deja sin luz a toda la costa y paraliza trenes y ascensores", "2023-08-16"
+        ),
+        Example(
+            "El pan sube por décima vez en un año y la inflación se come los sueldos", "2022-10-07"
+        ),
+        Example("Robots sustituyen a los camareros en los restaurantes del puerto", "2023-07-02"),
+    ),
+}
 
 
 async def examples_of(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
@@ -47,36 +71,44 @@ async def examples_of(shared: SharedState, corpus: Corpus, words: Words) -> Sequ
     if foretold:
         return [Example(lead.headline, day_of(lead.until)) for lead in foretold]
     said = words_for(_language(corpus, words))
+    stock = [Example(said.say(headline)) for headline in STOCK]
+    if corpus.role is CorpusRole.DEMONSTRATION:
+        stock = [*BUNDLED[said.language], *stock]
 
     async def chosen() -> Sequence[Example]:
-        return await _answered(shared, corpus, [said.say(one) for one in STOCK])
+        return await _answered(shared, corpus, stock)
 
     key = ("examples", corpus.id, corpus.documents, said.language)
     return await shared.kept.get(key, chosen)
 
 
 async def _answered(
-    shared: SharedState, corpus: Corpus, headlines: Sequence[str]
+    shared: SharedState, corpus: Corpus, examples: Sequence[Example]
 ) -> Sequence[Example]:
     """Return the headlines that the corpus answers well, or else the best answered ones."""
-    good: list[str] = []
-    others: list[tuple[float, str]] = []
-    for headline in headlines if corpus.documents else ():
-        prophecy = await _searched(shared, corpus, headline)
+    good: list[Example] = []
+    others: list[tuple[float, Example]] = []
+    for example in examples if corpus.documents else ():
+        prophecy = await _searched(shared, corpus, example)
         if is_foretold(prophecy):
-            good.append(headline)
+            good.append(example)
         elif prophecy.hits:
-            others.append((prophecy.hits[0].score, headline))
+            others.append((prophecy.hits[0].score, example))
         if len(good) == _MOST:
             break
-    best = [headline for _, headline in sorted(others, reverse=True)]
-    return [Example(headline) for headline in (*good, *best)][:_MOST]
+    others.sort(key=lambda pair: -pair[0])
+    return [*good, *(example for _, example in others)][:_MOST]
 
 
-async def _searched(shared: SharedState, corpus: Corpus, headline: str) -> Prophecy:
+async def _searched(shared: SharedState, corpus: Corpus, example: Example) -> Prophecy:
     # Not logged: nobody asked.
     request = SearchRequest(
-        headline=read_headline(headline), limit=1, now=shared.now(), judged=False, embeds=False
+        headline=read_headline(
+            example.headline, date=read_date(example.day) if example.day else None
+        ),
+        limit=1,
+        now=shared.now(),
+        judged=False,
     )
     return await shared.app.prophet.prophesy(corpus, request)
 

@@ -100,8 +100,8 @@ async def test_what_a_thumb_meets_is_large_enough(visit: Visit) -> None:
     await visit.browser.look_like(width=PHONE[0], height=PHONE[1])
     await visit.open(PATHS[1])
     small = await visit.read(
-        "[...document.querySelectorAll('button:not(.copy, [hidden]), input:not([type=hidden]), textarea,"
-        " select, .top nav a')].filter(one => one.getBoundingClientRect().height < 40)"
+        "[...document.querySelectorAll('button:not(.copy, [hidden]), input:not([type=hidden]),"
+        " textarea, select, .top nav a')].filter(one => one.getBoundingClientRect().height < 40)"
         ".map(one => one.outerHTML)"
     )
     assert small == []
