@@ -1,8 +1,8 @@
 """Takes a screenshot of every page at two widths, by day and by night, and weighs the page.
 
-`python -m bench.screens ADDRESS FOLDER` writes pictures of the pages that a running `presagio serve`
-shows at ADDRESS, and prints one row a page: what a visitor's browser receives, compressed, and the
-median time to the first byte. `--path /wall` looks at that page alone. Needs Chromium.
+`python -m bench.screens ADDRESS FOLDER` writes pictures of the pages that a running `presagio
+serve` shows at ADDRESS, and prints one row a page: what a visitor's browser receives, compressed,
+and the median time to the first byte. `--path /wall` looks at that page alone. Needs Chromium.
 """
 
 import argparse
@@ -104,7 +104,6 @@ async def look(address: str, folder: Path, paths: Sequence[str]) -> None:
     program, output = chromium(), Output("screens")
     if program is None:
         sys.exit("There is no Chromium here.")
-    folder.mkdir(parents=True, exist_ok=True)
     async with httpx.AsyncClient(base_url=address, timeout=60) as client:
         named = [
             Page(path.strip("/").partition("?")[0].replace("/", "-") or "home", path)
@@ -125,4 +124,5 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--path", action="append", default=[], dest="paths")
     read = parser.parse_args()
+    read.folder.mkdir(parents=True, exist_ok=True)
     asyncio.run(look(read.address, read.folder, read.paths))

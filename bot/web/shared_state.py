@@ -109,13 +109,14 @@ class Kept:
     async def get(self, key: Hashable, count: Callable[[], Awaitable[Value]]) -> Value:
         """Return the value of a key; it is counted if it is not known or too old."""
         now = self.clock()
-        until, value = self._values.get(key, (0.0, None))
-        if now >= until:
-            value = await count()
-            if len(self._values) >= _MOST_KEPT:
-                self._values.clear()
-            self._values[key] = (now + _KEPT_SECONDS, value)
-        return value
+        if (known := self._values.get(key)) and now < known[0]:
+            kept: Value = known[1]
+            return kept
+        counted = await count()
+        if len(self._values) >= _MOST_KEPT:
+            self._values.clear()
+        self._values[key] = (now + _KEPT_SECONDS, counted)
+        return counted
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from engine.chat import Tally
 from engine.prophecy.sureness import Sureness, sureness
 from engine.types import Hit, Prophecy
 
-_FIGURES = ("judgment", "semantic", "lexical", "age")
+_SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ScorePart:
     """One part of a score, 0 to 100. `name` is its key in rendering.TEXTS."""
 
     name: str
@@ -44,7 +44,7 @@ class CardView:
     day: str  # ISO, for machines
     pieces: Sequence[Piece]
     percent: int
-    figures: Sequence[Figure]
+    figures: Sequence[ScorePart]
     marks: Sequence[str]
     reason: str | None
     matched: Sequence[str]
@@ -84,8 +84,8 @@ def card_view(
         pieces=pieces_of(marked.get(found.id, found.text)),
         percent=_percent(hit.score),
         figures=[
-            Figure(name, _percent(value))
-            for name in _FIGURES
+            ScorePart(name, _percent(value))
+            for name in _SCORE_PARTS
             if (value := hit.parts.get(name)) is not None
         ],
         marks=view.marks(words),

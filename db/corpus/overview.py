@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
-from db.corpus.partitions import about_corpus
+from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
+from db.statements import statements
 from engine.types import Corpus
 
 
@@ -47,14 +49,14 @@ class Overview:
 
     async def leads(self, corpus: Corpus, *, limit: int) -> Sequence[Lead]:
         """Return the headlines that were foretold longest before, and the texts."""
-        statement = about_corpus("overview", "leads", corpus.id)
+        statement = _about_foretold("leads", corpus.id)
         async with self._database.connection() as connection:
             rows = await connection.fetch(statement, corpus.name, self._chats, limit)
         return [Lead(**dict(row)) for row in rows]
 
     async def subjects(self, corpus: Corpus, *, limit: int) -> Mapping[str, int]:
         """Return the words that most headlines were foretold by, each with its headlines."""
-        statement = about_corpus("overview", "subjects", corpus.id)
+        statement = _about_foretold("subjects", corpus.id)
         async with self._database.connection() as connection:
             rows = await connection.fetch(statement, corpus.name, self._chats, limit)
         return {row["word"]: row["headlines"] for row in rows}
@@ -63,7 +65,7 @@ class Overview:
         self, corpus: Corpus, external_id: str, *, limit: int
     ) -> Sequence[tuple[str, datetime]]:
         """Return the headlines that a text foretold, with their dates, newest first."""
-        statement = about_corpus("overview", "foretold_by", corpus.id)
+        statement = _about_foretold("foretold_by", corpus.id)
         async with self._database.connection() as connection:
             rows = await connection.fetch(statement, corpus.name, self._chats, external_id, limit)
         return [(row["headline"], row["until"]) for row in rows]
@@ -82,3 +84,12 @@ class Overview:
             for row in rows
         }
         return found.get(False), found.get(True)
+
+
+@lru_cache(maxsize=1024)
+def _about_foretold(name: str, corpus_id: int) -> str:
+    """Return a statement about one corpus; {foretold} in it stands for what it foretold."""
+    sql = statements("overview")
+    return sql[name].format(
+        document=partition(corpus_id), corpus=int(corpus_id), foretold=sql["foretold"]
+    )
