@@ -1,18 +1,22 @@
 """The pages to look at: timelines, the wall, corpora, and single texts."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, Response
 
 from bot.i18n.words import Words
+from bot.media import Media
 from bot.replies.dates import age_between
 from bot.web.api import read_document
 from bot.web.dependencies import SharedOf, paced
 from bot.web.examples import examples_of
 from bot.web.exhibits import exhibited, exhibited_together, overview
+from bot.web.failures import Refusal
 from bot.web.parameters import LONGEST_TEXT
 from bot.web.rendering import render
 from bot.web.timeline import timeline
@@ -20,10 +24,12 @@ from bot.web.views import CardView, card_view, day_of, pieces_of, start_of, web_
 from bot.web.visitor import Asked, VisitorOf, corpora_to_choose
 from bot.web.voting import Ballots
 from db.corpus.overview import Lead, Neighbour
+from engine.messages import Message
 from engine.text.address import addressed
 from engine.types import Corpus, Flag
 
 _MOST_FORETOLD = 20  # headlines on the page of a text
+_MEDIA_SECONDS = 3600
 
 reading = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
 
@@ -137,6 +143,7 @@ async def _document(
         await overview(shared),
     )
     before, after = await reader.neighbours(known, found.id, found.created_at)
+    media = await asyncio.to_thread(Media(shared.settings.data_dir).of, known, found.external_id)
     foretold = await reader.foretold_by(known, found.external_id, limit=_MOST_FORETOLD)
     return render(
         request,
@@ -144,7 +151,8 @@ async def _document(
         corpus=known,
         document=document,
         found=found,
-        has_media=Flag.MEDIA in found.flags,
+        has_media=Flag.MEDIA in found.flags or bool(media),
+        media=media,
         url=web_address(found.url),
         day=day_of(found.created_at),
         date_text=words.date(found.created_at.astimezone(UTC)),
@@ -156,6 +164,24 @@ async def _document(
             for headline, until in foretold
         ],
     )
+
+
+@reading.get("/media/{corpus}/{id}/{name}")
+async def _media(
+    shared: SharedOf,
+    corpus: str,
+    id: str,  # noqa: A002 - its name in answers
+    name: str,
+) -> Response:
+    """Send a picture or video of a text. What is removed from its corpus is not sent any more."""
+    known, document = await read_document(shared, corpus, id)
+    media = Media(shared.settings.data_dir)
+    found = await asyncio.to_thread(media.path, known, document.candidate.external_id, name)
+    if found is None:
+        raise Refusal(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."))
+    path, media_type = found
+    keep = {"Cache-Control": f"public, max-age={_MEDIA_SECONDS}"}
+    return FileResponse(path, media_type=media_type, headers=keep)
 
 
 def _neighbour(found: Neighbour | None, words: Words) -> tuple[str, str, str] | None:

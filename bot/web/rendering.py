@@ -80,6 +80,8 @@ TEXTS = {
     "earlier": marked("The text before"),
     "later": marked("The text after"),
     "has_media": marked("With a picture or a video"),
+    "video": marked("Video of this text"),
+    "picture": marked("Picture of this text"),
     "on_timeline": marked("Its month on the timeline"),
     "found": marked("What was foretold"),
     "permalink": marked("Link"),

@@ -11,7 +11,7 @@ from bot.replies.prophecy import hit_view
 from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.chat import Tally
 from engine.prophecy.sureness import Sureness, sureness
-from engine.types import Hit, Prophecy
+from engine.types import Flag, Hit, Prophecy
 
 _SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
 
@@ -46,6 +46,7 @@ class CardView:
     percent: int
     figures: Sequence[ScorePart]
     marks: Sequence[str]
+    has_media: bool
     reason: str | None
     matched: Sequence[str]
     tally: Tally
@@ -89,6 +90,7 @@ def card_view(
             if (value := hit.parts.get(name)) is not None
         ],
         marks=view.marks(words),
+        has_media=Flag.MEDIA in found.flags,
         reason=view.reason(words),
         matched=hit.matched,
         tally=tally or Tally(),
