@@ -77,8 +77,9 @@ async def _timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
 async def _wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     words = visitor.words
     cards: list[tuple[str, str, CardView]] = []
-    for favourite in await Ballots(shared).wall():
-        until = favourite.headline.date or favourite.asked_at
+    favourites = [(one, one.headline.date or one.asked_at) for one in await Ballots(shared).wall()]
+    leads = [until - favourite.hit.candidate.created_at for favourite, until in favourites]
+    for favourite, until in favourites:
         cards.append(
             (
                 favourite.headline.text,
@@ -91,17 +92,18 @@ async def _wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respo
                     marked={},
                     tally=favourite.tally,
                     judged=False,
+                    earliest=until - max(leads),
                 ),
             )
         )
-    leads, subjects = await exhibited_together(shared)
+    longest, subjects = await exhibited_together(shared)
     _, chosen = await corpora_to_choose(shared, "")
     examples = [] if cards else await examples_of(shared, await shared.corpus(chosen), words)
     return render(
         request,
         "wall.html",
         cards=cards,
-        leads=_lead_views(leads, words),
+        leads=_lead_views(longest, words),
         subjects=subjects,
         chosen=chosen,
         examples=examples,

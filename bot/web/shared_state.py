@@ -101,12 +101,18 @@ class RateLimits:
 
 @dataclass(slots=True)
 class Kept:
-    """Keeps what takes long to count, for some minutes and in bounded memory."""
+    """Keeps what takes long to count, for some time and in bounded memory."""
 
     clock: Callable[[], float]
     _values: dict[Hashable, tuple[float, Any]] = field(default_factory=dict)
 
-    async def get(self, key: Hashable, count: Callable[[], Awaitable[Value]]) -> Value:
+    async def get(
+        self,
+        key: Hashable,
+        count: Callable[[], Awaitable[Value]],
+        *,
+        seconds: float = _KEPT_SECONDS,
+    ) -> Value:
         """Return the value of a key; it is counted if it is not known or too old."""
         now = self.clock()
         if (known := self._values.get(key)) and now < known[0]:
@@ -115,7 +121,7 @@ class Kept:
         counted = await count()
         if len(self._values) >= _MOST_KEPT:
             self._values.clear()
-        self._values[key] = (now + _KEPT_SECONDS, counted)
+        self._values[key] = (now + seconds, counted)
         return counted
 
 
