@@ -1,6 +1,7 @@
 """Headlines for visitors to try, which the corpus that is shown answers."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from bot.i18n.words import Words, marked, words_for
@@ -12,7 +13,8 @@ from engine.prophecy.headline import read_headline
 from engine.types import Corpus, CorpusRole, Prophecy, SearchRequest
 
 _MOST = 3
-_KEPT_SECONDS = 86_400  # of stock: it is searched once, which takes a second
+_KEPT_SECONDS = 86_400
+_PATIENCE = 0.3  # seconds that one visitor waits for examples
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +75,52 @@ async def examples_of(shared: SharedState, corpus: Corpus, words: Words) -> Sequ
         return [Example(lead.headline, day_of(lead.until)) for lead in foretold]
     said = words_for(_language(corpus, words))
     stock = [Example(said.say(headline)) for headline in STOCK]
-    if corpus.role is CorpusRole.DEMONSTRATION:
+    if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
         return BUNDLED[said.language]
 
-    async def chosen() -> Sequence[Example]:
-        return await _answered(shared, corpus, stock)
+    async def begun() -> _Trial:
+        return _Trial(stock if corpus.documents else [])
 
     key = ("examples", corpus.id, corpus.documents, said.language)
-    return await shared.kept.get(key, chosen, seconds=_KEPT_SECONDS)
+    trial = await shared.kept.get(key, begun, seconds=_KEPT_SECONDS)
+    await trial.go_on(lambda example: _searched(shared, corpus, example))
+    return trial.best
 
 
-async def _answered(
-    shared: SharedState, corpus: Corpus, examples: Sequence[Example]
-) -> Sequence[Example]:
-    """Return the headlines that the corpus answers well, or else the best answered ones."""
-    good: list[Example] = []
-    others: list[tuple[float, Example]] = []
-    for example in examples if corpus.documents else ():
-        prophecy = await _searched(shared, corpus, example)
+class _Trial:
+    """Which of some headlines a corpus answers. No visitor waits for all of them to be tried."""
+
+    def __init__(self, stock: Sequence[Example]) -> None:
+        self._waiting = list(stock)
+        self._good: list[Example] = []
+        self._others: list[tuple[float, Example]] = []
+        self._busy = False
+
+    @property
+    def best(self) -> Sequence[Example]:
+        """The headlines that are answered well, then those that are answered best."""
+        others = sorted(self._others, key=lambda pair: -pair[0])
+        return [*self._good, *(example for _, example in others)][:_MOST]
+
+    async def go_on(self, search: Callable[[Example], Awaitable[Prophecy]]) -> None:
+        """Try more headlines, until there are enough good ones or the patience ends."""
+        ends = time.monotonic() + _PATIENCE
+        while self._waiting and len(self._good) < _MOST and not self._busy:
+            self._busy = True
+            try:
+                example = self._waiting[0]
+                self._note(example, await search(example))
+                self._waiting.remove(example)
+            finally:
+                self._busy = False
+            if time.monotonic() > ends:
+                return
+
+    def _note(self, example: Example, prophecy: Prophecy) -> None:
         if is_foretold(prophecy):
-            good.append(example)
+            self._good.append(example)
         elif prophecy.hits:
-            others.append((prophecy.hits[0].score, example))
-        if len(good) == _MOST:
-            break
-    others.sort(key=lambda pair: -pair[0])
-    return [*good, *(example for _, example in others)][:_MOST]
+            self._others.append((prophecy.hits[0].score, example))
 
 
 async def _searched(shared: SharedState, corpus: Corpus, example: Example) -> Prophecy:

@@ -113,6 +113,27 @@ class TestExamples:
                 answered = await demo_web.client.get(link, follow_redirects=True)
                 assert read(answered).css("#hit-1"), link
 
+    async def test_nobody_waits_for_all_of_them_to_be_tried(
+        self, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.web.examples._PATIENCE", 0.0)
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            await fill(
+                stage.app.database,
+                "mine",
+                Kind.TWEETS,
+                [
+                    text_of("1", "Coffee prices hit a record high", days_ago=4000),
+                    text_of("2", "New tariffs raise prices for consumers", days_ago=4000),
+                ],
+            )
+            shown = [texts(read(await stage.get("/")), ".examples a") for _ in range(12)]
+        assert [len(one) for one in shown] == sorted(len(one) for one in shown)
+        assert shown[0] == ["Coffee prices hit a record high"]
+        assert set(shown[-1][:2]) == {
+            "Coffee prices hit a record high", "New tariffs raise prices for consumers"
+        }  # fmt: skip
+
     async def test_an_empty_corpus_has_none(self, database_url: str) -> None:
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             await fill(stage.app.database, "demo", Kind.TWEETS, [])
