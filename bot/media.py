@@ -32,7 +32,7 @@ _TYPES = {
 _READ = 16  # bytes that tell the type
 
 
-class LeftOut(StrEnum):
+class MediaLeftOut(StrEnum):
     """Why a file is not brought."""
 
     NAME = "not named like the files of an export"
@@ -60,7 +60,7 @@ class Brought:
 
     files: int
     texts: int
-    left_out: Counter[LeftOut]
+    left_out: Counter[MediaLeftOut]
 
 
 class Media:
@@ -94,7 +94,7 @@ class Media:
 
         Raises InputError if a file cannot be copied.
         """
-        left_out, texts, copied = Counter[LeftOut](), set[str](), 0
+        left_out, texts, copied = Counter[MediaLeftOut](), set[str](), 0
         for file in files:
             try:
                 reason = _refused(file, known)
@@ -149,15 +149,15 @@ def ids_of(files: Sequence[Path]) -> Iterator[str]:
     yield from dict.fromkeys(found for file in files if (found := id_of(file)))
 
 
-def _refused(file: Path, known: Collection[str]) -> LeftOut | None:
+def _refused(file: Path, known: Collection[str]) -> MediaLeftOut | None:
     found = _NAME.fullmatch(file.name)
     if not found:
-        return LeftOut.NAME
+        return MediaLeftOut.NAME
     if not _is_what_it_says(file, found["suffix"].lower()):
-        return LeftOut.TYPE
+        return MediaLeftOut.TYPE
     if file.lstat().st_size > LARGEST:
-        return LeftOut.SIZE
-    return None if found["id"] in known else LeftOut.TEXT
+        return MediaLeftOut.SIZE
+    return None if found["id"] in known else MediaLeftOut.TEXT
 
 
 def _is_what_it_says(file: Path, suffix: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.media import LARGEST, LeftOut, Media, files_in
+from bot.media import LARGEST, Media, MediaLeftOut, files_in
 from db.pool import Database
 from engine.errors import InputError
 from engine.types import Corpus, Flag, Kind
@@ -64,7 +64,7 @@ def test_only_what_a_page_can_show_is_brought(folder: Path, tmp_path: Path) -> N
     corpus, media = a_corpus(), Media(tmp_path)
     brought = media.bring(corpus, files_in(str(folder)), {"1", "2"})
     assert (brought.files, brought.texts) == (3, 2)
-    assert brought.left_out == {LeftOut.TEXT: 1, LeftOut.TYPE: 2, LeftOut.NAME: 1}
+    assert brought.left_out == {MediaLeftOut.TEXT: 1, MediaLeftOut.TYPE: 2, MediaLeftOut.NAME: 1}
     assert [(file.name, file.media_type) for file in media.of(corpus, "1")] == [
         ("Ab_c-D.png", "image/png"),
         ("film.mp4", "video/mp4"),
@@ -83,7 +83,7 @@ def test_what_is_too_large_is_left_out(tmp_path: Path) -> None:
         file.write(MP4)
         file.truncate(LARGEST + 1)
     brought = Media(tmp_path).bring(a_corpus(), files_in(str(folder)), {"1"})
-    assert (brought.files, brought.left_out) == (0, {LeftOut.SIZE: 1})
+    assert (brought.files, brought.left_out) == (0, {MediaLeftOut.SIZE: 1})
 
 
 @pytest.mark.parametrize("id", ["../1", "..", "1/../../x", "", "abc", "1\0"])
