@@ -190,3 +190,24 @@ async def test_a_timeline_counts_what_sql_counts(demo_web: WebStage, word: str) 
         if int(number)
     }
     assert rows
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/prophecy?headline=Container+ship+blocks+canal&date=2024-01-01&corpus=demo&more=1",
+        "/timeline",
+        "/timeline?q=-ferry",
+        "/wall",
+        "/corpora/demo",
+        "/ask?question=What+was+said+about+coffee",
+        "/static/page.css",
+        "/static/page.js",
+    ],
+)
+async def test_pages_of_the_bundled_corpus_are_light(demo_web: WebStage, path: str) -> None:
+    asked = {"Accept-Encoding": "gzip"}
+    answered = await demo_web.client.get(path, headers=asked, follow_redirects=True)
+    assert answered.headers["content-encoding"] == "gzip"
+    assert 500 < int(answered.headers["content-length"]) < 60_000
