@@ -1,5 +1,6 @@
-"""`presagio corpora`: list, show, set, describe, drop, reindex."""
+"""`presagio corpora`: list, show, set, describe, media, drop, reindex."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ from bot.cli.shared import Json, Name, account, confirm, corpus_names, settings_
 from bot.cli.threads import threads
 from bot.cli.voice import picture_in
 from bot.console.output import Output
+from bot.media import Media
 from engine.errors import UsageError
 from engine.types import Corpus
 from engine.vectors import percent
@@ -92,7 +94,9 @@ async def set_corpus(
 
 async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
     """Remove a corpus. Raises CorpusNotFound."""
+    corpus = await app.corpora.get(name)
     documents = await app.corpora.drop(name)
+    await asyncio.to_thread(Media(app.settings.data_dir).drop, corpus)
     if json:
         output.json({"dropped": name, "documents": documents})
     else:
@@ -243,6 +247,27 @@ def corpora_describe(
             json=json,
             output=Output.of_process(),
         ),
+    )
+
+
+@commands.command("media")
+def corpora_media(
+    context: typer.Context,
+    name: Name,
+    folder: Annotated[str, typer.Argument(help="Folder of the files.", callback=text)],
+    json: Json = False,
+) -> None:
+    """Bring the pictures and videos of an archive of X, so that the page shows them.
+
+    The folder is data/tweets_media of the unpacked archive. Files are copied beside the data.
+
+    Example: presagio corpora media me archive/data/tweets_media
+    """
+    from bot.cli.media import bring_media
+
+    with_app(
+        settings_of(context),
+        lambda opened: bring_media(opened, name, folder, json=json, output=Output.of_process()),
     )
 
 

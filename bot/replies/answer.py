@@ -22,9 +22,16 @@ _LABELS = {
 }
 
 
+def answer_label(answer: CitedAnswer, words: Words) -> str | None:
+    """Return what explains a missing or extracted answer, or None."""
+    label = _LABELS.get(answer.outcome)
+    return words.say(label) if label else None
+
+
 def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     """Return the answer with all its sources. The text explains a missing or extracted answer."""
-    lines = [words.say(_LABELS[answer.outcome])] if answer.outcome in _LABELS else []
+    label = answer_label(answer, words)
+    lines = [label] if label else []
     if answer.outcome is AnswerOutcome.SILENT:
         lines += [_read(answer, words)]
     elif answer.outcome is AnswerOutcome.EXTRACTED:

@@ -1,9 +1,7 @@
 """The pages for people. Everything works without scripts."""
 
 import asyncio
-from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
@@ -12,16 +10,16 @@ from fastapi.staticfiles import StaticFiles
 from bot.card import can_draw, draw_card, require_pictures
 from bot.replies.picture import card_of, pictured
 from bot.replies.prophecy import notice_of, prophecy_reply
-from bot.web.api import read_document
+from bot.web.asking import questions
 from bot.web.dependencies import SharedOf, client_address, paced, paced_answers
+from bot.web.examples import examples_of
 from bot.web.failures import Failure, Refusal
-from bot.web.parameters import LONGEST_TEXT
+from bot.web.reading import reading
 from bot.web.rendering import STATIC, render
-from bot.web.timeline import timeline
-from bot.web.views import CardView, card_view, day_of, pieces_of, web_address
+from bot.web.views import cards_of, is_foretold
 from bot.web.visitor import (
     Asked,
-    Visitor,
+    VisitorOf,
     answered,
     corpora_to_choose,
     lasting_link,
@@ -35,7 +33,6 @@ from db.search.shown import Shown
 from engine.chat import Answer
 from engine.errors import UsageError
 from engine.messages import Message
-from engine.text.address import addressed
 
 _PICTURE_SECONDS = 3600
 PICTURE_SIZE = (1200, 630)  # pixels
@@ -44,16 +41,10 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
 _DEAR = [Depends(paced_answers)]
 
 
-async def _visitor(request: Request) -> Visitor:
-    return visitor_of(request)
-
-
-VisitorOf = Annotated[Visitor, Depends(_visitor)]
-
-
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    app.include_router(router)
+    for pages in (router, reading, questions):
+        app.include_router(pages)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
@@ -72,10 +63,19 @@ def failure_page(request: Request, failure: Failure) -> Response:
 
 
 @router.get("/")
-async def _home(request: Request, shared: SharedOf) -> Response:
-    corpora, chosen = await corpora_to_choose(shared, "")
+async def _home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+    corpora, chosen = await corpora_to_choose(
+        shared, request.query_params.get("corpus", "").strip()
+    )
     asked = Asked(headline="", date=None, corpus=chosen)
-    return render(request, "home.html", asked=asked, corpora=corpora)
+    known = await shared.corpus(chosen)
+    return render(
+        request,
+        "home.html",
+        asked=asked,
+        corpora=corpora,
+        examples=await examples_of(shared, known, visitor.words),
+    )
 
 
 @router.get("/prophecy", dependencies=_DEAR)
@@ -87,7 +87,7 @@ async def _prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
     if asked.date is None or asked.corpus != chosen or "://" in asked.headline:
         return RedirectResponse(await lasting_link(shared, visitor, asked, chosen), 303)
     prophecy = await answered(shared, asked)
-    words, until = visitor.words, asked.date
+    words, until, usual = visitor.words, asked.date, shared.settings.search.limit
     known = await shared.corpus(asked.corpus)
     lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
     near = () if prophecy.hits else prophecy.near
@@ -100,31 +100,17 @@ async def _prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
         "prophecy.html",
         asked=asked,
         corpora=corpora,
+        corpus=known,
         date_text=words.date(asked.date),
         pictures=can_draw(),
         picture_size=PICTURE_SIZE,
-        cards=[
-            card_view(
-                hit,
-                corpus=prophecy.corpus,
-                until=until,
-                words=words,
-                marked=marked,
-                tally=tallies.get(hit.candidate.external_id),
-            )
-            for hit in prophecy.hits
-        ],
-        near=[
-            card_view(
-                hit,
-                corpus=prophecy.corpus,
-                until=until,
-                words=words,
-                marked=marked,
-                near=True,
-            )
-            for hit in near
-        ],
+        votable=usual,
+        foretold=is_foretold(prophecy),
+        cards=cards_of(
+            prophecy.hits, prophecy, until=until, words=words, marked=marked, tallies=tallies
+        ),
+        near=cards_of(near, prophecy, until=until, words=words, marked=marked, near=True),
+        more=not asked.more and len(prophecy.hits or near) >= usual,
         nothing=reply.text,
         notice=notice_of(prophecy, words),
     )
@@ -170,74 +156,6 @@ async def _vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respo
     return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 
 
-@router.get("/timeline")
-async def _timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    values = request.query_params
-    corpora, chosen = await corpora_to_choose(shared, values.get("corpus", "").strip())
-    query = values.get("q", "").strip()[:LONGEST_TEXT]
-    words = visitor.words
-    when = values.get("when", "").strip()
-    found = await timeline(shared, query, chosen, words, when) if query else None
-    notices = [words.render(said) for said in found.found.notices] if found else []
-    return render(
-        request,
-        "timeline.html",
-        query=query,
-        when=when,
-        asked=Asked(headline="", date=None, corpus=chosen),
-        corpora=corpora,
-        timeline=found,
-        summary=found.summary(words) if found else None,
-        notice=" ".join(notices) or None,
-    )
-
-
-@router.get("/wall")
-async def _wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    words = visitor.words
-    cards: list[tuple[str, str, CardView]] = []
-    for favourite in await Ballots(shared).wall():
-        until = favourite.headline.date or favourite.asked_at
-        cards.append(
-            (
-                favourite.headline.text,
-                day_of(until),
-                card_view(
-                    replace(favourite.hit, rank=len(cards) + 1),
-                    corpus=favourite.corpus,
-                    until=until,
-                    words=words,
-                    marked={},
-                    tally=favourite.tally,
-                ),
-            )
-        )
-    return render(request, "wall.html", cards=cards)
-
-
-@router.get("/documents/{corpus}/{id:path}")
-async def _document(
-    request: Request,
-    shared: SharedOf,
-    visitor: VisitorOf,
-    corpus: str,
-    id: str,  # noqa: A002 - its name in answers
-) -> Response:
-    known, document = await read_document(shared, corpus, id)
-    found = addressed(document.candidate, known)
-    return render(
-        request,
-        "document.html",
-        corpus=known.name,
-        document=document,
-        found=found,
-        url=web_address(found.url),
-        day=day_of(found.created_at),
-        date_text=visitor.words.date(found.created_at),
-        pieces=pieces_of(found.text),
-    )
-
-
 @router.get("/robots.txt")
 async def _robots() -> Response:
     """Let those read an answer and its picture who show a card of a link that somebody shares.
@@ -245,5 +163,5 @@ async def _robots() -> Response:
     These pages ask search engines by a tag not to list them, and ask no model unless everybody may.
     """
     lines = ("User-agent: *", "Disallow: /api/", "Disallow: /timeline", "Disallow: /compose",
-             "")  # fmt: skip
+             "Disallow: /ask", "")  # fmt: skip
     return PlainTextResponse("\n".join(lines))

@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bot.i18n.words import LANGUAGES, marked
+from bot.web import charts
 from bot.web.shared_state import SharedState
 from bot.web.visitor import visitor_of
 
@@ -36,17 +37,54 @@ TEXTS = {
     "write_about": marked("Write about it"),
     "language": marked("Language"),
     "headline": marked("Headline or link"),
-    "date": marked("Its date"),
+    "date": marked("Date of the news"),
     "date_hint": marked(
-        "Only older texts count. Empty: the day of the linked article, else today."
+        "Only texts from before that day count. Left empty, it is the date of the article that you"
+        " linked, or today."
     ),
     "corpus": marked("Corpus"),
     "ask": marked("Find the prophecy"),
     "asking": marked("Reading old tweets…"),
     "try": marked("Try one:"),
-    "nearest": marked("Nearest:"),
+    "nearest": marked("Nothing foretold this. Nearest:"),
+    "unsure": marked("Nothing foretold this for sure. Nearest:"),
+    "more": marked("More of them"),
+    "fewer": marked("Only the best"),
+    "ask_about": marked("Ask what was said about it"),
+    "to_picture": marked("Picture to share"),
+    "nav_next": marked("What to do next"),
+    "again": marked("Another headline"),
+    "nav_questions": marked("Ask"),
+    "questions_about": marked("Ask what was said, and read it in the words of the sources."),
+    "question": marked("Question"),
+    "answer_it": marked("Answer it"),
+    "voices": marked("Whose texts these are"),
+    "corpus_texts": marked("Texts"),
+    "corpus_dates": marked("From the first to the last"),
+    "corpus_busiest": marked("Busiest month"),
+    "posts_a_month": marked("Texts a month"),
+    "as_table": marked("As a table"),
+    "about_voice": marked("About {voice}"),
+    "chart": marked("{texts} texts, most of them in {month}: {most}."),
+    "year": marked("Year"),
+    "subjects": marked("Most-foretold subjects"),
+    "subject": marked("Subject"),
+    "headlines": marked("Headlines"),
+    "leads": marked("Foretold the longest before"),
+    "no_leads": marked(
+        "Nothing has been posted from these texts or voted for yet. Both would be shown here."
+    ),
+    "best_voted": marked("Best votes"),
+    "foretold_by_it": marked("What it foretold"),
+    "in_time": marked("Before and after"),
+    "earlier": marked("The text before"),
+    "later": marked("The text after"),
+    "has_media": marked("With a picture or a video"),
+    "video": marked("Video of this text"),
+    "picture": marked("Picture of this text"),
+    "on_timeline": marked("Its month on the timeline"),
     "found": marked("What was foretold"),
-    "permalink": marked("Link to this page"),
+    "permalink": marked("Link"),
     "copy": marked("Copy the link"),
     "copied": marked("Copied."),
     "download": marked("Download the picture"),
@@ -85,14 +123,6 @@ TEXTS = {
     "source": marked("Old texts that foresaw today's headlines."),
 }
 
-# Sample headlines for visitors; the bundled corpus answers each of them.
-EXAMPLES = (
-    marked("Container ship blocks canal"),
-    marked("Faulty software update grounds flights"),
-    marked("Coffee prices hit a record high"),
-)
-
-
 STATIC = Path(str(files("bot.web") / "static"))
 _NAMES = {"en": "English", "es": "Español"}
 
@@ -106,6 +136,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"chart_width": charts.WIDTH, "chart_height": charts.HEIGHT}
     environment.globals["version"] = max(int(path.stat().st_mtime) for path in STATIC.iterdir())
     return environment
 
@@ -127,8 +158,11 @@ def fragment(request: Request, template: str, **values: object) -> str:
     words = visitor.words
     shared: SharedState = request.app.state.shared
 
-    def text(name: str) -> str:
-        return words.say(TEXTS[name])
+    def text(name: str, **values: object) -> str:
+        return words.say(TEXTS[name], **values)
+
+    def texts(number: int) -> str:
+        return words.count("{number} text", "{number} texts", number)
 
     return (
         _environment()
@@ -137,11 +171,11 @@ def fragment(request: Request, template: str, **values: object) -> str:
             t=text,
             say=words.say,
             number=words.number,
+            texts=texts,
             language=words.language,
             languages=[(code, _NAMES[code]) for code in LANGUAGES],
             visitor=visitor,
             link=visitor.link,
-            examples=[words.say(example) for example in EXAMPLES],
             origin=str(request.base_url).rstrip("/"),
             composes=shared.app.client is not None and shared.settings.web.judge,
             **values,

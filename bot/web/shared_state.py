@@ -3,10 +3,11 @@
 import hashlib
 import hmac
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
+from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
@@ -25,6 +26,10 @@ from engine.messages import Message
 from engine.prophecy.prophecy import Prophet
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
+
+_KEPT_SECONDS = 300.0
+_MOST_KEPT = 1000  # values
+Value = TypeVar("Value")
 
 
 class Right(IntEnum):
@@ -95,6 +100,32 @@ class RateLimits:
     answers: RateLimit
 
 
+@dataclass(slots=True)
+class Kept:
+    """Keeps what takes long to count, for some time and in bounded memory."""
+
+    clock: Callable[[], float]
+    _values: dict[Hashable, tuple[float, Any]] = field(default_factory=dict)
+
+    async def get(
+        self,
+        key: Hashable,
+        count: Callable[[], Awaitable[Value]],
+        *,
+        seconds: float = _KEPT_SECONDS,
+    ) -> Value:
+        """Return the value of a key; it is counted if it is not known or too old."""
+        now = self.clock()
+        if (known := self._values.get(key)) and now < known[0]:
+            kept: Value = known[1]
+            return kept
+        counted = await count()
+        if len(self._values) >= _MOST_KEPT:
+            self._values.clear()
+        self._values[key] = (now + seconds, counted)
+        return counted
+
+
 @dataclass(slots=True, kw_only=True)
 class SharedState:
     """Only the settings change, on a reload. `app` sees only the corpora that may be shown."""
@@ -108,9 +139,11 @@ class SharedState:
     clock: Callable[[], float] = time.monotonic
     keys: Keys = field(init=False)
     limits: RateLimits = field(init=False)
+    kept: Kept = field(init=False)
 
     def __post_init__(self) -> None:
         secrets = self.app.settings.secrets
+        self.kept = Kept(self.clock)
         self.keys = Keys(secrets.web_api_keys, secrets.web_admin_keys)
         self.use(self.app.settings)
 

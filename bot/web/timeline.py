@@ -8,6 +8,7 @@ from datetime import UTC
 
 from bot.i18n.words import Words
 from bot.queries.find import find, months
+from bot.web.charts import MonthChart, every_month, month_chart
 from bot.web.shared_state import SharedState
 from bot.web.views import Piece, day_of, pieces_of, web_address
 from db.search.shown import Shown
@@ -50,6 +51,7 @@ class Timeline:
     found: Found
     spans: Sequence[Span]
     by_year: bool
+    chart: MonthChart | None  # None if there are no texts
 
     @property
     def texts(self) -> int:
@@ -61,8 +63,19 @@ class Timeline:
         """Return the number of texts on the page."""
         return sum(len(span.entries) for span in self.spans)
 
+    @property
+    def alike(self) -> int:
+        """Return how many texts are left out because they nearly repeat a listed one."""
+        return sum(hit.alike for hit in self.found.hits)
+
     def summary(self, words: Words) -> str:
         """Return how many texts there are, and how many of them are listed."""
+        if self.alike and self.texts == self.shown + self.alike:
+            return words.say(
+                "{texts} texts say that; {alike} of them repeat others and are not listed.",
+                texts=words.number(self.texts),
+                alike=words.number(self.alike),
+            )
         if self.texts > self.shown:
             return words.say(
                 "{texts} texts say that; the best {shown} are listed.",
@@ -106,7 +119,7 @@ async def timeline(
         Span(name=name, texts=number, entries=entries[name], percent=round(100 * number / most))
         for name, number in texts.items()
     ]
-    return Timeline(found=found, spans=spans, by_year=by_year)
+    return Timeline(found=found, spans=spans, by_year=by_year, chart=month_chart(counted))
 
 
 def _entry(hit: FindHit, text: str, words: Words) -> TimelineEntry:
@@ -126,17 +139,11 @@ def _by_span(counted: Mapping[str, int], *, by_year: bool) -> Mapping[str, int]:
     """Return the counts of all spans from the first month ("2012-03") to the last."""
     if not counted:
         return {}
-    first, last = min(counted), max(counted)
     length = 4 if by_year else 7
     texts = Counter[str]()
     for month, number in counted.items():
         texts[month[:length]] += number
-    every = (
-        f"{year:04}-{month:02}"
-        for year in range(_year(first), _year(last) + 1)
-        for month in range(1, 13)
-    )
-    names = dict.fromkeys(month[:length] for month in every if first <= month <= last)
+    names = dict.fromkeys(month[:length] for month in every_month(counted))
     return {name: texts[name] for name in names}
 
 

@@ -1,17 +1,19 @@
-"""Values for the templates: texts in pieces, dates in words, scores as bars."""
+"""Values for the templates: texts in pieces, dates in words, scores as percentages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from bot.face.reply import HitView
 from bot.i18n.words import Words
 from bot.replies.prophecy import hit_view
 from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.chat import Tally
-from engine.types import Hit
+from engine.prophecy.sureness import Sureness, sureness
+from engine.types import Flag, Hit, Prophecy
 
-_BARS = ("judgment", "semantic", "lexical", "age")
+_SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,8 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """One part of a score, 0 to 100. `name` is its key in page_words.TEXTS."""
+class ScorePart:
+    """One part of a score, 0 to 100. `name` is its key in rendering.TEXTS."""
 
     name: str
     percent: int
@@ -42,11 +44,15 @@ class CardView:
     day: str  # ISO, for machines
     pieces: Sequence[Piece]
     percent: int
-    bars: Sequence[Bar]
+    figures: Sequence[ScorePart]
     marks: Sequence[str]
+    has_media: bool
     reason: str | None
     matched: Sequence[str]
     tally: Tally
+    since: str  # the year of the text
+    until: str  # the year of the headline
+    start: int  # where the text stands in time, 0 (the earliest of the page) to 100 (the headline)
 
 
 def card_view(
@@ -58,9 +64,17 @@ def card_view(
     marked: Mapping[int, str],
     tally: Tally | None = None,
     near: bool = False,
+    judged: bool = True,
+    earliest: datetime | None = None,
 ) -> CardView:
-    """Return a hit as its card shows it; `marked` holds texts with marks, by id."""
+    """Return a hit as its card shows it; `marked` holds texts with marks, by id.
+
+    Where no text was `judged`, no card says so of its own. `earliest` is the date of the oldest
+    text on the page.
+    """
     view, found = hit_view(hit, until, words, near=near), hit.candidate
+    if not judged:
+        view = replace(view, judged=True)
     return CardView(
         hit=view,
         url=web_address(found.url),
@@ -70,16 +84,59 @@ def card_view(
         day=day_of(found.created_at),
         pieces=pieces_of(marked.get(found.id, found.text)),
         percent=_percent(hit.score),
-        bars=[
-            Bar(name, _percent(value))
-            for name in _BARS
+        figures=[
+            ScorePart(name, _percent(value))
+            for name in _SCORE_PARTS
             if (value := hit.parts.get(name)) is not None
         ],
         marks=view.marks(words),
+        has_media=Flag.MEDIA in found.flags,
         reason=view.reason(words),
         matched=hit.matched,
         tally=tally or Tally(),
+        since=day_of(found.created_at)[:4],
+        until=day_of(until)[:4],
+        start=start_of(found.created_at, earliest or found.created_at, until),
     )
+
+
+def cards_of(
+    hits: Sequence[Hit],
+    prophecy: Prophecy,
+    *,
+    until: datetime,
+    words: Words,
+    marked: Mapping[int, str],
+    tallies: Mapping[str, Tally] = MappingProxyType({}),
+    near: bool = False,
+) -> list[CardView]:
+    """Return the cards of hits of a prophecy, which share one span of time."""
+    earliest = min((hit.candidate.created_at for hit in hits), default=until)
+    return [
+        card_view(
+            hit,
+            corpus=prophecy.corpus,
+            until=until,
+            words=words,
+            marked=marked,
+            tally=tallies.get(hit.candidate.external_id),
+            near=near,
+            judged=prophecy.judged,
+            earliest=earliest,
+        )
+        for hit in hits
+    ]
+
+
+def start_of(moment: datetime, earliest: datetime, until: datetime) -> int:
+    """Return where a moment stands between two others, 0 to 100."""
+    whole = (until - earliest).total_seconds()
+    return _percent((moment - earliest).total_seconds() / whole) if whole > 0 else 0
+
+
+def is_foretold(prophecy: Prophecy) -> bool:
+    """Return whether any hit is more than a guess."""
+    return any(sureness(hit) is not Sureness.PERHAPS for hit in prophecy.hits)
 
 
 def pieces_of(text: str) -> list[Piece]:

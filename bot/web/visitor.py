@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import Annotated
 from urllib.parse import parse_qs, urlencode
 
-from fastapi import Request
+from fastapi import Depends, Request
 from starlette.requests import ClientDisconnect
 
+from bot.face.reply import MOST_HITS
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, words_for
 from bot.replies.dates import read_date
 from bot.web.failures import Refusal
@@ -57,6 +59,13 @@ def visitor_of(request: Request) -> Visitor:
     )
 
 
+async def _visitor(request: Request) -> Visitor:
+    return visitor_of(request)
+
+
+VisitorOf = Annotated[Visitor, Depends(_visitor)]
+
+
 def preferred(header: str) -> str:
     """Return the language of LANGUAGES that an Accept-Language header prefers."""
     liked: list[tuple[float, str]] = []
@@ -86,6 +95,7 @@ class Asked:
     headline: str
     date: datetime | None
     corpus: str
+    more: bool = False  # whether more texts are shown than usual
 
     @property
     def day(self) -> str:
@@ -105,6 +115,7 @@ def read_asked(values: Mapping[str, str]) -> Asked:
         headline=headline,
         date=read_date(date) if date else None,
         corpus=values.get("corpus", "").strip(),
+        more=bool(values.get("more")),
     )
 
 
@@ -165,7 +176,7 @@ async def answered(shared: SharedState, asked: Asked) -> Prophecy:
     """Answer a headline; for a repeated one, the judgment comes from the cache."""
     request = SearchRequest(
         headline=read_headline(asked.headline, date=asked.date),
-        limit=shared.settings.search.limit,
+        limit=max(shared.settings.search.limit, MOST_HITS if asked.more else 0),
         now=shared.now(),
     )
     return await shared.prophesy(await shared.corpus(asked.corpus), request)

@@ -62,16 +62,23 @@ class Ballots:
 
     async def wall(self) -> list[Favourite]:
         """Return the best-voted hits of the page and of the chats that the settings name."""
+        shown = {one.name for one in await self.shared.app.corpora.list()}
+        found = []
+        for chat in await self.shown_chats():
+            found += await self._answers.favourites(chat, SHOWN_ON_WALL)
+        found.sort(key=lambda one: (one.tally.down - one.tally.up, one.asked_at))
+        return [one for one in found if one.corpus in shown][:SHOWN_ON_WALL]
+
+    async def shown_chats(self) -> list[Chat]:
+        """Return the chats whose votes everybody may see: the page, and those of the settings."""
         chats = Chats(self.shared.app.database)
         places = [(_PLATFORM, _PAGE)]
         places += [(p, i) for p, _, i in (n.partition(":") for n in self.shared.settings.web.wall)]
-        shown = {one.name for one in await self.shared.app.corpora.list()}
-        found = []
-        for platform, external_id in places:
-            if chat := await chats.known(platform, external_id):
-                found += await self._answers.favourites(chat, SHOWN_ON_WALL)
-        found.sort(key=lambda one: (one.tally.down - one.tally.up, one.asked_at))
-        return [one for one in found if one.corpus in shown][:SHOWN_ON_WALL]
+        return [
+            chat
+            for platform, external_id in places
+            if (chat := await chats.known(platform, external_id))
+        ]
 
     async def _chat(self) -> Chat:
         chats = Chats(self.shared.app.database)

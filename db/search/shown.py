@@ -101,6 +101,13 @@ class Shown:
             [candidate] = await placed(connection, corpus, [found.candidate])
         return replace(found, candidate=candidate)
 
+    async def existing(self, corpus: Corpus, external_ids: Sequence[str]) -> set[str]:
+        """Return those of the ids at the source that a document has."""
+        async with self._database.connection() as connection:
+            existing = about_corpus("shown", "existing", corpus.id)
+            rows = await connection.fetch(existing, corpus.id, external_ids)
+        return {row["external_id"] for row in rows}
+
     async def marked(
         self, corpus: Corpus, ids: Sequence[int], lexemes: Collection[str]
     ) -> Mapping[int, str]:

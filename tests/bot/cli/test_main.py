@@ -681,6 +681,7 @@ class TestExamples:
             *("compose", "eval compose"),  # test_compose.py: they need a model
         )
         lines = [line for line in lines if not line.startswith(elsewhere)]
+        (tmp_path / "archive/data/tweets_media").mkdir(parents=True)
         unreachable = OpmlFeed(url="http://127.0.0.1:9/feed")
         (tmp_path / "feeds.opml").write_bytes(write_opml([unreachable], title="x"))
         chats = [line for line in lines if line.startswith("corpora thread")]

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,20 @@ class Browser:
         )  # fmt: skip
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         await self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A browser, and where the page is."""
+
+    browser: Browser
+    address: str
+
+    async def open(self, path: str) -> None:
+        await self.browser.open(self.address + path)
+
+    async def read(self, expression: str) -> object:
+        return await self.browser.read(expression)
 
 
 @asynccontextmanager

@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.bot.web.browser import Visit, browsing, chromium
 from tests.bot.web.stage import WebStage, web_stage
+from tests.bot.web.test_service import served
 from tests.scenarios.stage import TWEETS, Stage, load_tweets, staged
 
 
@@ -34,3 +36,18 @@ async def stage(database_url: str) -> AsyncIterator[Stage]:
     """Telegram around a bot that does not run yet."""
     async with staged(database_url) as stage:
         yield stage
+
+
+@pytest.fixture
+async def visit(coffee_url: str) -> AsyncIterator[Visit]:
+    """A visit that ends without a complaint of the browser, and without another server asked."""
+    program = chromium()
+    if program is None:
+        pytest.skip("there is no chromium")
+    async with served({"DATABASE_URL": coffee_url}) as one, browsing(program) as browser:
+        await browser.look_like(width=1280, height=900)
+        yield Visit(browser, one.service.address)
+        own = (one.service.address, "data:", "about:")
+        foreign = [url for url in browser.asked if not url.startswith(own)]
+        assert foreign == []
+        assert browser.complaints == []

@@ -1,12 +1,8 @@
 """The page in a real browser: with and without scripts, by keyboard, on a phone, at night."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-
 import pytest
 
-from tests.bot.web.browser import Browser, browsing, chromium
-from tests.bot.web.test_service import served
+from tests.bot.web.browser import Visit
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 PHONE, DESKTOP = (360, 740), (1280, 900)
@@ -16,38 +12,11 @@ PATHS = (
     "timeline?q=coffee",
     "wall",
     "documents/demo/1",
+    "corpora/demo",
+    "ask?question=What+of+coffee",
     "nowhere",
 )
 CARDS = "document.querySelectorAll('.card').length"
-
-
-@dataclass(frozen=True)
-class Visit:
-    """A browser, and where the page is."""
-
-    browser: Browser
-    address: str
-
-    async def open(self, path: str) -> None:
-        await self.browser.open(self.address + path)
-
-    async def read(self, expression: str) -> object:
-        return await self.browser.read(expression)
-
-
-@pytest.fixture
-async def visit(coffee_url: str) -> AsyncIterator[Visit]:
-    """A visit that ends without a complaint of the browser, and without another server asked."""
-    program = chromium()
-    if program is None:
-        pytest.skip("there is no chromium")
-    async with served({"DATABASE_URL": coffee_url}) as one, browsing(program) as browser:
-        await browser.look_like(width=DESKTOP[0], height=DESKTOP[1])
-        yield Visit(browser, one.service.address)
-        own = (one.service.address, "data:", "about:")
-        foreign = [url for url in browser.asked if not url.startswith(own)]
-        assert foreign == []
-        assert browser.complaints == []
 
 
 async def ask(visit: Visit) -> None:
@@ -72,7 +41,7 @@ async def test_a_headline_is_asked_voted_for_and_found_on_the_wall(visit: Visit)
     await visit.browser.click("#hit-1 .vote button")
     await visit.browser.load()
     assert await visit.read("document.querySelector('#hit-1 .vote b').innerText") == "1"
-    await visit.browser.click("nav a:last-child")
+    await visit.browser.click(".top nav a:last-child")
     await visit.browser.load()
     await visit.browser.click(".headline a")
     await visit.browser.load()
@@ -131,8 +100,16 @@ async def test_what_a_thumb_meets_is_large_enough(visit: Visit) -> None:
     await visit.browser.look_like(width=PHONE[0], height=PHONE[1])
     await visit.open(PATHS[1])
     small = await visit.read(
-        "[...document.querySelectorAll('button:not(.copy), input:not([type=hidden]), textarea,"
-        " select, nav a')].filter(one => one.getBoundingClientRect().height < 40)"
+        "[...document.querySelectorAll('button:not(.copy, [hidden]), input:not([type=hidden]),"
+        " textarea, select, .top nav a')].filter(one => one.getBoundingClientRect().height < 40)"
         ".map(one => one.outerHTML)"
     )
     assert small == []
+
+
+async def test_three_results_fit_on_a_phone_screen_and_a_half(visit: Visit) -> None:
+    width, height = 390, 844
+    await visit.browser.look_like(width=width, height=height)
+    await visit.open(PATHS[1])
+    bottom = await visit.read("document.querySelector('#hit-3').getBoundingClientRect().bottom")
+    assert 0 < float(str(bottom)) <= 1.5 * height

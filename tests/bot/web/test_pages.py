@@ -42,7 +42,9 @@ def texts(page: LexborHTMLParser, selector: str) -> list[str]:
 
 
 class TestProphecy:
-    async def test_cards_show_date_lead_time_words_and_bars(self, coffee_web: WebStage) -> None:
+    async def test_cards_show_date_lead_time_words_and_the_way_in_time(
+        self, coffee_web: WebStage
+    ) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
         assert texts(page, "h1") == [HEADLINE]
         assert len(page.css(".card")) == 3
@@ -52,9 +54,12 @@ class TestProphecy:
         marked = texts(page, "#hit-1 mark")
         assert {"Coffee", "prices", "record"} <= set(marked)
         assert "my" not in marked
-        assert len(page.css("#hit-1 .bars li")) == 3
-        (whole,) = page.css("#hit-1 .bars .whole rect.fill")
-        assert 0 < int(str(whole.attributes["width"])) <= 100
+        assert [text[:4] for text in texts(page, "#hit-1 dt")] == ["Scor", "Word", "Age"]
+        assert all(text.endswith("%") for text in texts(page, "#hit-1 dd"))
+        assert texts(page, "#hit-1 .span") == ["2010 2023"]
+        starts = [str(path.attributes["d"]) for path in page.css(".span .way")]
+        assert starts[0] == "M0 5H100"  # the oldest of them
+        assert not texts(page, ".tag") or "not judged" not in texts(page, ".tag")
 
     async def test_endings_of_words_are_marked_too(self, database_url: str) -> None:
         database = await Database.open(database_url)
@@ -101,7 +106,7 @@ class TestProphecy:
             "No results, nothing spooky: no old tweet shares a word with this."
         ]
 
-    async def test_what_is_near_is_folded_away(self, coffee_url: str) -> None:
+    async def test_what_is_near_is_called_so(self, coffee_url: str) -> None:
         async with ModelServer([scoring(lambda _headline, _candidate: 2)]) as model:
             environ = {
                 "DATABASE_URL": coffee_url,
@@ -111,10 +116,9 @@ class TestProphecy:
             async with web_stage(environ) as stage:
                 page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
                 picture = await stage.get("/picture.png", **HEADLINE_AND_DATE)
-        assert texts(page, ".nothing") == ["Nothing foretold this."]
-        assert texts(page, "details.near:not([open]) > summary") == ["Nearest:"]
-        assert len(page.css("details.near .card")) == 3
-        assert not texts(page, "details.near .tag")
+        assert texts(page, "#found") == ["Nothing foretold this. Nearest:"]
+        assert len(page.css(".near .card")) == 3
+        assert not texts(page, ".near .tag")
         assert not page.css("form.vote, meta[property='og:image']")
         assert picture.status_code == 404
 
@@ -136,8 +140,8 @@ class TestProphecy:
             async with web_stage(environ) as stage:
                 page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
         assert texts(page, ".card .reason") == ["Why: he b said /b so & more"] * 3
-        assert [tag for tag in texts(page, ".card .when .tag") if tag == "foretold"]
-        assert len(page.css(".card details:not([open]) .bars")) == 3
+        assert [tag for tag in texts(page, ".card .marks .tag") if tag == "foretold"]
+        assert len(page.css(".card details:not([open]) .figures")) == 3
 
     async def test_without_a_headline_the_page_begins_anew(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="  ")
@@ -360,7 +364,8 @@ _LOADING = "script, link:not([rel=alternate]), img, iframe, source, video, audio
 
 class TestEveryPage:
     PATHS = ("/", "/prophecy?headline=coffee&date=2024-01-01&corpus=demo", "/timeline",
-             "/timeline?q=coffee", "/wall", "/documents/demo/1")  # fmt: skip
+             "/timeline?q=coffee", "/wall", "/documents/demo/1", "/corpora/demo", "/ask",
+             "/ask?question=coffee")  # fmt: skip
 
     @pytest.mark.parametrize("path", PATHS)
     async def test_asks_no_other_server_and_holds_no_script_or_style(
@@ -387,11 +392,11 @@ class TestEveryPage:
         spanish = await coffee_web.client.get(path, headers={"accept-language": "es-AR,es;q=0.9"})
         page = read(spanish)
         assert one(page, "html").attributes["lang"] == "es"
-        assert texts(page, "nav a") == ["Profecía", "Cronología", "Muro"]
+        assert texts(page, ".top nav a") == ["Profecía", "Preguntar", "Cronología", "Muro"]
         english = next(a for a in page.css("footer a") if a.attributes.get("hreflang") == "en")
         other = read(await coffee_web.client.get(str(english.attributes["href"])))
         assert one(other, "html").attributes["lang"] == "en"
-        links = [str(a.attributes["href"]) for a in other.css("nav a")]
+        links = [str(a.attributes["href"]) for a in other.css(".top nav a")]
         assert all(link.endswith("?lang=en") for link in links)
 
     @pytest.mark.parametrize("path", PATHS)

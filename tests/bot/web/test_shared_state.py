@@ -1,11 +1,12 @@
-"""What a key opens."""
+"""What a key opens, and what is kept for all routes."""
 
 import hmac
+import itertools
 
 import pytest
 from pydantic import SecretStr
 
-from bot.web.shared_state import Keys, Right
+from bot.web.shared_state import Kept, Keys, Right
 
 
 def test_without_keys_everybody_may_ask_and_nobody_steer() -> None:
@@ -57,3 +58,29 @@ def test_every_known_key_is_compared_in_constant_time(monkeypatch: pytest.Monkey
         keys.right_of(key)
     assert len(compared) == 9
     assert {len(side) for pair in compared for side in pair} == {32}
+
+
+async def test_what_was_counted_is_kept_for_a_while() -> None:
+    now, counted = 0.0, itertools.count(1)
+    kept = Kept(lambda: now)
+
+    async def count() -> int:
+        return next(counted)
+
+    assert [await kept.get("a", count) for _ in range(2)] == [1, 1]
+    assert await kept.get("b", count, seconds=10) == 2
+    now = 11.0
+    assert [await kept.get("a", count), await kept.get("b", count)] == [1, 3]
+    now = 400.0
+    assert await kept.get("a", count) == 4
+
+
+async def test_what_is_kept_is_bounded() -> None:
+    kept, counted = Kept(lambda: 0.0), itertools.count()
+
+    async def count() -> int:
+        return next(counted)
+
+    for number in range(3000):
+        await kept.get(number, count)
+    assert len(kept._values) <= 1000

@@ -1,12 +1,17 @@
 """Texts in pieces."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
-from bot.web.views import Piece, card_view, pieces_of
+from bot.web.views import Piece, card_view, pieces_of, start_of
 from tests.bot.prophecies import NOW, make_hit
+
+EARLIEST, YEAR = datetime(2010, 1, 1, tzinfo=UTC), timedelta(days=365)
+UNTIL = EARLIEST + 4 * YEAR
 
 
 @pytest.mark.parametrize(
@@ -30,13 +35,25 @@ def test_nothing_but_the_marks_is_lost(text: str) -> None:
     assert said == text.replace("\x02", "").replace("\x03", "")
 
 
-def test_bars_are_the_parts_that_there_are() -> None:
+def test_figures_are_the_parts_that_there_are() -> None:
     hit = make_hit(parts={"judgment": None, "lexical": 0.424, "age": 1.2, "semantic": 0.5})
     card = card_view(hit, corpus="c", until=NOW, words=words_for("en"), marked={})
-    assert [(bar.name, bar.percent) for bar in card.bars] == [
+    assert [(figure.name, figure.percent) for figure in card.figures] == [
         ("semantic", 50),
         ("lexical", 42),
         ("age", 100),
     ]
     assert card.percent == 83
     assert "not judged" in card.marks
+    told = card_view(hit, corpus="c", until=NOW, words=words_for("en"), marked={}, judged=False)
+    assert "not judged" not in told.marks
+
+
+@pytest.mark.parametrize(
+    ("moment", "start"), [(EARLIEST, 0), (EARLIEST + YEAR, 25), (UNTIL, 100), (UNTIL + YEAR, 100)]
+)
+def test_a_moment_stands_between_the_earliest_text_and_the_headline(
+    moment: datetime, start: int
+) -> None:
+    assert start_of(moment, EARLIEST, UNTIL) == start
+    assert start_of(moment, UNTIL, UNTIL) == 0

@@ -1,0 +1,171 @@
+"""Pictures and videos: brought from an export, shown on the page, and nothing else sent."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.media import LARGEST, Media, MediaLeftOut, files_in
+from db.pool import Database
+from engine.errors import InputError
+from engine.types import Corpus, Flag, Kind
+from tests.bot.conftest import Invoke
+from tests.bot.web.stage import WebStage, web_stage
+from tests.bot.web.test_pages import one, read, texts
+from tests.db.loading import document, load
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+MP4 = bytes(4) + b"ftypisom" + bytes(20)
+FILES = {
+    "1-Ab_c-D.png": PNG,
+    "1-film.mp4": MP4,
+    "2-photo.JPG": b"\xff\xd8\xff" + bytes(20),
+    "3-unknown.png": PNG,
+    "1-page.html": b"<script>alert(1)</script>",
+    "1-lie.png": b"<svg onload=alert(1)>",
+    "notes.txt": b"mine",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The media folder of an export, with what does not belong there."""
+    folder = tmp_path / "tweets_media"
+    folder.mkdir()
+    for name, content in FILES.items():
+        (folder / name).write_bytes(content)
+    (folder / "1-secret.png").symlink_to("/etc/passwd")
+    (folder / "1-folder.png").mkdir()
+    return folder
+
+
+@pytest.fixture
+async def coffee(database_url: str) -> Corpus:
+    """Two texts."""
+    database = await Database.open(database_url)
+    corpus = await load(
+        database, "demo", [document("1", "coffee", flags=Flag.MEDIA), document("2", "tea")]
+    )
+    await database.close()
+    return corpus
+
+
+@pytest.fixture
+async def stage(coffee: Corpus, database_url: str, folder: Path) -> AsyncIterator[WebStage]:
+    """The page of these texts with their media."""
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        Media(stage.settings.data_dir).bring(coffee, files_in(str(folder)), {"1", "2"})
+        yield stage
+        Media(stage.settings.data_dir).drop(coffee)
+
+
+def test_only_what_a_page_can_show_is_brought(folder: Path, tmp_path: Path) -> None:
+    corpus, media = a_corpus(), Media(tmp_path)
+    brought = media.bring(corpus, files_in(str(folder)), {"1", "2"})
+    assert (brought.files, brought.texts) == (3, 2)
+    assert brought.left_out == {MediaLeftOut.TEXT: 1, MediaLeftOut.TYPE: 2, MediaLeftOut.NAME: 1}
+    assert [(file.name, file.media_type) for file in media.of(corpus, "1")] == [
+        ("Ab_c-D.png", "image/png"),
+        ("film.mp4", "video/mp4"),
+    ]
+    assert [file.name for file in media.of(corpus, "2")] == ["photo.jpg"]
+    assert media.bring(corpus, files_in(str(folder)), {"1", "2"}) == brought
+    assert not media.of(replace(corpus, id=2), "1")
+    media.drop(corpus)
+    assert not media.of(corpus, "1")
+
+
+def test_what_is_too_large_is_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    folder.mkdir()
+    with (folder / "1-a.mp4").open("wb") as file:
+        file.write(MP4)
+        file.truncate(LARGEST + 1)
+    brought = Media(tmp_path).bring(a_corpus(), files_in(str(folder)), {"1"})
+    assert (brought.files, brought.left_out) == (0, {MediaLeftOut.SIZE: 1})
+
+
+@pytest.mark.parametrize("id", ["../1", "..", "1/../../x", "", "abc", "1\0"])
+def test_no_id_leads_out_of_the_folder(tmp_path: Path, id: str) -> None:  # noqa: A002 - its name
+    (tmp_path / "x.png").write_bytes(PNG)
+    assert not Media(tmp_path / "data").of(a_corpus(), id)
+    assert Media(tmp_path / "data").path(a_corpus(), id, "x.png") is None
+
+
+def test_a_folder_that_is_not_there_is_said() -> None:
+    with pytest.raises(InputError, match="/nowhere cannot be read: no such file"):
+        files_in("/nowhere")
+
+
+async def test_the_page_of_a_text_shows_them(stage: WebStage) -> None:
+    page = read(await stage.get("/documents/demo/1"))
+    assert "With a picture or a video" in texts(page, ".when")[0]
+    picture, video = one(page, "img.media"), one(page, "video.media")
+    assert picture.attributes["alt"]
+    for node, media_type, content in ((picture, "image/png", PNG), (video, "video/mp4", MP4)):
+        sent = await stage.get(str(node.attributes["src"]))
+        assert (sent.headers["content-type"], sent.content) == (media_type, content)
+        assert sent.headers["x-content-type-options"] == "nosniff"
+        assert "content-encoding" not in sent.headers
+    assert "media-src 'self'" in sent.headers["content-security-policy"]
+    part = await stage.client.get(str(video.attributes["src"]), headers={"Range": "bytes=4-7"})
+    assert (part.status_code, part.content) == (206, b"ftyp")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "demo/1/page.html",
+        "demo/1/lie.png",
+        "demo/1/.film.mp4.part",
+        "demo/1/..%2F2%2Fphoto.jpg",
+        "demo/..%2F1/Ab_c-D.png",
+        "demo/3/unknown.png",
+        "nowhere/1/film.mp4",
+        "demo/1/..",
+    ],
+)
+async def test_nothing_else_is_sent(stage: WebStage, path: str) -> None:
+    assert (await stage.client.get(f"/media/{path}")).status_code == 404
+
+
+async def test_those_of_a_text_that_is_gone_are_not_sent(stage: WebStage) -> None:
+    async with stage.app.database.connection() as connection:
+        await connection.execute("DELETE FROM document WHERE external_id = '1'")
+    assert (await stage.get("/media/demo/1/film.mp4")).status_code == 404
+
+
+async def test_those_of_a_corpus_that_is_not_shown_are_not_sent(
+    stage: WebStage, database_url: str
+) -> None:
+    environ = {"DATABASE_URL": database_url, "PRESAGIO_WEB__CORPORA": '["other"]'}
+    async with web_stage(environ) as hidden:
+        assert (await hidden.get("/media/demo/1/film.mp4")).status_code == 404
+
+
+@pytest.mark.usefixtures("coffee")
+def test_a_command_brings_them_and_drop_removes_them(
+    invoke: Invoke, folder: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    brought = invoke("corpora", "media", "demo", str(folder))
+    assert brought.out == "3 files of 2 texts are with demo now.\n"
+    assert "Left out: 1, of texts that the corpus does not hold." in brought.err
+    assert invoke("corpora", "media", "demo", str(folder), "--json").json == {
+        "name": "demo",
+        "files": 3,
+        "texts": 2,
+        "left_out": {"text": 1, "type": 2, "name": 1},
+    }
+    assert invoke("corpora", "media", "nowhere", str(folder)).code != 0
+    assert invoke("corpora", "media", "demo", str(folder / "nowhere")).code != 0
+    assert invoke("corpora", "drop", "demo", "--yes").code == 0
+
+
+def a_corpus() -> Corpus:
+    """A corpus that no database holds."""
+    return Corpus(
+        id=1, name="demo", kind=Kind.TWEETS, language="simple", author=None, url_template=None,
+        documents=2, tokens=2, languages=(),
+    )  # fmt: skip

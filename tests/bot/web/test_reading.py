@@ -1,0 +1,213 @@
+"""The pages to look at: corpora, single texts, the wall, and timelines of the bundled corpus."""
+
+from collections.abc import Sequence
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from engine.posting.types import Chosen
+from engine.types import Kind
+from tests.bot.kinds import fill, text_of
+from tests.bot.web.stage import ADDRESS, WebStage, web_stage
+from tests.bot.web.test_feeds import filled, posted
+from tests.bot.web.test_pages import HEADLINE_AND_DATE, one, read, texts
+from tests.scenarios.stage import HEADLINE, TWEETS
+
+# Of the bundled corpus, in both of its languages.
+WORDS = (
+    "ferry", "river", "captain", "soup", "canal", "bread", "inflación", "coffee", "lluvia", "phone",
+)  # fmt: skip
+OWN = {"sec-fetch-site": "same-origin", "origin": ADDRESS}
+
+
+async def vote(stage: WebStage, id: str) -> None:  # noqa: A002 - its name in the form
+    form = {**HEADLINE_AND_DATE, "id": id, "vote": "up"}
+    assert (await stage.client.post("/vote", data=form, headers=OWN)).status_code == 303
+
+
+async def first_id(stage: WebStage) -> str:
+    page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
+    return str(one(page, "#hit-1 .vote input[name=id]").attributes["value"])
+
+
+def href(page: LexborHTMLParser, selector: str) -> str:
+    return str(one(page, selector).attributes["href"])
+
+
+class TestCorpora:
+    async def test_a_corpus_shows_what_it_holds(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/corpora/demo"))
+        assert texts(page, ".facts dd")[0] == str(len(TWEETS))
+        label = str(one(page, ".chart svg").attributes["aria-label"])
+        assert label.startswith(f"{len(TWEETS)} texts, most of them in ")
+        assert sum(map(int, texts(page, ".table td"))) == len(TWEETS)
+        assert len(page.css(".chart rect")) <= len(TWEETS)
+        assert texts(page, ".nothing")[0].startswith("Nothing has been posted")
+        assert (await coffee_web.get("/corpora/nowhere")).status_code == 404
+
+    async def test_private_ones_are_not_shown(self, database_url: str) -> None:
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            await fill(stage.app.database, "diary", Kind.PERSONAL, [text_of("1", "coffee")])
+            assert (await stage.get("/corpora/diary")).status_code == 404
+
+    async def test_what_was_voted_for_is_a_lead_and_a_subject(self, coffee_web: WebStage) -> None:
+        await vote(coffee_web, await first_id(coffee_web))
+        for path in ("/corpora/demo", "/wall"):
+            page = read(await coffee_web.get(path))
+            assert texts(page, ".leads .story") == [HEADLINE]
+            assert texts(page, ".leads b") == ["12 years before"]
+            words, counts = texts(page, ".subjects tbody th"), texts(page, ".subjects td")
+            subjects = dict(zip(words, counts, strict=True))
+            assert set(subjects) >= {"coffee", "prices"}
+            assert set(subjects.values()) == {"1"}
+        timeline = read(await coffee_web.get(href(page, ".subjects a")))
+        assert page.css(".entries li") or timeline.css(".entries li")
+
+    async def test_what_was_voted_down_or_elsewhere_is_not_shown(
+        self, coffee_web: WebStage
+    ) -> None:
+        await vote(coffee_web, await first_id(coffee_web))
+        async with coffee_web.app.database.connection() as connection:
+            await connection.execute("UPDATE chat SET platform = 'slack', external_id = 'C1'")
+        assert not texts(read(await coffee_web.get("/corpora/demo")), ".leads .story")
+
+    async def test_what_was_posted_is_shown(self, database_url: str) -> None:
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            chosen: Sequence[Chosen] = await posted(stage.app.database, 2)
+            await filled(stage.app.database, chosen)
+            page = read(await stage.get("/corpora/demo"))
+            document = read(await stage.get(href(page, ".leads .when a")))
+        assert sorted(texts(page, ".leads .story")) == sorted(one.find.story.text for one in chosen)
+        assert texts(document, ".leads .story")[0] in texts(page, ".leads .story")
+
+
+class TestDocuments:
+    async def test_a_text_leads_to_those_around_it(self, coffee_web: WebStage) -> None:
+        page, seen = read(await coffee_web.get("/documents/demo/1")), []
+        while links := page.css(".neighbours .prev"):
+            page = read(await coffee_web.get(str(links[0].attributes["href"])))
+        for _ in TWEETS:
+            seen.append(texts(page, "blockquote")[0])
+            links = page.css(".neighbours .next")
+            if links:
+                page = read(await coffee_web.get(str(links[0].attributes["href"])))
+        assert sorted(seen) == sorted(TWEETS)
+        assert not links
+
+    async def test_a_text_says_what_it_foretold(self, coffee_web: WebStage) -> None:
+        found = await first_id(coffee_web)
+        await vote(coffee_web, found)
+        page = read(await coffee_web.get(f"/documents/demo/{found}"))
+        assert texts(page, ".leads .story") == [HEADLINE]
+        answer = read(await coffee_web.get(href(page, ".story a")))
+        assert texts(answer, "h1") == [HEADLINE]
+
+
+class TestExamples:
+    async def test_they_are_answered_by_the_corpus(self, demo_web: WebStage) -> None:
+        for path in ("/", "/?lang=es", "/corpora/demo"):
+            page = read(await demo_web.get(path))
+            links = [str(link.attributes["href"]) for link in page.css(".examples a")]
+            assert len(links) == 3
+            for link in links:
+                answered = await demo_web.client.get(link, follow_redirects=True)
+                assert read(answered).css("#hit-1"), link
+
+    async def test_nobody_waits_for_all_of_them_to_be_tried(
+        self, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.web.examples._PATIENCE", 0.0)
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            await fill(
+                stage.app.database,
+                "mine",
+                Kind.TWEETS,
+                [
+                    text_of("1", "Coffee prices hit a record high", days_ago=4000),
+                    text_of("2", "New tariffs raise prices for consumers", days_ago=4000),
+                ],
+            )
+            shown = [texts(read(await stage.get("/")), ".examples a") for _ in range(12)]
+        assert [len(one) for one in shown] == sorted(len(one) for one in shown)
+        assert shown[0] == ["Coffee prices hit a record high"]
+        assert set(shown[-1][:2]) == {
+            "Coffee prices hit a record high", "New tariffs raise prices for consumers"
+        }  # fmt: skip
+
+    async def test_an_empty_corpus_has_none(self, database_url: str) -> None:
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            await fill(stage.app.database, "demo", Kind.TWEETS, [])
+            assert not read(await stage.get("/")).css(".examples")
+
+    async def test_what_was_foretold_comes_first(self, coffee_web: WebStage) -> None:
+        await vote(coffee_web, await first_id(coffee_web))
+        page = read(await coffee_web.get("/"))
+        assert texts(page, ".examples a") == [HEADLINE]
+        assert "date=2023-05-04" in href(page, ".examples a")
+
+
+class TestMore:
+    async def test_more_texts_are_shown_on_request(self, coffee_web: WebStage) -> None:
+        few = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        more = read(await coffee_web.get(href(few, ".actions a[href*='more=1']")))
+        assert len(more.css(".card")) > len(few.css(".card"))
+        assert len(more.css("form.vote")) == len(few.css("form.vote"))
+        assert texts(more, "blockquote")[:3] == texts(few, "blockquote")
+        back = read(await coffee_web.get(href(more, ".actions a")))
+        assert len(back.css(".card")) == len(few.css(".card"))
+
+
+class TestQuestions:
+    async def test_an_answer_cites_its_sources(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/ask", question="What was said about coffee?"))
+        assert texts(page, ".answer .quiet") == [
+            "No model wrote this; these are words of the sources:"
+        ]
+        cited = {str(link.attributes["href"]) for link in page.css(".cite")}
+        sources = {f"#{node.attributes['id']}" for node in page.css(".entries li")}
+        assert cited == sources != set()
+        assert read(await coffee_web.get(href(page, ".entries a"))).css("blockquote")
+
+    async def test_nothing_found_is_said(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/ask", question="zebra"))
+        assert texts(page, ".answer .nothing") == ["Nothing found that could answer this."]
+
+
+@pytest.mark.parametrize("word", WORDS)
+async def test_a_timeline_counts_what_sql_counts(demo_web: WebStage, word: str) -> None:
+    async with demo_web.app.database.connection() as connection:
+        rows = await connection.fetch(
+            "SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY') AS year, count(*) AS texts"
+            " FROM document WHERE tsv @@"
+            " plainto_tsquery(('presagio_' || language)::regconfig, $1) GROUP BY 1 ORDER BY 1",
+            word,
+        )
+    page = read(await demo_web.get("/timeline", q=word))
+    drawn = [row.split() for row in texts(page, ".spans li")]
+    assert {row["year"]: row["texts"] for row in rows} == {
+        year[:4]: sum(int(n) for y, n in drawn if y[:4] == year[:4] and int(n))
+        for year, number in drawn
+        if int(number)
+    }
+    assert rows
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/prophecy?headline=Container+ship+blocks+canal&date=2024-01-01&corpus=demo&more=1",
+        "/timeline",
+        "/timeline?q=-ferry",
+        "/wall",
+        "/corpora/demo",
+        "/ask?question=What+was+said+about+coffee",
+        "/static/page.css",
+        "/static/page.js",
+    ],
+)
+async def test_pages_of_the_bundled_corpus_are_light(demo_web: WebStage, path: str) -> None:
+    asked = {"Accept-Encoding": "gzip"}
+    answered = await demo_web.client.get(path, headers=asked, follow_redirects=True)
+    assert answered.headers["content-encoding"] == "gzip"
+    assert 500 < int(answered.headers["content-length"]) < 60_000

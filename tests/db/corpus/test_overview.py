@@ -1,0 +1,47 @@
+"""What a corpus holds, counted for display. What it foretold: tests/bot/web/test_reading.py."""
+
+from datetime import timedelta
+
+from db.corpus.overview import Overview
+from db.pool import Database
+from db.search.shown import Shown
+from tests.db.loading import START, document, load
+
+
+async def test_texts_are_counted_by_month(database: Database) -> None:
+    days = (0, 3, 40, 400)
+    corpus = await load(database, "c", [document(str(day), "x", day=day) for day in days])
+    await load(database, "other", [document("1", "x")])
+    assert await Overview(database).months(corpus) == {"2010-01": 2, "2010-02": 1, "2011-02": 1}
+
+
+async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Database) -> None:
+    days = {"a": 0, "b": 1, "c": 1, "d": 5}
+    corpus = await load(
+        database, "c", [document(name, name, day=day) for name, day in days.items()]
+    )
+    shown, overview = Shown(database), Overview(database)
+    told = {}
+    for name in days:
+        found = await shown.document(corpus, name)
+        assert found
+        before, after = await overview.neighbours(
+            corpus, found.candidate.id, found.candidate.created_at
+        )
+        told[name] = (before and before.external_id, after and after.external_id)
+    assert told == {"a": (None, "b"), "b": ("a", "c"), "c": ("b", "d"), "d": ("c", None)}
+    assert before
+    assert (before.text, before.created_at) == ("c", START + timedelta(days=1))
+
+
+async def test_nothing_was_foretold_yet(database: Database) -> None:
+    corpus = await load(database, "c", [document("1", "x")])
+    overview = Overview(database, chats=[1])
+    assert await overview.leads(corpus, limit=3) == []
+    assert await overview.subjects(corpus, limit=3) == {}
+    assert await overview.foretold_by(corpus, "1", limit=3) == []
+
+
+async def test_ids_that_a_document_has(database: Database) -> None:
+    corpus = await load(database, "c", [document("1", "x"), document("2", "y")])
+    assert await Shown(database).existing(corpus, ["2", "3"]) == {"2"}
