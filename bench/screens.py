@@ -2,7 +2,8 @@
 
 `python -m bench.screens ADDRESS FOLDER` writes pictures of the pages that a running `presagio
 serve` shows at ADDRESS, and prints one row a page: what a visitor's browser receives, compressed,
-and the median time to the first byte. `--path /wall` looks at that page alone. Needs Chromium.
+and the median time to the first byte. `--path /wall` looks at that page alone. Needs Chromium, and
+a page that does not limit requests.
 """
 
 import argparse
@@ -24,6 +25,10 @@ from tests.bot.web.browser import Browser, browsing, chromium
 
 WIDTHS = {"phone": (390, 844), "desktop": (1280, 900)}
 _TIMES = 20  # requests for a page, of which the median counts
+_LIMITED = (
+    "The page limits requests: run it with PRESAGIO_WEB__REQUESTS_PER_MINUTE=-1 and"
+    " PRESAGIO_WEB__ANSWERS_PER_MINUTE=-1."
+)
 _LONGEST = 6000  # pixels of a page that its picture shows
 
 
@@ -74,6 +79,8 @@ async def weigh(client: httpx.AsyncClient, page: Page) -> dict[str, object]:
     for _ in range(_TIMES):
         started = time.perf_counter()
         async with client.stream("GET", page.path, follow_redirects=True) as answered:
+            if answered.status_code == httpx.codes.TOO_MANY_REQUESTS:
+                sys.exit(_LIMITED)
             first = [time.perf_counter() - started]
             size = sum([len(part) async for part in answered.aiter_raw()])
         seconds += first
