@@ -10,7 +10,7 @@ from db.statements import statements
 from engine.posting.types import Chosen, OwedPost, StoryFind
 
 
-async def decide(
+async def decide_posts(
     connection: Connection,
     decisions: Sequence[OwedPost],
     *,

@@ -59,7 +59,7 @@ class Outbox:
         chooses again.
         """
         async with self._database.transaction() as connection:
-            return await deciding.decide(
+            return await deciding.decide_posts(
                 connection, decisions, now=now, repeated_since=now - repeated_after
             )
 
@@ -71,7 +71,7 @@ class Outbox:
         `content` is JSON. Raises StorageError.
         """
         async with self._database.transaction() as connection:
-            await connection.execute(self._sql["lock_chat"], chat.id)
+            await connection.execute(self._sql["lock_chats"], [chat.id])
             prefix = f"trouble:{chat.id}:{kind}:"
             key = f"{prefix}{now.isoformat()}"
             owed = self._sql["owe_trouble"]

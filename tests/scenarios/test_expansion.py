@@ -154,7 +154,8 @@ async def test_a_spent_budget_asks_for_no_phrases_and_says_what_it_always_said(
     operator = isinstance(talk, ConsoleTalk)
     assert found.count("I cannot judge just now; ranked by words.") == (not operator)
     assert found.count("budget") == operator
-    assert full.count("budget") == 1
+    assert full.count("budget") == operator
+    assert full.count("My model has done all that it may today.") == (not operator)
     for said in (found, full):
         assert said.count("years before") == 3
     assert talk.stage.model.expansions == []
