@@ -86,7 +86,8 @@ def _author(hit: HitView) -> tuple[str, ...]:
 
 def _lines(text: str, style: Style = "plain", *, indent: int = 0) -> Iterator[Line]:
     for line in printable(text).split("\n"):
-        yield Line(line, style, indent)
+        said = line.lstrip(" ")  # what continues on the next line stands below its beginning
+        yield Line(said, style, indent + len(line) - len(said))
 
 
 _NARROWEST = 20

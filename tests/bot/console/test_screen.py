@@ -84,6 +84,15 @@ def test_the_models_reason_stands_below_the_text() -> None:
     ]
 
 
+def test_an_indented_line_goes_on_below_its_beginning() -> None:
+    reply = Reply(words=WORDS, text="1. March 1\n   " + "words " * 10)
+    paper = io.StringIO()
+    Screen(paper, width=40).show(reply)
+    assert paper.getvalue() == (
+        "1. March 1\n   words words words words words words\n   words words words words\n\n"
+    )
+
+
 def test_text_keeps_its_lines() -> None:
     assert shown(Reply(words=WORDS, text="one\n\n  two")) == "one\n\n  two\n\n"
 
