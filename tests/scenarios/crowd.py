@@ -1,7 +1,7 @@
 """Many people, each alone with the bot, on any platform that has other people."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from tests.fakes.slack import App, Message, SlackServer
@@ -51,6 +51,11 @@ class Crowd(ABC):
         return self.answers(who)[known:]
 
 
+def _answers(texts: Iterable[str]) -> list[str]:
+    """The first lines of texts that are answers, and not the step which a slow one waits for."""
+    return [line for text in texts if not (line := text.split("\n")[0]).endswith("…")]
+
+
 class TelegramCrowd(Crowd):
     """Private chats."""
 
@@ -75,11 +80,10 @@ class TelegramCrowd(Crowd):
         await self._users[who].says(self._chats[who], text)
 
     def answers(self, who: int) -> list[str]:
-        return [one.text.split("\n")[0] for one in self._chats[who].bot_messages]
+        return _answers(one.text for one in self._chats[who].bot_messages)
 
     async def until_answered(self, who: int, number: int, seconds: float) -> None:
-        chat = self._chats[who]
-        await chat.until(lambda _: len(chat.bot_messages) >= number, timeout=seconds)
+        await self._chats[who].until(lambda _: len(self.answers(who)) >= number, timeout=seconds)
 
     async def told_again(self) -> None:
         for number in self._server.updates:
@@ -114,10 +118,10 @@ class SlackCrowd(Crowd):
         await self._users[who].says(self._channels[who], text)
 
     def answers(self, who: int) -> list[str]:
-        return [one.visible.split("\n")[0] for one in self._said(who)]
+        return _answers(one.visible for one in self._said(who))
 
     async def until_answered(self, who: int, number: int, seconds: float) -> None:
-        await self._server.until(lambda: len(self._said(who)) >= number, seconds)
+        await self._server.until(lambda: len(self.answers(who)) >= number, seconds)
 
     def _said(self, who: int) -> list[Message]:
         return [one for one in self._channels[who].messages if one.author is self._server.bot]
