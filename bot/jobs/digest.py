@@ -4,6 +4,7 @@ A round reads the subscriptions that may be due, page by page, and decides a pag
 transaction. What was dealt with is not read again before something may have changed.
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
@@ -17,6 +18,7 @@ logger = logging.getLogger("presagio.digest")
 
 _READ = 10_000  # subscriptions read at once
 _PAGE = 500  # subscriptions decided in one transaction
+_AT_ONCE = 2  # pages
 _NEXT_ROUND = timedelta(seconds=1)
 
 
@@ -34,8 +36,10 @@ async def digest(work: Deciding, *, now: datetime) -> int:
         first = {one.subscription.chat.id: one for one in reversed(waiting)}
         # Chats of one corpus together: what was found in it is read once a page.
         chats = sorted(first.values(), key=lambda one: one.subscription.chat.corpus or "")
-        for start in range(0, len(chats), _PAGE):
-            await decided.page(chats[start : start + _PAGE])
+        pages = [chats[start : start + _PAGE] for start in range(0, len(chats), _PAGE)]
+        # While the database stores one page, the next is chosen.
+        for start in range(0, len(pages), _AT_ONCE):
+            await asyncio.gather(*map(decided.page, pages[start : start + _AT_ONCE]))
     if decided.failed:
         raise decided.failed
     return decided.posts
