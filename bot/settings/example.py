@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import SecretStr
 
 from bot.settings.model import Secrets, Sections
-from bot.settings.news import FeedSettings
+from bot.settings.news import FeedSettings, WebhookSettings
 from engine.settings.section import Section
 
 _HEADER = """\
@@ -26,7 +26,8 @@ _EXAMPLES: Mapping[str, Sequence[Section]] = {
     "feeds": [
         FeedSettings(url="https://example.org/news.xml", category="news"),
         FeedSettings(url="https://example.org/tech.atom", category="tech"),
-    ]
+    ],
+    "webhooks": [WebhookSettings(name="news", url="https://example.org/hooks/presagio")],
 }
 
 
