@@ -7,7 +7,6 @@ from typing import Self
 
 from engine.types import Headline, Hit, Prophecy
 
-
 WEBHOOKS = "webhook"  # the platform of programs that are told of finds
 
 

@@ -75,7 +75,7 @@ async def _check_database(
             if await _check_migrations(database, report):
                 await _check_corpora(database, report)
                 report(await _vectors_check(database))
-                for check in await news_checks(database, now):
+                for check in await news_checks(database, settings, now):
                     report(check)
     except PresagioError as error:
         detail = f"{place}: {error.message}"

@@ -122,6 +122,11 @@ COMMANDS = (
         "Show what would be posted in each chat, and why not the rest.",
     ),
     CommandEntry(
+        "webhooks",
+        "bot.cli.webhooks",
+        "Show how webhooks fare, test them, and turn them on again.",
+    ),
+    CommandEntry(
         "run-once",
         "bot.cli.serve",
         "Read the feeds, search and judge what is new, post what is due, and end: for cron.",

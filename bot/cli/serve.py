@@ -97,7 +97,9 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
                 f" {done['digest']:,} posts decided, {sent.sent:,} messages sent."
             )
         if not posters:
-            output.remark("No token of a chat platform is set, and no webhook: nothing is sent from here.")
+            output.remark(
+                "No token of a chat platform is set, and no webhook: nothing is sent from here."
+            )
     if sent.waiting:
         raise PresagioError(
             f"{sent.waiting:,} messages could not be sent: {sent.error}",

@@ -46,7 +46,7 @@ def endpoints_of(settings: Settings) -> dict[str, Endpoint]:
         if hook.name not in keys:
             raise SettingsError(
                 f'The webhook "{hook.name}" has no secret.',
-                fix=f'Set WEBHOOK_SECRETS to "{hook.name}={_PREFIX}..."; docs/webhooks.md says how.',
+                fix=f'Set WEBHOOK_SECRETS to "{hook.name}={_PREFIX}..." (docs/webhooks.md).',
             )
         found[hook.name] = Endpoint(settings=hook, keys=tuple(keys[hook.name]))
     return found
@@ -82,8 +82,7 @@ def signed_headers(endpoint: Endpoint, event: Event, *, now: datetime) -> dict[s
     sent_at = str(int(now.timestamp()))
     signed = f"{event.id}.{sent_at}.".encode() + event.body
     signatures = [
-        "v1," + base64.b64encode(hmac.digest(key, signed, sha256)).decode()
-        for key in endpoint.keys
+        "v1," + base64.b64encode(hmac.digest(key, signed, sha256)).decode() for key in endpoint.keys
     ]
     return {
         "Content-Type": "application/json",

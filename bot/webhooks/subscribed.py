@@ -80,6 +80,7 @@ class WebhookState:
     sent: int  # of the last deliveries
     owed: int
     failed: int
+    oldest_owed_at: datetime | None
     last_sent_at: datetime | None
     last_error: Message | None  # of what is owed or was given up last
 
@@ -95,6 +96,7 @@ async def _state(database: Database, hook: WebhookSettings) -> WebhookState:
     chat = await Chats(database).known(WEBHOOKS, hook.name)
     past = await Outbox(database).history(chat, _LOOKED_AT) if chat else []
     states = [one.state for one in past]
+    owed = [one.created_at for one in past if one.state is DeliveryState.OWED]
     arrived = [one.settled_at for one in past if one.state is DeliveryState.SENT]
     return WebhookState(
         name=hook.name,
@@ -102,8 +104,9 @@ async def _state(database: Database, hook: WebhookSettings) -> WebhookState:
         known=chat is not None,
         active=chat is None or chat.active,
         sent=states.count(DeliveryState.SENT),
-        owed=states.count(DeliveryState.OWED),
+        owed=len(owed),
         failed=states.count(DeliveryState.FAILED),
+        oldest_owed_at=min(owed, default=None),
         last_sent_at=arrived[0] if arrived else None,
         last_error=next((one.error for one in past if one.error), None),
     )

@@ -14,7 +14,7 @@ from bot.web.schemas import ProphecyAnswer
 from bot.webhooks.subscribed import WebhookState, webhook_states
 from db.chat.chats import Chats
 from engine.chat import WEBHOOKS
-from tests.fakes.web import Asked, hang, reply
+from tests.fakes.web import Asked, reply
 from tests.patience import PATIENCE
 from tests.scenarios.newsroom import HOUR, MINUTE, Newsroom, Process, newsroom
 from tests.scenarios.stage import HEADLINE, TWEETS
@@ -115,14 +115,19 @@ async def test_a_process_that_dies_while_it_sends_has_its_event_sent_again(
 ) -> None:
     async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
         with_hook(room)
-        room.web.pages[HOOK] = hang
+        taken = asyncio.Event()
+
+        async def says_nothing(_: Asked, __: asyncio.StreamWriter) -> None:
+            taken.set()
+            await asyncio.Event().wait()
+
+        room.web.pages[HOOK] = says_nothing
         first = await room.process()
         await room.news(first)
         await first.jobs.digest()
         sending = asyncio.create_task(first.jobs.deliver())
         async with asyncio.timeout(PATIENCE):
-            while not received(room):
-                await asyncio.sleep(0.01)
+            await taken.wait()
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)
         room.web.pages[HOOK] = reply(200)
