@@ -18,6 +18,7 @@ from bot.settings import Settings
 from bot.settings.model import revealed
 from bot.settings.news import WebhookSettings
 from engine.errors import SettingsError
+from engine.messages import Message
 
 _PREFIX = "whsec_"
 _SHORTEST = 24  # bytes
@@ -41,12 +42,15 @@ def endpoints_of(settings: Settings) -> dict[str, Endpoint]:
     for hook in settings.webhooks:
         if hook.name in found:
             raise SettingsError(
-                f'Two [[webhooks]] have the name "{hook.name}".', fix="Give each its own."
+                Message('Two [[webhooks]] have the name "{name}".', name=hook.name),
+                fix=Message("Give each its own."),
             )
         if hook.name not in keys:
             raise SettingsError(
-                f'The webhook "{hook.name}" has no secret.',
-                fix=f'Set WEBHOOK_SECRETS to "{hook.name}={_PREFIX}..." (docs/webhooks.md).',
+                Message('The webhook "{name}" has no secret.', name=hook.name),
+                fix=Message(
+                    'Set WEBHOOK_SECRETS to "{name}=whsec_..." (docs/webhooks.md).', name=hook.name
+                ),
             )
         found[hook.name] = Endpoint(settings=hook, keys=tuple(keys[hook.name]))
     return found
@@ -67,12 +71,15 @@ def _key(name: str, secret: str) -> bytes:
     except binascii.Error:
         key = b""
     if not secret.startswith(_PREFIX) or len(key) < _SHORTEST:
-        # The entry is not shown: it may be a secret without a name.
-        shown = f' of "{name}"' if secret else ""
+        # Nothing of the entry but its name is shown, and that only if it is not the secret.
         raise SettingsError(
-            f"A secret{shown} in WEBHOOK_SECRETS cannot be used.",
-            fix=f'Write it as name={_PREFIX}..., where "..." is the Base64 of at least'
-            f" {_SHORTEST} random bytes.",
+            Message('The secret of "{name}" in WEBHOOK_SECRETS cannot be used.', name=name)
+            if secret
+            else Message("A secret in WEBHOOK_SECRETS has no name."),
+            fix=Message(
+                "Write it as NAME=whsec_..., with the Base64 of {bytes} random bytes or more.",
+                bytes=_SHORTEST,
+            ),
         )
     return key
 

@@ -45,10 +45,10 @@ def test_a_name_with_two_secrets_signs_with_both() -> None:
         ("", [NEWS], 'The webhook "news" has no secret.'),
         (f"other={SECRETS[0]}", [NEWS], 'The webhook "news" has no secret.'),
         (f"news={SECRETS[0]}", [NEWS, NEWS], "have the name"),
-        ("news=hunter2", [NEWS], 'A secret of "news" in WEBHOOK_SECRETS'),
-        ("news=whsec_aGk=", [NEWS], 'A secret of "news" in WEBHOOK_SECRETS'),
-        ("news=whsec_!!!", [NEWS], 'A secret of "news" in WEBHOOK_SECRETS'),
-        (SECRETS[0].rstrip("="), [NEWS], "A secret in WEBHOOK_SECRETS"),
+        ("news=hunter2", [NEWS], 'The secret of "news" in WEBHOOK_SECRETS'),
+        ("news=whsec_aGk=", [NEWS], 'The secret of "news" in WEBHOOK_SECRETS'),
+        ("news=whsec_!!!", [NEWS], 'The secret of "news" in WEBHOOK_SECRETS'),
+        (SECRETS[0].rstrip("="), [NEWS], "A secret in WEBHOOK_SECRETS has no name"),
     ],
 )
 def test_what_cannot_be_used_is_named_and_secrets_are_not(
