@@ -81,11 +81,11 @@ def posters_of(settings: Settings, chats: Chats, *, now: Callable[[], datetime])
 
         posters.append(SlackPoster(token.get_secret_value(), api_base=settings.slack.api_base))
     if settings.webhooks:
-        from bot.webhooks.endpoints import endpoints_of  # noqa: PLC0415 - only with a webhook
         from bot.webhooks.poster import WebhookPoster  # noqa: PLC0415 - only with a webhook
+        from bot.webhooks.targets import targets_of  # noqa: PLC0415 - only with a webhook
 
         contact = settings.fetch.user_agent_contact
-        posters.append(WebhookPoster(endpoints_of(settings), contact=contact, now=now))
+        posters.append(WebhookPoster(targets_of(settings), contact=contact, now=now))
     return posters
 
 

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from bot.settings import Settings
 from bot.settings.news import WebhookSettings
-from bot.webhooks.endpoints import endpoints_of
 from bot.webhooks.subscribed import WebhookState, webhook_states
+from bot.webhooks.targets import targets_of
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.posting.feeds import Feeds
@@ -101,7 +101,7 @@ async def _webhooks(database: Database, settings: Settings, now: datetime) -> li
     if not settings.webhooks:
         return []
     try:
-        endpoints_of(settings)
+        targets_of(settings)
     except SettingsError as error:
         return [Check(check="webhooks", ok=False, detail=error.message, fix=error.fix)]
     corpora = {one.name: one.kind for one in await Corpora(database).list()}

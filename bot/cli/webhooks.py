@@ -104,11 +104,11 @@ def _lines(state: "WebhookState") -> Iterator[str]:
 
 
 async def _test(settings: Settings, hook: WebhookSettings, at: datetime, output: Output) -> None:
-    from bot.webhooks.endpoints import endpoints_of
     from bot.webhooks.poster import WebhookPoster
+    from bot.webhooks.targets import targets_of
 
     poster = WebhookPoster(
-        endpoints_of(settings), contact=settings.fetch.user_agent_contact, now=lambda: at
+        targets_of(settings), contact=settings.fetch.user_agent_contact, now=lambda: at
     )
     body = orjson.dumps({"type": "test", "timestamp": at.isoformat(), "data": {}})
     event = Event(id=f"msg_test_{at:%Y%m%d%H%M%S%f}", body=body)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.face.reply import Reply
-from bot.webhooks.endpoints import Endpoint, signed_headers
+from bot.webhooks.targets import WebhookTarget, signed_headers
 from engine.chat import WEBHOOKS, Chat
 from engine.errors import FetchError, FetchRefused
 from engine.feeds.decide import requested_pause
@@ -29,9 +29,9 @@ class WebhookPoster:
     platform = WEBHOOKS
 
     def __init__(
-        self, endpoints: Mapping[str, Endpoint], *, contact: str, now: Callable[[], datetime]
+        self, targets: Mapping[str, WebhookTarget], *, contact: str, now: Callable[[], datetime]
     ) -> None:
-        self._endpoints = endpoints
+        self._targets = targets
         self._now = now
         self._fetchers = {
             name: Fetcher(
@@ -39,7 +39,7 @@ class WebhookPoster:
                     allow_networks=one.settings.allow_networks, user_agent_contact=contact
                 )
             )
-            for name, one in endpoints.items()
+            for name, one in targets.items()
         }
 
     async def post(
@@ -51,17 +51,17 @@ class WebhookPoster:
         key: str,  # noqa: ARG002 - the event has an id of its own
     ) -> str:
         """Send the event and return its id. Raises as documented in Poster."""
-        endpoint = self._endpoints.get(chat.external_id)
-        if endpoint is None:
+        target = self._targets.get(chat.external_id)
+        if target is None:
             raise Refused(Message("The settings name no webhook {name}.", name=chat.external_id))
         if reply.event is None:
             raise Refused(Message("Webhooks are told of prophecies alone."))
-        url, now = endpoint.settings.url, self._now()
+        url, now = target.settings.url, self._now()
         try:
             answered = await self._fetchers[chat.external_id].post(
                 url,
                 body=reply.event.body,
-                headers=signed_headers(endpoint, reply.event, now=now),
+                headers=signed_headers(target, reply.event, now=now),
                 seconds=_SECONDS,
             )
         except FetchRefused as error:

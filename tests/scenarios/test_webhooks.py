@@ -12,8 +12,6 @@ import orjson
 from bot.settings.news import WebhookSettings
 from bot.web.schemas import ProphecyAnswer
 from bot.webhooks.subscribed import WebhookState, webhook_states
-from db.chat.chats import Chats
-from engine.chat import WEBHOOKS
 from tests.fakes.web import Asked, reply
 from tests.patience import PATIENCE
 from tests.scenarios.newsroom import HOUR, MINUTE, Newsroom, Process, newsroom
@@ -190,18 +188,3 @@ async def test_a_receiver_that_is_dead_for_a_day_loses_what_it_was_owed(
         await room.deliver(process)
         assert (await state(room, process)).failed == 1
         assert len(received(room)) == 1
-
-
-async def test_a_personal_corpus_is_sent_only_where_it_is_allowed(database_url: str) -> None:
-    async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
-        with_hook(room, corpus="diary")
-        process = await room.process()
-        async with process.app.database.connection() as connection:
-            await connection.execute("UPDATE corpus SET kind = 'personal' WHERE name <> 'news'")
-            await connection.execute("UPDATE corpus SET name = 'diary' WHERE name <> 'news'")
-        chat = await Chats(process.app.database).known(WEBHOOKS, "hook")
-        assert chat
-        assert await process.jobs.deciding.corpus(chat) is None
-        room.environ["PRESAGIO_CHAT__PRIVATE"] = '["webhook:hook"]'
-        allowed = await room.process()
-        assert await allowed.jobs.deciding.corpus(chat) == "diary"

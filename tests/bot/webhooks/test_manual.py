@@ -11,7 +11,7 @@ from typing import Any
 from bot.face.reply import Event
 from bot.settings.news import WebhookSettings
 from bot.webhooks import poster
-from bot.webhooks.endpoints import Endpoint, signed_headers
+from bot.webhooks.targets import WebhookTarget, signed_headers
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text(encoding="utf-8")
 
@@ -41,14 +41,16 @@ def test_its_receiver_knows_what_is_genuine() -> None:
     keys = tuple(bytes([number]) * 32 for number in range(2))
     hook = WebhookSettings(name="news", url="https://example.org")
     event, now = Event(id="msg_1", body=b'{"a": 1}'), datetime.fromtimestamp(time.time(), UTC)
-    headers = signed_headers(Endpoint(settings=hook, keys=keys), event, now=now)
+    headers = signed_headers(WebhookTarget(settings=hook, keys=keys), event, now=now)
     for key in keys:
         assert genuine("whsec_" + base64.b64encode(key).decode(), headers, event.body)
     stranger = "whsec_" + base64.b64encode(b"x" * 32).decode()
     assert not genuine(stranger, headers, event.body)
     secret = "whsec_" + base64.b64encode(keys[0]).decode()
     assert not genuine(secret, headers, event.body + b" ")
-    old = signed_headers(Endpoint(settings=hook, keys=keys), event, now=now - timedelta(minutes=10))
+    old = signed_headers(
+        WebhookTarget(settings=hook, keys=keys), event, now=now - timedelta(minutes=10)
+    )
     assert not genuine(secret, old, event.body)
 
 

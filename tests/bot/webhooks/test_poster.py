@@ -10,8 +10,8 @@ from bot.face.reply import Event, Reply
 from bot.i18n.words import words_for
 from bot.settings.news import WebhookSettings
 from bot.webhooks import poster as module
-from bot.webhooks.endpoints import Endpoint
 from bot.webhooks.poster import WebhookPoster
+from bot.webhooks.targets import WebhookTarget
 from engine.chat import WEBHOOKS, Chat
 from tests.fakes.web import Answer, WebServer, huge_headers, reply, reset, silent
 
@@ -30,8 +30,8 @@ async def posted(
 ) -> str:
     """Post an event to a webhook `news` at `url`."""
     hook = WebhookSettings(name="news", url=url, allow_networks=networks)
-    endpoints = {"news": Endpoint(settings=hook, keys=(b"k" * 32,))}
-    poster: Poster = WebhookPoster(endpoints, contact="me@example.org", now=lambda: NOW)
+    targets = {"news": WebhookTarget(settings=hook, keys=(b"k" * 32,))}
+    poster: Poster = WebhookPoster(targets, contact="me@example.org", now=lambda: NOW)
     try:
         message = Reply(words=words_for("en"), event=event)
         assert await poster.find_posted(chat, None, "key", NOW) is None

@@ -25,20 +25,20 @@ _SHORTEST = 24  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class WebhookTarget:
     """Where one webhook is sent, and the keys that sign it: several while a key is replaced."""
 
     settings: WebhookSettings
     keys: tuple[bytes, ...] = field(repr=False)
 
 
-def endpoints_of(settings: Settings) -> dict[str, Endpoint]:
+def targets_of(settings: Settings) -> dict[str, WebhookTarget]:
     """Return the webhooks of the settings by name.
 
     Raises SettingsError if two have the same name, or one has no usable secret.
     """
     keys = _keys(settings.secrets.webhook_secrets)
-    found: dict[str, Endpoint] = {}
+    found: dict[str, WebhookTarget] = {}
     for hook in settings.webhooks:
         if hook.name in found:
             raise SettingsError(
@@ -52,7 +52,7 @@ def endpoints_of(settings: Settings) -> dict[str, Endpoint]:
                     'Set WEBHOOK_SECRETS to "{name}=whsec_..." (docs/webhooks.md).', name=hook.name
                 ),
             )
-        found[hook.name] = Endpoint(settings=hook, keys=tuple(keys[hook.name]))
+        found[hook.name] = WebhookTarget(settings=hook, keys=tuple(keys[hook.name]))
     return found
 
 
@@ -84,12 +84,12 @@ def _key(name: str, secret: str) -> bytes:
     return key
 
 
-def signed_headers(endpoint: Endpoint, event: Event, *, now: datetime) -> dict[str, str]:
+def signed_headers(target: WebhookTarget, event: Event, *, now: datetime) -> dict[str, str]:
     """Return the headers of an event that is sent `now`: its id, the time and the signatures."""
     sent_at = str(int(now.timestamp()))
     signed = f"{event.id}.{sent_at}.".encode() + event.body
     signatures = [
-        "v1," + base64.b64encode(hmac.digest(key, signed, sha256)).decode() for key in endpoint.keys
+        "v1," + base64.b64encode(hmac.digest(key, signed, sha256)).decode() for key in target.keys
     ]
     return {
         "Content-Type": "application/json",

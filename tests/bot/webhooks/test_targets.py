@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from bot.face.reply import Event
 from bot.settings import Settings, load_settings
 from bot.settings.news import WebhookSettings
-from bot.webhooks.endpoints import Endpoint, endpoints_of, signed_headers
+from bot.webhooks.targets import WebhookTarget, signed_headers, targets_of
 from engine.errors import SettingsError
 
 KEYS = [bytes(range(start, start + 32)) for start in (0, 32)]
@@ -26,7 +26,7 @@ def with_webhooks(secrets: str, *hooks: WebhookSettings) -> Settings:
 
 def test_each_webhook_has_the_secret_of_its_name() -> None:
     listed = f"news={SECRETS[0]}, other={SECRETS[1]}"
-    found = endpoints_of(with_webhooks(listed, NEWS, OTHER))
+    found = targets_of(with_webhooks(listed, NEWS, OTHER))
     assert {name: one.keys for name, one in found.items()} == {
         "news": (KEYS[0],),
         "other": (KEYS[1],),
@@ -36,7 +36,7 @@ def test_each_webhook_has_the_secret_of_its_name() -> None:
 
 def test_a_name_with_two_secrets_signs_with_both() -> None:
     listed = f"news={SECRETS[0]} news={SECRETS[1]}"
-    assert endpoints_of(with_webhooks(listed, NEWS))["news"].keys == tuple(KEYS)
+    assert targets_of(with_webhooks(listed, NEWS))["news"].keys == tuple(KEYS)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_cannot_be_used_is_named_and_secrets_are_not(
     secrets: str, hooks: list[WebhookSettings], said: str
 ) -> None:
     with pytest.raises(SettingsError, match=said) as caught:
-        endpoints_of(with_webhooks(secrets, *hooks))
+        targets_of(with_webhooks(secrets, *hooks))
     assert "hunter2" not in str(caught.value)
     assert SECRETS[0].rstrip("=") not in str(caught.value)
 
@@ -65,7 +65,7 @@ def test_the_signature_is_that_of_the_published_libraries() -> None:
     key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     event = Event(id="msg_p5jXN8AQM9LWM0D4loKWxJek", body=b'{"test": 2432232314}')
     now = datetime.fromtimestamp(1614265330.9, UTC)
-    assert signed_headers(Endpoint(settings=NEWS, keys=(key,)), event, now=now) == {
+    assert signed_headers(WebhookTarget(settings=NEWS, keys=(key,)), event, now=now) == {
         "Content-Type": "application/json",
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
         "webhook-timestamp": "1614265330",
@@ -75,9 +75,11 @@ def test_the_signature_is_that_of_the_published_libraries() -> None:
 
 def test_two_keys_make_two_signatures() -> None:
     event, now = Event(id="msg_1", body=b"{}"), datetime(2026, 1, 1, tzinfo=UTC)
-    both = signed_headers(Endpoint(settings=NEWS, keys=tuple(KEYS)), event, now=now)
+    both = signed_headers(WebhookTarget(settings=NEWS, keys=tuple(KEYS)), event, now=now)
     each = [
-        signed_headers(Endpoint(settings=NEWS, keys=(key,)), event, now=now)["webhook-signature"]
+        signed_headers(WebhookTarget(settings=NEWS, keys=(key,)), event, now=now)[
+            "webhook-signature"
+        ]
         for key in KEYS
     ]
     assert both["webhook-signature"].split(" ") == each
