@@ -23,6 +23,12 @@ _GONE = 410
 _LIMITED = frozenset({429, 503})
 
 
+class WebhookOff(ChatGone):
+    """The receiver answered that it is gone. Operators are told."""
+
+    plain = Message("A webhook has been turned off.")
+
+
 class WebhookPoster:
     """Sends to the webhooks of the settings, each through its own guarded connections."""
 
@@ -68,6 +74,11 @@ class WebhookPoster:
             raise DeliveryError(error.message) from error
         except FetchError as error:
             raise Unsure(error.message) from error
+        if answered.status == _GONE:
+            raise WebhookOff(
+                Message("{host} wants no more events (410).", host=shown_host(url)),
+                fix=Message("Run: presagio webhooks resume {name}", name=chat.external_id),
+            )
         _require_accepted(answered, shown_host(url), now)
         return reply.event.id
 
@@ -86,8 +97,6 @@ def _require_accepted(answered: Answered, host: str, now: datetime) -> None:
     status = answered.status
     if status // 100 == 2:
         return
-    if status == _GONE:
-        raise ChatGone(Message("{host} wants no more events (410).", host=host))
     pause = min(requested_pause(answered.retry_after, now), _LONGEST_PAUSE)
     if status in _LIMITED and pause:
         raise SlowDown(pause)

@@ -4,14 +4,19 @@ import asyncio
 import base64
 import hashlib
 import hmac
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import orjson
 
+from bot.jobs.deliver import deliver
 from bot.settings.news import WebhookSettings
 from bot.web.schemas import ProphecyAnswer
+from bot.webhooks.poster import WebhookOff
 from bot.webhooks.subscribed import WebhookState, webhook_states
+from db.posting.outbox import Outbox
+from engine.errors import PresagioError
 from tests.fakes.web import Asked, reply
 from tests.patience import PATIENCE
 from tests.scenarios.newsroom import HOUR, MINUTE, Newsroom, Process, newsroom
@@ -77,6 +82,8 @@ async def test_a_webhook_is_told_of_a_find_at_once(database_url: str) -> None:
         assert await process.jobs.digest() == 0
         await room.deliver(process)
         assert len(received(room)) == 1
+        posted = await Outbox(process.app.database).public_posts([prophecy["corpus"]], limit=9)
+        assert posted == [], "what chats were told stands in public feeds, and no more"
         now = await state(room, process)
         assert (now.active, now.sent, now.owed, now.last_error) == (True, 1, 0, None)
 
@@ -145,7 +152,9 @@ async def test_410_turns_a_webhook_off_until_it_has_another_address(database_url
         process = await room.process()
         await room.news(process)
         await process.jobs.digest()
-        await room.deliver(process)
+        told: list[PresagioError] = []
+        await deliver(replace(process.jobs.delivering, report=told.append), clock=room.clock)
+        assert [type(error) for error in told] == [WebhookOff], "operators hear of it"
         again = await room.process()  # a restart changes nothing
         off = await state(room, again)
         assert (off.active, off.failed) == (False, 1)

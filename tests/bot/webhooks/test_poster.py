@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.face.face import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
+from bot.face.face import DeliveryError, Poster, Refused, SlowDown, Unsure
 from bot.face.reply import Event, Reply
 from bot.i18n.words import words_for
 from bot.settings.news import WebhookSettings
 from bot.webhooks import poster as module
-from bot.webhooks.poster import WebhookPoster
+from bot.webhooks.poster import WebhookOff, WebhookPoster
 from bot.webhooks.targets import WebhookTarget
 from engine.chat import WEBHOOKS, Chat
 from tests.fakes.web import Answer, WebServer, huge_headers, reply, reset, silent
@@ -61,7 +61,7 @@ async def test_any_2xx_accepts_the_event(status: int) -> None:
         (503, {}, DeliveryError, "did not accept the event (503)"),
         (301, {"Location": "/there"}, DeliveryError, "redirects (301)"),
         (307, {"Location": "http://10.0.0.1/"}, DeliveryError, "redirects (307)"),
-        (410, {}, ChatGone, "wants no more events"),
+        (410, {}, WebhookOff, "wants no more events"),
         (429, {"Retry-After": "90"}, SlowDown, "90 s"),
         (503, {"Retry-After": "Sat, 14 Mar 2026 09:32:00 GMT"}, SlowDown, "120 s"),
         (429, {"Retry-After": "999999"}, SlowDown, "3600 s"),
