@@ -67,6 +67,7 @@ async def test_a_webhook_is_told_of_a_find_at_once(database_url: str) -> None:
         (request,) = received(room)
         assert genuine(request)
         assert not genuine(Asked(HOOK, request.headers, "POST", request.body + b" "))
+        assert len(request.body) < 20_000, "what Standard Webhooks recommends"
         event = orjson.loads(request.body)
         assert event["type"] == "prophecy.found"
         story, prophecy = event["data"]["story"], event["data"]["prophecy"]

@@ -2,6 +2,7 @@
 
 import base64
 import re
+import subprocess
 import time
 import tomllib
 from datetime import UTC, datetime, timedelta
@@ -9,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bot.face.reply import Event
+from bot.settings import load_settings
 from bot.settings.news import WebhookSettings
 from bot.webhooks import poster
-from bot.webhooks.targets import WebhookTarget, signed_headers
+from bot.webhooks.targets import WebhookTarget, signed_headers, targets_of
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text(encoding="utf-8")
 
@@ -24,6 +26,14 @@ def test_its_example_is_a_webhook() -> None:
     (table,) = tomllib.loads(block("toml"))["webhooks"]
     hook = WebhookSettings.model_validate(table)
     assert f"presagio webhooks test {hook.name}" in MANUAL
+
+
+def test_its_steps_lead_to_a_webhook_with_a_secret(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(block("toml"), encoding="utf-8")
+    subprocess.run(block("sh"), shell=True, cwd=tmp_path, check=True)
+    (tmp_path / "presagio.env").chmod(0o600)
+    targets = targets_of(load_settings(tmp_path / "config.toml", environ={}))
+    assert [len(key) for key in targets["news"].keys] == [32]
 
 
 def test_its_table_has_every_key_and_default() -> None:
