@@ -28,7 +28,9 @@ class WebhookSettings(Section):
     )
     threshold: int = Field(5, ge=0, le=6, description="Judgment that a prophecy must reach.")
     unjudged: bool = Field(
-        False, description="Whether prophecies that no model judged are sent as well."
+        False,
+        description="Whether prophecies that no model judged are sent as well, if they cover most"
+        " of the headline.",
     )
     allow_networks: tuple[Network, ...] = Field(
         (),
