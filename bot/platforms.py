@@ -65,8 +65,11 @@ def platforms_of(settings: Settings) -> list[str]:
     return [platform for platform, token in tokens.items() if token]
 
 
-def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
-    """Return the posters for scheduled posts, on the platforms whose tokens are set."""
+def posters_of(settings: Settings, chats: Chats, *, now: Callable[[], datetime]) -> list[Poster]:
+    """Return the posters for scheduled posts: of platforms whose tokens are set, and of webhooks.
+
+    Raises SettingsError for a webhook without a secret.
+    """
     posters: list[Poster] = []
     if token := settings.secrets.telegram_bot_token:
         from bot.telegram.poster import TelegramPoster  # noqa: PLC0415 - only with a token
@@ -77,6 +80,12 @@ def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
         from bot.slack.poster import SlackPoster  # noqa: PLC0415 - only with a token
 
         posters.append(SlackPoster(token.get_secret_value(), api_base=settings.slack.api_base))
+    if settings.webhooks:
+        from bot.webhooks.poster import WebhookPoster  # noqa: PLC0415 - only with a webhook
+        from bot.webhooks.targets import targets_of  # noqa: PLC0415 - only with a webhook
+
+        contact = settings.fetch.user_agent_contact
+        posters.append(WebhookPoster(targets_of(settings), contact=contact, now=now))
     return posters
 
 

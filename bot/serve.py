@@ -80,7 +80,7 @@ async def serve(
         news = await stack.enter_async_context(open_news_services(app, fetcher, delivers=platforms))
         commands = standard_commands()
         chats = Chats(app.database)
-        posters = posters_of(app.settings, chats)
+        posters = posters_of(app.settings, chats, now=now)
         ownership = Ownership(
             access=Access(app.database),
             chats=chats,

@@ -7,6 +7,8 @@ from typing import Self
 
 from engine.types import Headline, Hit, Prophecy
 
+WEBHOOKS = "webhook"  # the platform of programs that are told of finds
+
 
 class Listening(StrEnum):
     """Which plain messages in a group are treated as headlines."""

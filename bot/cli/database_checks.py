@@ -45,7 +45,7 @@ async def database_checks(
             yield _outdated(corpus)
         yield await _corpus_check(database, corpus)
     yield await _vectors_check(settings, database, corpora)
-    for check in await news_checks(database, now):
+    for check in await news_checks(database, settings, now):
         yield check
 
 

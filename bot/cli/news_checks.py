@@ -1,16 +1,24 @@
-"""The checks of `presagio doctor` for feeds, jobs and the outbox."""
+"""The checks of `presagio doctor` for feeds, jobs, the outbox and webhooks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from bot.settings import Settings
+from bot.settings.news import WebhookSettings
+from bot.webhooks.subscribed import WebhookState, webhook_states
+from bot.webhooks.targets import targets_of
+from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.job_outcomes import JobOutcome, JobOutcomes, RunOutcome
 from db.posting.outbox import Outbox
+from engine.chat import WEBHOOKS
+from engine.errors import SettingsError
 from engine.feeds.types import Feed
 from engine.posting.types import OutboxHealth
 from engine.text.address import public_address
+from engine.types import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +36,17 @@ _LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
 _NAMED = 3
 
 
-async def news_checks(database: Database, now: datetime) -> list[Check]:
-    """Return one check each for feeds, jobs and outbox. Raises StorageError."""
+async def news_checks(database: Database, settings: Settings, now: datetime) -> list[Check]:
+    """Return one check each for feeds, jobs, the outbox, and each webhook. Raises StorageError."""
     feeds = [one.feed for one in await Feeds(database).health(now=now)]
     outcomes = await JobOutcomes(database).summary(now - _COUNTED)
     health = await Outbox(database).health(now - _COUNTED)
-    return [_feeds(feeds), _jobs(outcomes), _outbox(health, now)]
+    return [
+        _feeds(feeds),
+        _jobs(outcomes),
+        _outbox(health, now),
+        *await _webhooks(database, settings, now),
+    ]
 
 
 def _feeds(feeds: Sequence[Feed]) -> Check:
@@ -82,3 +95,46 @@ def _outbox(health: OutboxHealth, now: datetime) -> Check:
     late = health.oldest_owed_at is not None and now - health.oldest_owed_at > _LATE
     fix = "Is presagio serve running, with the tokens of all platforms?" if late else None
     return Check(check="outbox", ok=not late, detail=detail, fix=fix)
+
+
+async def _webhooks(database: Database, settings: Settings, now: datetime) -> list[Check]:
+    if not settings.webhooks:
+        return []
+    try:
+        targets_of(settings)
+    except SettingsError as error:
+        return [Check(check="webhooks", ok=False, detail=error.message, fix=error.fix)]
+    corpora = {one.name: one.kind for one in await Corpora(database).list()}
+    states = await webhook_states(database, settings.webhooks)
+    return [
+        _webhook(hook, state, _unreadable(hook, corpora, settings), now)
+        for hook, state in zip(settings.webhooks, states, strict=True)
+    ]
+
+
+def _unreadable(
+    hook: WebhookSettings, corpora: Mapping[str, Kind], settings: Settings
+) -> str | None:
+    """Return how to mend that a webhook cannot be told of its corpus, or None."""
+    if hook.corpus and hook.corpus not in corpora:
+        return f"There is no corpus {hook.corpus}; see: presagio corpora"
+    name = f"{WEBHOOKS}:{hook.name}"
+    if corpora.get(hook.corpus) is Kind.PERSONAL and name not in settings.chat.private:
+        return f'{hook.corpus} is personal: add "{name}" to private in [chat].'
+    return None
+
+
+def _webhook(
+    hook: WebhookSettings, state: WebhookState, unreadable: str | None, now: datetime
+) -> Check:
+    late = state.oldest_owed_at is not None and now - state.oldest_owed_at > _LATE
+    detail = f"{state.host}: {state.sent:,} sent, {state.owed:,} owed, {state.failed:,} given up"
+    if state.last_error:
+        detail += f"; last error: {state.last_error}"
+    fix = unreadable
+    if not state.active:
+        fix = f"Its receiver answered 410. Run: presagio webhooks resume {hook.name}"
+    elif late:
+        fix = f"See: presagio webhooks test {hook.name}"
+    ok = None if not state.known else fix is None
+    return Check(check=f"webhook {hook.name}", ok=False if fix else ok, detail=detail, fix=fix)

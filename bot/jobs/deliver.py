@@ -222,6 +222,7 @@ async def _failed(work: Delivering, leased: Leased, error: DeliveryError, now: d
     logger.warning("%s was not delivered: %s", delivery.key, error)
     if isinstance(error, ChatGone):
         chat = delivery.chat
+        work.report(error)  # of those who block the bot, nobody is told
         await work.chats.set_active(chat.platform, chat.external_id, active=False)
         await work.outbox.fail(leased, error.said, now=now)
     elif isinstance(error, Refused):

@@ -17,10 +17,12 @@ from bot.jobs.content import (
     content_from_json,
 )
 from bot.replies.composition import draft_reply
+from bot.replies.event import prophecy_event
 from bot.replies.picture import Pictured, Pictures
 from bot.replies.post import PostItem, post_buttons, post_reply, spoken
 from bot.replies.template import worded
 from db.chat.answers import Answers
+from engine.chat import WEBHOOKS
 from engine.compose.types import Composition
 from engine.errors import ExtraMissing, SettingsError, UsageError
 from engine.posting.types import Delivery
@@ -96,6 +98,9 @@ async def _post(
     compact = not delivery.chat.full_answers
     if not items:
         return None
+    if delivery.chat.platform == WEBHOOKS:
+        event = prophecy_event(items[0], key=delivery.key, decided_at=delivery.created_at)
+        return Reply(words=words, event=event)
     reply = post_reply(items, words, content.day, compact=compact, writes=writes)
     sources = [item.source for item in items]
     return _worded_by(content.template, reply, sources)

@@ -22,6 +22,7 @@ from bot.jobs.troubles import Troubles
 from bot.query_log import asked_by
 from bot.replies.picture import Pictures
 from bot.settings import Settings
+from bot.webhooks.subscribed import subscribe_webhooks
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.corpus.documents import Retention
@@ -172,6 +173,7 @@ async def open_jobs(
         async def corpus(name: str | None) -> Corpus:
             return await (app.corpus(name) if name else app.public.corpus(""))
 
+        await subscribe_webhooks(database, settings.webhooks, now=now())
         yield Jobs(
             polling=_polling(app, fetcher, parser, troubles),
             searching=Searching(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import SecretStr
 
 from bot.settings.model import Secrets, Sections
-from bot.settings.news import FeedSettings
+from bot.settings.news import FeedSettings, WebhookSettings
 from engine.settings.section import Section
 
 _COPY = "Copy this file to config.toml, keep what you change."
@@ -30,7 +30,8 @@ _EXAMPLES: Mapping[str, Sequence[Section]] = {
     "feeds": [
         FeedSettings(url="https://example.org/news.xml", category="news"),
         FeedSettings(url="https://example.org/tech.atom", category="tech"),
-    ]
+    ],
+    "webhooks": [WebhookSettings(name="news", url="https://example.org/hooks/presagio")],
 }
 
 

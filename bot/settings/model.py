@@ -7,7 +7,7 @@ from pydantic import Field, SecretStr
 
 from bot.settings.database import DatabaseSettings
 from bot.settings.faces import ChatSettings, PictureSettings, SlackSettings, TelegramSettings
-from bot.settings.news import FeedSettings, PostingSettings
+from bot.settings.news import FeedSettings, PostingSettings, WebhookSettings
 from bot.settings.web import WebSettings
 from engine.budget import Budget, BudgetSource
 from engine.llm.endpoint import Endpoint, chat_endpoint
@@ -87,6 +87,7 @@ class Sections(Section):
     feeds: tuple[FeedSettings, ...] = ()
     polling: PollingSettings = PollingSettings()
     posting: PostingSettings = PostingSettings()
+    webhooks: tuple[WebhookSettings, ...] = ()
     chat: ChatSettings = ChatSettings()
     pictures: PictureSettings = PictureSettings()
     telegram: TelegramSettings = TelegramSettings()
@@ -110,6 +111,7 @@ class Secrets(Section):
     slack_bot_token: SecretStr | None = None
     slack_app_token: SecretStr | None = None
     slack_signing_secret: SecretStr | None = None
+    webhook_secrets: SecretStr | None = None
     web_api_keys: SecretStr | None = None
     web_admin_keys: SecretStr | None = None
 

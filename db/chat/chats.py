@@ -50,6 +50,12 @@ class Chats:
             row = await connection.fetchrow(self._sql["chat"], platform, external_id)
         return None if row is None else chat_from(dict(row))
 
+    async def on_platform(self, platform: str) -> list[Chat]:
+        """Return all chats of a platform, by their names there."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["chats_on"], platform)
+        return [chat_from(dict(row)) for row in rows]
+
     async def change(self, chat: Chat) -> None:
         """Store the settings of a chat, and nothing else about it."""
         async with self._database.connection() as connection:

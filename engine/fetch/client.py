@@ -1,4 +1,4 @@
-"""Fetches links from strangers, and reaches only the public web.
+"""Fetches links from strangers and posts to webhooks, and reaches only the public web.
 
 Each hop of a redirect opens its own connection: the name is looked up once, every address in the
 answer is checked, and the connection goes to a checked address (docs/decisions/0007-fetching.md).
@@ -54,6 +54,14 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """How a server answered a post."""
+
+    status: int
+    retry_after: str | None  # the unparsed header
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
     """The request as asked for, the same at each hop."""
 
@@ -78,7 +86,7 @@ class _Transport(AsyncSafeTransport):
 
 
 class Fetcher:
-    """Fetches with GET. Holds connections: use `async with`.
+    """Fetches with GET, and posts. Holds connections: use `async with`, or `aclose`.
 
     `resolver` replaces socket.getaddrinfo; its answers are checked all the same. At most `at_once`
     fetches run at a time; the others wait, and waiting counts towards their time limit.
@@ -115,6 +123,10 @@ class Fetcher:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
         await self._http.aclose()
 
     async def get(
@@ -131,17 +143,38 @@ class Fetcher:
         """
         order = _Order(accept=accept, limits=limits)
         wanted = {"Accept": ", ".join((*accept, "*/*;q=0.1"))} | dict(headers or {})
+        async with self._within(limits.seconds, url):
+            with mapped_fetch_errors(shown_host(url)):
+                request = self._http.build_request("GET", url, headers=wanted)
+            return await self._follow(request, order)
+
+    async def post(
+        self, url: str, *, body: bytes, headers: Mapping[str, str], seconds: float
+    ) -> Answered:
+        """Post `body` and return how it was answered.
+
+        Redirects are not followed, and what the answer says is not read. Raises FetchError, and
+        the server may have taken the body even so.
+        """
+        async with self._within(seconds, url):
+            with mapped_fetch_errors(shown_host(url)):
+                request = self._http.build_request("POST", url, content=body, headers=headers)
+            async with self._sent(request) as response:
+                again = response.headers.get("Retry-After")
+                return Answered(status=response.status_code, retry_after=again)
+
+    @asynccontextmanager
+    async def _within(self, seconds: float, url: str) -> AsyncIterator[None]:
+        """Wait for room, and limit the time of that and of the block. Raises FetchTimeout."""
         try:
-            async with asyncio.timeout(limits.seconds), self._room:
-                with mapped_fetch_errors(shown_host(url)):
-                    request = self._http.build_request("GET", url, headers=wanted)
-                return await self._follow(request, order)
+            async with asyncio.timeout(seconds), self._room:
+                yield
         except TimeoutError as exc:
             raise FetchTimeout(
                 Message(
                     "{host} took longer than {seconds:g} s.",
                     host=shown_host(url),
-                    seconds=limits.seconds,
+                    seconds=seconds,
                 ),
                 fix=Message("Try again later, or paste the headline."),
             ) from exc

@@ -36,12 +36,17 @@ from bot.cli.glossary_actions import suggest
 from bot.console.output import Output
 from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
+from bot.jobs.wiring import deciding_of
 from bot.queries.ask import ask
 from bot.queries.compose import composer
 from bot.settings import load_settings
+from bot.settings.news import WebhookSettings
 from bot.web.mcp import tool_server
 from bot.web.service import WebFace
+from bot.webhooks.subscribed import subscribe_webhooks
+from db.chat.chats import Chats
 from db.pool import Database
+from engine.chat import WEBHOOKS
 from engine.compose.types import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
 from engine.fetch.client import Fetcher
@@ -443,6 +448,18 @@ async def test_a_chat_is_told_what_is_private_only_where_it_is_trusted(database_
         assert "diary:" not in refused
         stage.environment["PRESAGIO_CHAT__PRIVATE"] = f'["telegram:{chat.id}"]'
         assert SECRET in await told(stage)
+
+
+@row("webhooks")
+async def test_a_webhook_is_told_what_is_private_only_where_it_is_named(machines: Machines) -> None:
+    hook = WebhookSettings(name="news", url="https://example.org/hook", corpus="diary")
+    async with machines.app() as app:
+        await subscribe_webhooks(app.database, [hook], now=NOW)
+        chat = await Chats(app.database).known(WEBHOOKS, "news")
+        assert chat
+        assert await deciding_of(app).corpus(chat) is None
+    async with machines.app(chat__private='["webhook:news"]') as app:
+        assert await deciding_of(app).corpus(chat) == "diary"
 
 
 @row("web")

@@ -29,6 +29,8 @@ class Asked:
 
     path: str
     headers: Mapping[str, str]
+    method: str = "GET"
+    body: bytes = b""
 
 
 @dataclass
@@ -81,18 +83,22 @@ class WebServer:
         self.connections += 1
         try:
             while not writer.is_closing():
-                await self._answer(await reader.readuntil(b"\r\n\r\n"), writer)
+                await self._answer(await reader.readuntil(b"\r\n\r\n"), reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             writer.transport.abort()
         with suppress(ConnectionError, ssl.SSLError):
             await writer.wait_closed()
         self._busy.discard(task)
 
-    async def _answer(self, head: bytes, writer: asyncio.StreamWriter) -> None:
+    async def _answer(
+        self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         first, *lines = head.decode("latin-1").split("\r\n")
         pairs = (line.partition(":") for line in lines if line)
         headers = {name.lower(): value.strip() for name, _, value in pairs}
-        asked = Asked(first.split()[1], headers)
+        method, path, *_ = first.split()
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        asked = Asked(path, headers, method, body)
         self.requests.append(asked)
         await self.pages.get(asked.path, reply(404, "Not Found"))(asked, writer)
 

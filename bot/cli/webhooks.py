@@ -1,0 +1,137 @@
+"""`presagio webhooks`: how the webhooks of the settings fare, a test, and turning one on again."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import orjson
+import typer
+
+from bot.cli.shared import Json, now, settings_of, text, with_app
+from bot.console.output import Output
+from bot.face.face import DeliveryError
+from bot.face.reply import Event, Reply
+from bot.i18n.words import words_for
+from bot.settings import Settings
+from bot.settings.news import WebhookSettings
+from db.chat.chats import Chats
+from engine.chat import WEBHOOKS, Chat
+from engine.errors import InputError, PresagioError
+
+if TYPE_CHECKING:
+    from bot.app import App
+    from bot.webhooks.subscribed import WebhookState
+
+commands = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="Show how webhooks fare, test them, and turn them on again.\n\n"
+    "They are named by [[webhooks]] in the settings; presagio serve and presagio run-once send"
+    " to them.\n\n"
+    "Example: presagio webhooks",
+)
+
+HookName = Annotated[str, typer.Argument(help="Name of the webhook.", callback=text)]
+
+
+@commands.callback()
+def webhooks_alone(context: typer.Context, json: Json = False) -> None:
+    """List the webhooks when no command is named."""
+    if context.invoked_subcommand is None:
+        webhooks_list(context, json=json)
+
+
+@commands.command("list")
+def webhooks_list(context: typer.Context, json: Json = False) -> None:
+    """List the webhooks of the settings, with how they fare.
+
+    Example: presagio webhooks list
+    """
+    settings = settings_of(context)
+    with_app(settings, lambda app: _list(app, json=json, output=Output.of_process()))
+
+
+@commands.command("test")
+def webhooks_test(context: typer.Context, name: HookName) -> None:
+    """Post a signed event of the type "test" once, and tell how it was answered.
+
+    Example: presagio webhooks test news
+    """
+    from bot.signals import run_until_signal
+
+    settings = settings_of(context)
+    run_until_signal(_test(settings, _named(settings, name), now(), Output.of_process()))
+
+
+@commands.command("resume")
+def webhooks_resume(context: typer.Context, name: HookName) -> None:
+    """Turn a webhook on again that its receiver has turned off by answering 410.
+
+    Example: presagio webhooks resume news
+    """
+    settings = settings_of(context)
+    hook = _named(settings, name)
+    with_app(settings, lambda app: _resume(app, hook, Output.of_process()))
+
+
+async def _list(app: "App", *, json: bool, output: Output) -> None:
+    from bot.webhooks.subscribed import webhook_states
+
+    states = await webhook_states(app.database, app.settings.webhooks)
+    if not states and not json:
+        output.line("The settings name no webhook; see [[webhooks]] in config.example.toml.")
+    for state in states:
+        if json:
+            output.json(asdict(state))
+            continue
+        for line in _lines(state):
+            output.line(line)
+
+
+def _lines(state: "WebhookState") -> Iterator[str]:
+    when = f", last {state.last_sent_at:%Y-%m-%d %H:%M}Z" if state.last_sent_at else ""
+    counts = f"{state.sent:,} sent{when}, {state.owed:,} owed, {state.failed:,} given up"
+    yield (
+        f"{state.name} ({state.host}): {counts}"
+        if state.known
+        else (f"{state.name} ({state.host}): waits for presagio serve")
+    )
+    if not state.active:
+        yield f"  Its receiver wants no more events. Run: presagio webhooks resume {state.name}"
+    if state.last_error:
+        yield f"  Last error: {state.last_error}"
+
+
+async def _test(settings: Settings, hook: WebhookSettings, at: datetime, output: Output) -> None:
+    from bot.webhooks.poster import WebhookPoster
+    from bot.webhooks.targets import targets_of
+
+    poster = WebhookPoster(
+        targets_of(settings), contact=settings.fetch.user_agent_contact, now=lambda: at
+    )
+    body = orjson.dumps({"type": "test", "timestamp": at.isoformat(), "data": {}})
+    event = Event(id=f"msg_test_{at:%Y%m%d%H%M%S%f}", body=body)
+    chat = Chat(id=0, platform=WEBHOOKS, external_id=hook.name, private=True)
+    try:
+        reply = Reply(words=words_for("en", operator=True), event=event)
+        await poster.post(chat, None, reply, key=event.id)
+    except DeliveryError as error:
+        raise PresagioError(error.message, fix="Nothing is kept; try again.") from error
+    finally:
+        await poster.close()
+    output.line(f"{hook.name} has accepted the event {event.id}.")
+
+
+async def _resume(app: "App", hook: WebhookSettings, output: Output) -> None:
+    await Chats(app.database).set_active(WEBHOOKS, hook.name, active=True)
+    output.line(f"{hook.name} is told again of what is found from now on.")
+
+
+def _named(settings: Settings, name: str) -> WebhookSettings:
+    """Return a webhook of the settings. Raises InputError."""
+    for hook in settings.webhooks:
+        if hook.name == name:
+            return hook
+    known = ", ".join(hook.name for hook in settings.webhooks) or "none"
+    raise InputError(f"The settings name no webhook {name!r}.", fix=f"There are: {known}.")

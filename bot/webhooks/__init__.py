@@ -1,0 +1,1 @@
+"""Outgoing webhooks: signed events that tell other programs of the prophecies found."""
