@@ -257,7 +257,7 @@ def corpora_media(
     folder: Annotated[str, typer.Argument(help="Folder of the files.", callback=text)],
     json: Json = False,
 ) -> None:
-    """Bring the pictures and videos of an archive of X, so that the page shows them.
+    """Bring the pictures and videos of an archive of X to the page.
 
     The folder is data/tweets_media of the unpacked archive. Files are copied beside the data.
 

@@ -54,7 +54,7 @@ def webhooks_list(context: typer.Context, json: Json = False) -> None:
 
 @commands.command("test")
 def webhooks_test(context: typer.Context, name: HookName) -> None:
-    """Post a signed event of the type "test" once, and tell how it was answered.
+    """Post a signed test event, and tell how it was answered.
 
     Example: presagio webhooks test news
     """
@@ -66,7 +66,7 @@ def webhooks_test(context: typer.Context, name: HookName) -> None:
 
 @commands.command("resume")
 def webhooks_resume(context: typer.Context, name: HookName) -> None:
-    """Turn a webhook on again that its receiver has turned off by answering 410.
+    """Turn a webhook on again, which its receiver had turned off.
 
     Example: presagio webhooks resume news
     """
