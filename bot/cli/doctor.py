@@ -1,7 +1,7 @@
 """`presagio doctor`: checks what works, and suggests fixes for what does not."""
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from datetime import datetime
@@ -21,6 +21,7 @@ from db import migrate
 from db.corpus.corpora import Corpora
 from db.corpus.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
 from db.pool import Database
+from db.replicas.replica import ReplicaState
 from db.search.unembedded import ToEmbed
 from engine.errors import PresagioError
 from engine.ingest.parsers.ocr import Ocr
@@ -68,6 +69,8 @@ async def _check_database(
     place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
     try:
         async with open_database(settings, progress=output.remark) as database:
+            for check in _replica_checks(database.replicas(), settings.database.max_lag):
+                report(check)
             version = await server_version(database)
             report(Check(check="database", ok=True, detail=f"PostgreSQL {version}, {place}"))
             if not url:  # as every other command does
@@ -80,6 +83,19 @@ async def _check_database(
     except PresagioError as error:
         detail = f"{place}: {error.message}"
         report(Check(check="database", ok=False, detail=detail, fix=error.fix))
+
+
+def _replica_checks(states: Sequence[ReplicaState], max_lag: float) -> Iterator[Check]:
+    """Yield a check for each standby: how far it is behind, and why it is not read."""
+    for one in states:
+        behind = "" if one.behind is None else f"at most {one.behind:.1f} s behind"
+        detail = ", ".join(filter(None, [one.fault, behind]))
+        fix = None
+        if not one.used:
+            fix = f"The database itself answers until it is at most {max_lag:g} s behind."
+        elif not one.feedback:
+            fix = "Set hot_standby_feedback = on there, or long reads are repeated elsewhere."
+        yield Check(check=f"standby {one.name}", ok=one.used, detail=detail, fix=fix)
 
 
 async def _check_migrations(database: Database, report: _Report) -> bool:

@@ -12,6 +12,7 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
+from db.replicas.replica import ReplicaState
 from engine.llm.wire import add_usage
 from engine.ports import SearchIndex
 from engine.prophecy.expand import Expands, Phrases
@@ -212,6 +213,7 @@ async def exposition(metrics: Metrics, database: Database, *, now: datetime) -> 
         ages.labels(name).set(seconds)
     await _feeds(Feeds(database), registry, now)
     await _deliveries(Outbox(database), registry, today)
+    _standbys(database.replicas(), registry)
     return generate_latest(metrics.registry) + generate_latest(registry)
 
 
@@ -237,3 +239,23 @@ async def _deliveries(outbox: Outbox, registry: CollectorRegistry, today: dateti
     states.labels("owed").set(health.owed)
     states.labels("retried").set(health.retried)
     states.labels("failed").set(health.failed)
+
+
+def _standbys(states: Sequence[ReplicaState], registry: CollectorRegistry) -> None:
+    if not states:
+        return
+    used, behind, reads, passed_on = (
+        Gauge(f"presagio_replica_{name}", said, ["replica"], registry=registry)
+        for name, said in (
+            ("used", "Whether this process reads from the standby."),
+            ("behind_seconds", "How far the standby is behind at most, if that is known."),
+            ("reads", "Readers that were sent to the standby by this process."),
+            ("passed_on", "Of those, readers that another server answered."),
+        )
+    )
+    for one in states:
+        used.labels(one.name).set(one.used)
+        reads.labels(one.name).set(one.reads)
+        passed_on.labels(one.name).set(one.passed_on)
+        if one.behind is not None:
+            behind.labels(one.name).set(one.behind)
