@@ -33,7 +33,10 @@ class Sessions:
 
     @classmethod
     async def open(cls, url: str, settings: PoolSettings, *, read_only: bool = False) -> Self:
-        """Connect, directly or through a pooler. Raises StorageUnreachable, StorageRights."""
+        """Connect, directly or through a pooler. Raises StorageUnreachable, StorageRights.
+
+        Sessions that only read are begun when they are used, and not renewed when they are lost.
+        """
         asked = server_settings(settings)
         if read_only:
             asked["default_transaction_read_only"] = "on"
@@ -64,7 +67,8 @@ class Sessions:
         cls, url: str, settings: PoolSettings, asked: dict[str, str], *, pooled: bool
     ) -> Self:
         try:
-            opened = await cls._pool(url, settings, asked, pooled=pooled, at_once=1)
+            at_once = 0 if "default_transaction_read_only" in asked else 1
+            opened = await cls._pool(url, settings, asked, pooled=pooled, at_once=at_once)
         except asyncpg.ProtocolViolationError as exc:
             if pooled or "startup parameter" not in str(exc):
                 raise

@@ -88,8 +88,8 @@ class LoopbackServer:
                 cwd=self.folder,
                 stdout=said,
                 stderr=said,
-                user=account and account.uid,
-                group=account and account.gid,
+                user=account.uid if account else None,
+                group=account.gid if account else None,
                 extra_groups=[] if account else None,
             )
 

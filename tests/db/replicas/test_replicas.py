@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,10 @@ async def test_a_standby_that_freezes_is_left(both: Pair, database: Database) ->
     await until(database, lambda state: state.used)
 
 
+def _says(fault: str, state: ReplicaState) -> bool:
+    return fault in state.fault
+
+
 async def test_a_server_that_is_no_standby_of_the_primary_is_never_read(both: Pair) -> None:
     for url, fault in (
         (both.primary.url, "it is not a standby"),
@@ -270,7 +275,7 @@ async def test_a_server_that_is_no_standby_of_the_primary_is_never_read(both: Pa
         replication = Replication(urls=[url], pause=0.05)
         database = await Database.open(both.primary.url, replication=replication)
         try:
-            await until(database, lambda state, fault=fault: fault in state.fault)
+            await until(database, partial(_says, fault))
             assert len(await storms(database)) == 10
             assert state_of(database).reads == 0
         finally:
