@@ -37,14 +37,15 @@ class Sessions:
 
         Sessions that only read are begun when they are used, and not renewed when they are lost.
         """
-        asked = server_settings(settings)
+        asked, at_once = server_settings(settings), 1
         if read_only:
+            at_once = 0
             asked["default_transaction_read_only"] = "on"
         try:
             try:
-                return await cls._open(url, settings, asked, pooled=False)
+                return await cls._open(url, settings, asked, at_once, pooled=False)
             except _Pooled:
-                return await cls._open(url, settings, asked, pooled=True)
+                return await cls._open(url, settings, asked, at_once, pooled=True)
         except (
             asyncpg.PostgresError,
             asyncpg.InterfaceError,
@@ -60,15 +61,14 @@ class Sessions:
 
         Whether a pooler is in between cannot be known; none is assumed.
         """
-        return await cls._pool(url, settings, server_settings(settings), pooled=False, at_once=0)
+        return await cls._pool(url, settings, server_settings(settings), 0, pooled=False)
 
     @classmethod
     async def _open(
-        cls, url: str, settings: PoolSettings, asked: dict[str, str], *, pooled: bool
+        cls, url: str, settings: PoolSettings, asked: dict[str, str], at_once: int, *, pooled: bool
     ) -> Self:
         try:
-            at_once = 0 if "default_transaction_read_only" in asked else 1
-            opened = await cls._pool(url, settings, asked, pooled=pooled, at_once=at_once)
+            opened = await cls._pool(url, settings, asked, at_once, pooled=pooled)
         except asyncpg.ProtocolViolationError as exc:
             if pooled or "startup parameter" not in str(exc):
                 raise
@@ -83,7 +83,7 @@ class Sessions:
 
     @classmethod
     async def _pool(
-        cls, url: str, settings: PoolSettings, asked: dict[str, str], *, pooled: bool, at_once: int
+        cls, url: str, settings: PoolSettings, asked: dict[str, str], at_once: int, *, pooled: bool
     ) -> Self:
         connecting: dict[str, Any] = {
             "timeout": settings.connect_timeout,

@@ -62,14 +62,14 @@ class Replica:
         self._sessions: Sessions | None = None
         self._lookout = Lookout()
         self._sight: Sight | None = None
-        self._fault = "it has not answered yet"
+        self.fault = "it has not answered yet"
         self._held: float | None = None
         self.busy = self._reads = self._passed_on = 0
 
     @property
     def answers(self) -> bool:
         """Tell whether it answered when it was last looked at, and may be read at all."""
-        return self._sight is not None and not self._fault
+        return self._sight is not None and not self.fault
 
     @property
     def held(self) -> float:
@@ -86,11 +86,11 @@ class Replica:
         if self._sessions is None:
             self._sessions = await Sessions.open(self._url, self._settings, read_only=True)
         sight = await self._lookout.look(self._sessions)
-        self._sight, self._fault, self._held = sight, notes.fault(sight), notes.held_by(sight)
+        self._sight, self.fault, self._held = sight, notes.fault(sight), notes.held_by(sight)
 
     def lose(self, fault: str) -> None:
         """Stop reading from it. Whoever waits for it now is answered elsewhere."""
-        self._sight, self._held, self._fault = None, None, fault
+        self._sight, self._held, self.fault = None, None, fault
         self._lookout.close()
         sessions, self._sessions = self._sessions, None
         if sessions is not None:
@@ -104,7 +104,7 @@ class Replica:
             name=self.name,
             used=used,
             behind=None if self._held is None else now - self._held,
-            fault="" if used else self._fault or late,
+            fault="" if used else self.fault or late,
             feedback=self._sight is not None and self._sight.feedback,
             reads=self._reads,
             passed_on=self._passed_on,
@@ -114,7 +114,7 @@ class Replica:
         """Return a connection. Raises errors of the driver."""
         self._reads += 1
         if self._sessions is None:
-            raise ConnectionError(self._fault)
+            raise ConnectionError(self.fault)
         connection = await self._sessions.pool.acquire(timeout=_LENDING)
         self.busy += 1
         return connection

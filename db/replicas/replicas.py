@@ -123,13 +123,13 @@ class Replicas:
     async def _watch_replica(self, replica: Replica, looked: asyncio.Event) -> None:
         await self._noted.wait()
         while True:
+            before, pause = replica.fault, self._replication.pause
             try:
                 await replica.look(self._notes)
-                pause = self._replication.pause
             except _FAILURES as error:
-                if replica.answers:
-                    logger.warning("standby %s is not read: %s", replica.name, error)
                 replica.lose(str(error) or "it does not answer")
                 pause = self._replication.long_pause
+            if replica.fault and replica.fault != before:
+                logger.warning("standby %s is not read: %s", replica.name, replica.fault)
             looked.set()
             await asyncio.sleep(pause)

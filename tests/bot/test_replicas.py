@@ -1,5 +1,6 @@
 """Commands and searches with a standby: what it is asked, and what goes on without the primary."""
 
+import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from engine.errors import SettingsError
 from engine.prophecy.headline import read_headline
 from engine.types import SearchRequest
 from tests.bot.conftest import Invoke
+from tests.bot.web.stage import web_stage
 from tests.database import execute, wait_for
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.standby import Pair, pair
@@ -89,6 +91,18 @@ def test_without_the_primary_texts_are_found_and_writing_fails(both: Pair, invok
     dropped = invoke("corpora", "drop", "demo", "--yes")
     assert dropped.code == 1
     assert "The database cannot be reached" in dropped.err
+
+
+async def test_without_the_primary_the_page_answers(both: Pair) -> None:
+    async with web_stage(os.environ) as stage:
+        asked = {"headline": HEADLINE, "date": "2024-01-01", "corpus": "demo"}
+        before = await stage.get("/prophecy", **asked)
+        both.primary.kill()
+        after = await stage.get("/prophecy", **asked)
+        assert (await stage.get("/")).status_code == 200
+    assert (before.status_code, after.status_code) == (200, 200)
+    assert "mark my words" in before.text
+    assert "mark my words" in after.text
 
 
 def test_the_doctor_names_standbys_and_what_they_lack(both: Pair, invoke: Invoke) -> None:
