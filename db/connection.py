@@ -12,7 +12,7 @@ Connection: TypeAlias = (
 Lent: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
 
-class Reads(Protocol):
+class Fetches(Protocol):
     """What reads with single statements: a connection, or a reader of db.replicas."""
 
     async def fetch(self, query: str, /, *args: object) -> list[asyncpg.Record]:

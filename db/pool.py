@@ -9,7 +9,7 @@ from db import migrate
 from db.connection import Connection
 from db.errors import mapped_storage_errors
 from db.pooler import give_role, lacking, refuse
-from db.replicas.reader import Reader
+from db.replicas.reader import FallbackReader
 from db.replicas.replica import Primary, ReplicaState
 from db.replicas.replicas import Replicas, Replication
 from db.sessions import PoolSettings, Sessions, server_settings
@@ -67,7 +67,7 @@ class Database:
                 yield connection
 
     @asynccontextmanager
-    async def reading(self, *, latest: bool = False) -> AsyncIterator[Reader]:
+    async def reading(self, *, latest: bool = False) -> AsyncIterator[FallbackReader]:
         """Yield a reader of a standby, or of the primary if none is fit for it.
 
         With `latest`, what was just stored is read: from the primary, unless it is lost. Each
@@ -75,7 +75,7 @@ class Database:
         errors inside the block are raised as StorageError.
         """
         replicas = self._replicas
-        reader = Reader(replicas.servers(latest=latest) if replicas else [self._primary])
+        reader = FallbackReader(replicas.servers(latest=latest) if replicas else [self._primary])
         with mapped_storage_errors():
             try:
                 yield reader

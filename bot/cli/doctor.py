@@ -1,8 +1,9 @@
 """`presagio doctor`: checks what works, and suggests fixes for what does not."""
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict
 from datetime import datetime
 from importlib.util import find_spec
@@ -28,6 +29,7 @@ from engine.ingest.parsers.ocr import Ocr
 from engine.vectors import percent
 
 _DOCUMENT_LIBRARIES = ("pypdfium2", "mammoth", "trafilatura")
+_REPLAY_SECONDS = 3.0
 _Report = Callable[[Check], None]
 
 
@@ -69,7 +71,7 @@ async def _check_database(
     place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
     try:
         async with open_database(settings, progress=output.remark) as database:
-            for check in _replica_checks(database.replicas(), settings.database.max_lag):
+            for check in _replica_checks(await _standbys(database), settings.database.max_lag):
                 report(check)
             version = await server_version(database)
             report(Check(check="database", ok=True, detail=f"PostgreSQL {version}, {place}"))
@@ -83,6 +85,15 @@ async def _check_database(
     except PresagioError as error:
         detail = f"{place}: {error.message}"
         report(Check(check="database", ok=False, detail=detail, fix=error.fix))
+
+
+async def _standbys(database: Database) -> list[ReplicaState]:
+    """Return the standbys, after a moment to replay what the primary has just written."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_REPLAY_SECONDS):
+            while any(one.answers and not one.used for one in database.replicas()):  # noqa: ASYNC110 - of a server
+                await asyncio.sleep(0.1)
+    return database.replicas()
 
 
 def _replica_checks(states: Sequence[ReplicaState], max_lag: float) -> Iterator[Check]:

@@ -24,7 +24,7 @@ class Server(Protocol):
         """Tell whether another server may answer what failed here with this error."""
 
 
-class Reader:
+class FallbackReader:
     """Sends statements to the first of its servers that answers, and stays with it.
 
     Each statement must only read and be a transaction of its own, so that it can be repeated. An

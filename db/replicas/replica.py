@@ -22,6 +22,7 @@ class ReplicaState:
     """What is known about a standby."""
 
     name: str  # host and port
+    answers: bool  # and may be read at all
     used: bool  # for reading, at this moment
     behind: float | None  # seconds at most; None = unknown
     fault: str  # why it is not used, or ""
@@ -102,6 +103,7 @@ class Replica:
         used = self.held >= since
         return ReplicaState(
             name=self.name,
+            answers=self.answers,
             used=used,
             behind=None if self._held is None else now - self._held,
             fault="" if used else self.fault or late,

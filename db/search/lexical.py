@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import asyncpg
 import orjson
 
-from db.connection import Reads
+from db.connection import Fetches
 from db.corpus.partitions import about_corpus, partition
 from db.search.passing import passing_flags
 from db.search.places import placed
@@ -126,7 +126,7 @@ class LexicalIndex(Readings):
                     terms += await self._neighbours(reader, corpus, term)
         return without_repeats(terms)
 
-    async def _neighbours(self, reader: Reads, corpus: Corpus, unknown: Term) -> list[Term]:
+    async def _neighbours(self, reader: Fetches, corpus: Corpus, unknown: Term) -> list[Term]:
         neighbours = statements("search")["neighbours"]
         rows = await reader.fetch(neighbours, corpus.id, unknown.lexemes[0])
         return [
@@ -141,7 +141,7 @@ class LexicalIndex(Readings):
             for row in rows[:_NEIGHBOURS]
         ]
 
-    async def _rank(self, reader: Reads, request: _Request) -> list[asyncpg.Record]:
+    async def _rank(self, reader: Fetches, request: _Request) -> list[asyncpg.Record]:
         """Query documents above a threshold, and lower it until the answer is exact."""
         if request.postings <= _FEW_POSTINGS:
             return await self._above(reader, request, 0.0)
@@ -158,7 +158,7 @@ class LexicalIndex(Readings):
                 share *= max(len(found), 1) / request.limit / _OVERSHOOT
                 need = min(request.guess(share), need * _STEP)
 
-    async def _above(self, reader: Reads, request: _Request, need: float) -> list[asyncpg.Record]:
+    async def _above(self, reader: Fetches, request: _Request, need: float) -> list[asyncpg.Record]:
         """Return the best documents among those that can score `need`."""
         by = self._by_postings if request.corpus.postings else self._by_classes
         filters = request.filters
@@ -198,7 +198,7 @@ class LexicalIndex(Readings):
         )
         return statement, [*posted_values(request.lexemes), *essential(bounds, need)]
 
-    async def _weighed(self, reader: Reads, request: _Request) -> tuple[_Request, float]:
+    async def _weighed(self, reader: Fetches, request: _Request) -> tuple[_Request, float]:
         """Estimate which share of the corpus passes the filters, and where to begin."""
         filters = request.filters
         dated = share = await self._share(
@@ -210,7 +210,7 @@ class LexicalIndex(Readings):
         few_dates = dated * request.corpus.documents < matching
         return replace(request, dates_first=few_dates), share
 
-    async def _share(self, reader: Reads, request: _Request, filters: Filters) -> float:
+    async def _share(self, reader: Fetches, request: _Request, filters: Filters) -> float:
         """Estimate which share of the corpus passes, from the planner's statistics."""
         if filters == Filters():
             return 1.0

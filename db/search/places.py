@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from db.connection import Reads
+from db.connection import Fetches
 from db.corpus.partitions import about_corpus
 from engine.query.types import FoundDocument, FoundDocuments
 from engine.types import Candidate, Corpus, ItemPlace
 
 
-async def placed(reader: Reads, corpus: Corpus, candidates: Sequence[Candidate]) -> list[Candidate]:
+async def placed(
+    reader: Fetches, corpus: Corpus, candidates: Sequence[Candidate]
+) -> list[Candidate]:
     """Return candidates with the places of those that are parts.
 
     A statement of its own, so that corpora without parts pay nothing.
@@ -23,7 +25,9 @@ async def placed(reader: Reads, corpus: Corpus, candidates: Sequence[Candidate])
     return [replace(one, place=known.get(one.id)) for one in candidates]
 
 
-async def placed_documents(reader: Reads, corpus: Corpus, found: FoundDocuments) -> FoundDocuments:
+async def placed_documents(
+    reader: Fetches, corpus: Corpus, found: FoundDocuments
+) -> FoundDocuments:
     """Return found documents with the places of those that are parts."""
     if not corpus.in_parts:
         return found
