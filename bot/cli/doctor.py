@@ -1,9 +1,8 @@
 """`presagio doctor`: checks what works, and suggests fixes for what does not."""
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import asdict
 from datetime import datetime
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from pydantic import SecretStr
 from bot.card import can_draw
 from bot.cli.news_checks import Check, news_checks
 from bot.cli.shared import Json, now, settings_of
+from bot.cli.standby_checks import standby_checks
 from bot.console.output import Output
 from bot.database import open_database
 from bot.settings import Settings, masked_url
@@ -22,14 +22,12 @@ from db import migrate
 from db.corpus.corpora import Corpora
 from db.corpus.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
 from db.pool import Database
-from db.replicas.replica import ReplicaState
 from db.search.unembedded import ToEmbed
 from engine.errors import PresagioError
 from engine.ingest.parsers.ocr import Ocr
 from engine.vectors import percent
 
 _DOCUMENT_LIBRARIES = ("pypdfium2", "mammoth", "trafilatura")
-_REPLAY_SECONDS = 3.0
 _Report = Callable[[Check], None]
 
 
@@ -71,7 +69,7 @@ async def _check_database(
     place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
     try:
         async with open_database(settings, progress=output.remark) as database:
-            for check in _replica_checks(await _standbys(database), settings.database.max_lag):
+            for check in await standby_checks(database, settings.database.max_lag):
                 report(check)
             version = await server_version(database)
             report(Check(check="database", ok=True, detail=f"PostgreSQL {version}, {place}"))
@@ -85,28 +83,6 @@ async def _check_database(
     except PresagioError as error:
         detail = f"{place}: {error.message}"
         report(Check(check="database", ok=False, detail=detail, fix=error.fix))
-
-
-async def _standbys(database: Database) -> list[ReplicaState]:
-    """Return the standbys, after a moment to replay what the primary has just written."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_REPLAY_SECONDS):
-            while any(one.answers and not one.used for one in database.replicas()):  # noqa: ASYNC110 - of a server
-                await asyncio.sleep(0.1)
-    return database.replicas()
-
-
-def _replica_checks(states: Sequence[ReplicaState], max_lag: float) -> Iterator[Check]:
-    """Yield a check for each standby: how far it is behind, and why it is not read."""
-    for one in states:
-        behind = "" if one.behind is None else f"at most {one.behind:.1f} s behind"
-        detail = ", ".join(filter(None, [one.fault, behind]))
-        fix = None
-        if not one.used:
-            fix = f"The database itself answers until it is at most {max_lag:g} s behind."
-        elif not one.feedback:
-            fix = "Set hot_standby_feedback = on there, or long reads are repeated elsewhere."
-        yield Check(check=f"standby {one.name}", ok=one.used, detail=detail, fix=fix)
 
 
 async def _check_migrations(database: Database, report: _Report) -> bool:

@@ -34,6 +34,13 @@ from engine.types import (
 # A search takes milliseconds, a model call many seconds.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 
+_OF_STANDBYS = {
+    "used": "Whether this process reads from the standby.",
+    "behind_seconds": "How far the standby is behind at most, if that is known.",
+    "reads": "Readers that were sent to the standby by this process.",
+    "passed_on": "Of those, readers that another server answered.",
+}
+
 
 class Metrics:
     """The figures of one process. Every name begins with presagio_.
@@ -242,20 +249,8 @@ async def _deliveries(outbox: Outbox, registry: CollectorRegistry, today: dateti
 
 
 def _standbys(states: Sequence[ReplicaState], registry: CollectorRegistry) -> None:
-    if not states:
-        return
-    used, behind, reads, passed_on = (
-        Gauge(f"presagio_replica_{name}", said, ["replica"], registry=registry)
-        for name, said in (
-            ("used", "Whether this process reads from the standby."),
-            ("behind_seconds", "How far the standby is behind at most, if that is known."),
-            ("reads", "Readers that were sent to the standby by this process."),
-            ("passed_on", "Of those, readers that another server answered."),
-        )
-    )
-    for one in states:
-        used.labels(one.name).set(one.used)
-        reads.labels(one.name).set(one.reads)
-        passed_on.labels(one.name).set(one.passed_on)
-        if one.behind is not None:
-            behind.labels(one.name).set(one.behind)
+    for name, said in _OF_STANDBYS.items() if states else ():
+        gauge = Gauge(f"presagio_replica_{name}", said, ["replica"], registry=registry)
+        for one in states:
+            if (figure := getattr(one, name)) is not None:
+                gauge.labels(one.name).set(figure)

@@ -24,7 +24,7 @@ class ReplicaState:
     name: str  # host and port
     answers: bool  # and may be read at all
     used: bool  # for reading, at this moment
-    behind: float | None  # seconds at most; None = unknown
+    behind_seconds: float | None  # at most; None = unknown
     fault: str  # why it is not used, or ""
     feedback: bool  # whether it keeps the primary from removing what it reads
     reads: int  # since the start of this process
@@ -105,7 +105,7 @@ class Replica:
             name=self.name,
             answers=self.answers,
             used=used,
-            behind=None if self._held is None else now - self._held,
+            behind_seconds=None if self._held is None else now - self._held,
             fault="" if used else self.fault or late,
             feedback=self._sight is not None and self._sight.feedback,
             reads=self._reads,
