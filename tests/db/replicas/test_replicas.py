@@ -14,15 +14,18 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.pool import Database, Replication
 from db.replicas.replica import ReplicaState
+from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from db.search.shown import Shown
+from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.query.find import Finder
 from engine.query.read import parse_query
 from engine.types import Candidate, Corpus, Filters
 from tests.database import execute, wait_for, with_database
 from tests.db.loading import load_texts
+from tests.db.vectors import WordModel, can_keep_vectors
 from tests.fakes.standby import Pair, pair
 from tests.patience import PATIENCE
 
@@ -121,6 +124,28 @@ async def test_a_standby_answers_as_the_primary_does(database: Database, primary
     state = state_of(database)
     assert state.reads > 10
     assert state.passed_on == 0
+
+
+async def test_vectors_are_compared_on_a_standby_as_on_the_primary(
+    database: Database, primary: Database
+) -> None:
+    if not await can_keep_vectors(database):
+        pytest.skip("this server has no pgvector 0.7 or newer")
+    corpus, model = await load_texts(database, "vectors", TEXTS), WordModel()
+    await fill(Embeddings(database), model, corpus, progress=lambda *_: None)
+    await until(database, lambda state: state.used)
+    reads, vector = state_of(database).reads, model.vector("rain over 3 towns")
+    found = []
+    for one in (database, primary):
+        vectors = Embeddings(one)
+        space = await vectors.space(corpus, model.name)
+        assert space
+        near = await vectors.nearest(corpus, space, vector, Filters(), 10)
+        cosines = await vectors.cosines(corpus, space, vector, [id_ for id_, _ in near])
+        assert cosines == dict(near)
+        found.append((space, near))
+    assert found[0] == found[1]
+    assert state_of(database).reads == reads + 3
 
 
 async def test_sessions_on_a_standby_only_read(database: Database) -> None:
