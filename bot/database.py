@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot.settings import Settings
 from db.embedded.server import EmbeddedServer
-from db.pool import Database, PoolSettings
+from db.pool import Database, PoolSettings, Replication
 from engine.errors import StorageError
 
 
@@ -38,6 +38,10 @@ async def open_with_server(
                 connect_timeout=settings.database.connect_timeout,
                 command_timeout=settings.database.command_timeout,
                 statement_timeout=settings.database.statement_timeout,
+            ),
+            Replication(
+                urls=[one.get_secret_value() for one in settings.database.replicas],
+                max_lag=settings.database.max_lag,
             ),
         )
         try:

@@ -18,7 +18,7 @@ from engine.messages import Message
 
 _INTERRUPTED = (asyncpg.OperatorInterventionError, asyncpg.TransactionRollbackError)
 # The driver's own messages about a connection describe its states, not what to do.
-_LOST = (
+LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
@@ -26,7 +26,7 @@ _LOST = (
     EOFError,
 )
 
-_FOREIGN = (
+FOREIGN = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
@@ -105,7 +105,7 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                 Message("The connection to the database was lost: {said}.", said=said),
                 fix=Message("Run the command again; nothing was half-written."),
             )
-        case _ if isinstance(error, _LOST):
+        case _ if isinstance(error, LOST):
             return StorageInterrupted(
                 Message("The connection to the database was lost."),
                 fix=Message("Run the command again; nothing was half-written."),
@@ -135,5 +135,5 @@ def mapped_storage_errors() -> Iterator[None]:
     """Re-raise driver errors of the enclosed block as StorageError."""
     try:
         yield
-    except _FOREIGN as exc:
+    except FOREIGN as exc:
         raise storage_error(exc) from exc

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
 
-from db.connection import Connection
+from db.connection import Connection, Fetches
 from db.errors import mapped_storage_errors
 from engine.errors import StorageOutdated
 from engine.messages import Message
@@ -98,7 +98,7 @@ async def _next(connection: Connection) -> Migration | None:
         return todo[0]
 
 
-async def check(connection: Connection) -> list[Migration]:
+async def check(connection: Fetches) -> list[Migration]:
     """Return the migrations that still have to run, without running any."""
     with mapped_storage_errors():
         exists = await connection.fetchval("SELECT to_regclass('migration') IS NOT NULL")
@@ -106,7 +106,7 @@ async def check(connection: Connection) -> list[Migration]:
     return pending(available(), applied)
 
 
-async def _applied(connection: Connection) -> dict[int, str]:
+async def _applied(connection: Fetches) -> dict[int, str]:
     rows = await connection.fetch("SELECT version, checksum FROM migration")
     return {row["version"]: row["checksum"] for row in rows}
 

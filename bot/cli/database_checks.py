@@ -1,7 +1,8 @@
 """The checks of `presagio doctor` that ask the database."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 
 from bot.cli.news_checks import Check, news_checks
@@ -16,11 +17,13 @@ from db.corpus.health import (
     statistics_differ,
 )
 from db.pool import Database
+from db.replicas.replica import ReplicaState
 from db.search.unembedded import ToEmbed
 from engine.errors import CorpusWithheld, PresagioError, StorageOutdated
 from engine.types import Corpus
 from engine.vectors import percent
 
+_REPLAY_SECONDS = 3.0
 _PGVECTOR, _OLDEST = "vector", (0, 7)
 
 
@@ -163,3 +166,24 @@ async def _without_vectors(
             if coverage.get(corpus.name, {}).get(model, 0.0) < 1 and corpus.documents:
                 lacking[corpus.name] = model
     return lacking
+
+
+async def standby_checks(database: Database, max_lag: float) -> list[Check]:
+    """Return a check for each standby, after a moment to replay what was written just now."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_REPLAY_SECONDS):
+            while any(one.answers and not one.used for one in database.replicas()):  # noqa: ASYNC110 - of a server
+                await asyncio.sleep(0.1)
+    return [_standby_check(one, max_lag) for one in database.replicas()]
+
+
+def _standby_check(one: ReplicaState, max_lag: float) -> Check:
+    seconds = one.behind_seconds
+    behind = "" if seconds is None else f"at most {seconds:.1f} s behind"
+    fix = None
+    if not one.used:
+        fix = f"The database itself answers until it is at most {max_lag:g} s behind."
+    elif not one.feedback:
+        fix = "Set hot_standby_feedback = on there, or long reads are repeated elsewhere."
+    detail = ", ".join(filter(None, [one.fault, behind]))
+    return Check(check=f"standby {one.name}", ok=one.used, detail=detail, fix=fix)

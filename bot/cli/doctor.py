@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import typer
 from pydantic import SecretStr
 
-from bot.cli.database_checks import database_checks
+from bot.cli.database_checks import database_checks, standby_checks
 from bot.cli.machine_checks import (
     clock_check,
     disk_check,
@@ -79,6 +79,8 @@ async def _check_database(
     place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
     try:
         async with open_database(settings, progress=output.remark) as database:
+            for check in await standby_checks(database, settings.database.max_lag):
+                report(check)
             version = await server_version(database)
             report(Check(check="database", ok=True, detail=f"PostgreSQL {version}, {place}"))
             if url:  # the embedded one has this machine's clock

@@ -1,9 +1,9 @@
 """Settings of the database, and the masking of passwords in its URL."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from engine.settings.section import Section
 
@@ -40,7 +40,20 @@ class DatabaseSettings(Section):
         description="postgresql://user:password@host:port/name; empty starts the embedded server."
         " The environment variable DATABASE_URL goes before it.",
     )
-    pool_size: int = Field(4, ge=1, le=100, description="Connections that one process may open.")
+    replicas: tuple[DatabaseUrl, ...] = Field(
+        (),
+        description="URLs of streaming standbys of that server: what only reads is asked there,"
+        " everything else of the server itself.",
+    )
+    max_lag: float = Field(
+        10,
+        gt=0,
+        description="Seconds that a standby may be behind; the server answers for one that is."
+        " Measured once a second: below 3, standbys of a busy server are hardly used.",
+    )
+    pool_size: int = Field(
+        4, ge=1, le=100, description="Connections that one process may open to each server."
+    )
     connect_timeout: float = Field(10, gt=0, description="Seconds to wait for a connection.")
     command_timeout: float = Field(
         30, gt=0, description="Seconds after which this program gives a statement up."
@@ -48,3 +61,11 @@ class DatabaseSettings(Section):
     statement_timeout: float = Field(
         30, gt=0, description="Seconds after which the server stops a statement."
     )
+
+    @model_validator(mode="after")
+    def _replicas_of_something(self) -> Self:
+        if self.replicas and not self.url.get_secret_value():
+            raise ValueError("replicas need database.url: the embedded server has none")
+        if not all(one.get_secret_value() for one in self.replicas):
+            raise ValueError("replicas must not be empty")
+        return self

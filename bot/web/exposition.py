@@ -1,6 +1,6 @@
 """What `/metrics` shows: the counts of this process, and figures from the database."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib.metadata import version
 
@@ -15,9 +15,18 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
+from db.replicas.replica import ReplicaState
 from engine.llm.client import ChatClient
 
 _GIVEN_UP_WITHIN = timedelta(days=1)
+
+
+_OF_STANDBYS = {
+    "used": "Whether this process reads from the standby.",
+    "behind_seconds": "How far the standby is behind at most, if that is known.",
+    "reads": "Readers that were sent to the standby by this process.",
+    "passed_on": "Of those, readers that another server answered.",
+}
 
 
 async def exposition(shared: SharedState) -> bytes:
@@ -34,6 +43,7 @@ async def exposition(shared: SharedState) -> bytes:
     registry.register(_Counted(*await _spent(database), await _job_runs(database)))
     await _feeds(Feeds(database), registry, now)
     await _deliveries(Outbox(database), registry, now)
+    _standbys(database.replicas(), registry)
     return generate_latest(shared.metrics.registry) + generate_latest(registry)
 
 
@@ -130,3 +140,11 @@ async def _deliveries(outbox: Outbox, registry: CollectorRegistry, now: datetime
     states.labels("owed").set(health.owed)
     states.labels("retried").set(health.retried)
     states.labels("failed").set(health.failed)
+
+
+def _standbys(states: Sequence[ReplicaState], registry: CollectorRegistry) -> None:
+    for name, said in _OF_STANDBYS.items() if states else ():
+        gauge = Gauge(f"presagio_replica_{name}", said, ["replica"], registry=registry)
+        for one in states:
+            if (figure := getattr(one, name)) is not None:
+                gauge.labels(one.name).set(figure)

@@ -59,8 +59,8 @@ class Answers:
 
     async def last(self, chat: Chat, thread: str | None) -> Answer | None:
         """Return the last answer in this chat's thread (None = outside threads), or None."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["last_answer"], chat.id, thread)
+        async with self._database.reading(latest=True) as reader:
+            row = await reader.fetchrow(self._sql["last_answer"], chat.id, thread)
         return _answer(row)
 
     async def posted_with(self, answer: Answer) -> list[Answer]:
@@ -92,14 +92,14 @@ class Answers:
 
     async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
         """Return the votes on an answer's hits, by rank; hits without votes are left out."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["tallies"], answer.id)
+        async with self._database.reading(latest=True) as reader:
+            rows = await reader.fetch(self._sql["tallies"], answer.id)
         return {row["rank"]: Tally(up=row["up"], down=row["down"]) for row in rows}
 
     async def favourites(self, chat: Chat, limit: int) -> list[Favourite]:
         """Return the best-voted hits of a chat, best first."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["favourites"], chat.id, limit)
+        async with self._database.reading(latest=True) as reader:
+            rows = await reader.fetch(self._sql["favourites"], chat.id, limit)
         return [favourite for row in rows if (favourite := _favourite(row))]
 
     async def keep_receipt(

@@ -46,8 +46,8 @@ class Chats:
 
     async def known(self, platform: str, external_id: str) -> Chat | None:
         """Return the chat if it is known."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["chat"], platform, external_id)
+        async with self._database.reading(latest=True) as reader:
+            row = await reader.fetchrow(self._sql["chat"], platform, external_id)
         return None if row is None else chat_from(dict(row))
 
     async def on_platform(self, platform: str) -> list[Chat]:

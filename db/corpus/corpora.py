@@ -36,8 +36,8 @@ class Corpora:
 
     async def list(self) -> list[Corpus]:
         """Return all corpora, sorted by name."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["select"], None)
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(self._sql["select"], None)
         return [found for row in rows if (found := _corpus(row)).kind in self._kinds]
 
     async def ensure(
@@ -81,6 +81,7 @@ class Corpora:
                 if has_postings(kind, average_length=0):
                     await create_postings(connection, created)
             rows = await connection.fetch(self._sql["select"], name)
+        self._database.changed()
         return _agreeing(corpus_named([*map(_corpus, rows)], name), kind=kind, language=language)
 
     async def change(
@@ -100,12 +101,13 @@ class Corpora:
         async with self._database.connection() as connection:
             await connection.execute(self._sql["change"], name, author, url_template, description)
             await connection.execute(self._sql["describe"], name, display_name, avatar)
+        self._database.changed()
         return await self.get(name)
 
     async def avatar(self, name: str) -> bytes | None:
         """Return the picture of the corpus's voice, or None."""
-        async with self._database.connection() as connection:
-            found: bytes | None = await connection.fetchval(self._sql["avatar"], name)
+        async with self._database.reading() as reader:
+            found: bytes | None = await reader.fetchval(self._sql["avatar"], name)
         return found
 
     async def drop(self, name: str) -> int:
@@ -118,24 +120,25 @@ class Corpora:
             await connection.execute(f"DROP TABLE {partition(row['id'])}")
             await connection.execute(f"DROP TABLE IF EXISTS {postings_table(row['id'])}")
             await connection.execute(self._sql["delete"], row["id"])
+        self._database.changed()
         return int(row["documents"])
 
     async def items(self, corpus: Corpus) -> int:
         """Return how many items the corpus holds in parts."""
-        async with self._database.connection() as connection:
-            return int(await connection.fetchval(self._sql["items"], corpus.id))
+        async with self._database.reading() as reader:
+            return int(await reader.fetchval(self._sql["items"], corpus.id))
 
     async def span(self, corpus: Corpus) -> tuple[datetime | None, datetime | None]:
         """Return the dates of the oldest and the newest document."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(about_corpus("corpora", "span", corpus.id))
+        async with self._database.reading() as reader:
+            row = await reader.fetchrow(about_corpus("corpora", "span", corpus.id))
         return (row["oldest"], row["newest"]) if row else (None, None)
 
     async def names_authors(self, corpus: Corpus) -> bool:
         """Return whether any document names its author."""
-        async with self._database.connection() as connection:
+        async with self._database.reading() as reader:
             statement = about_corpus("corpora", "names_authors", corpus.id)
-            return bool(await connection.fetchval(statement))
+            return bool(await reader.fetchval(statement))
 
 
 async def _create_partition(connection: Connection, corpus_id: int) -> None:

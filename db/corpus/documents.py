@@ -57,6 +57,7 @@ class Retention:
                 if not batch:
                     items = about_corpus("retention", "forget_items", corpus.id)
                     await connection.execute(items, before)
+            self._database.changed()
             if not batch:
                 return removed
             removed += batch
@@ -107,6 +108,7 @@ class Documents:
             changed = await self._fetch(connection, "update", corpus)
             await self._forget_vectors(connection, corpus, changed["parts"])
             inserted = await self._fetch(connection, "insert", corpus)
+        self._database.changed()
         return inserted["whole"] + new, changed["whole"] + renewed
 
     async def stitch_threads(self, corpus: Corpus) -> int:
@@ -117,7 +119,9 @@ class Documents:
         """
         async with self._database.transaction() as connection:
             await self._lock(connection, corpus)
-            return await self._run(connection, "stitch", corpus, int(Flag.THREAD))
+            stitched = await self._run(connection, "stitch", corpus, int(Flag.THREAD))
+        self._database.changed()
+        return stitched
 
     async def settle(self, corpus: Corpus) -> None:
         """Bring indexes and planner statistics up to date after a load."""

@@ -43,22 +43,22 @@ class Overview:
 
     async def months(self, corpus: Corpus) -> Mapping[str, int]:
         """Return the number of texts by month (UTC, "2012-03"), without empty months."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(about_corpus("overview", "months", corpus.id))
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(about_corpus("overview", "months", corpus.id))
         return {row["month"]: row["documents"] for row in rows}
 
     async def leads(self, corpus: Corpus, *, limit: int) -> Sequence[Lead]:
         """Return the headlines that were foretold longest before, and the texts."""
         statement = _about_foretold("leads", corpus.id)
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(statement, corpus.name, self._chats, limit)
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(statement, corpus.name, self._chats, limit)
         return [Lead(**dict(row)) for row in rows]
 
     async def subjects(self, corpus: Corpus, *, limit: int) -> Mapping[str, int]:
         """Return the words that most headlines were foretold by, each with its headlines."""
         statement = _about_foretold("subjects", corpus.id)
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(statement, corpus.name, self._chats, limit)
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(statement, corpus.name, self._chats, limit)
         return {row["word"]: row["headlines"] for row in rows}
 
     async def foretold_by(
@@ -66,8 +66,8 @@ class Overview:
     ) -> Sequence[tuple[str, datetime]]:
         """Return the headlines that a text foretold, with their dates, newest first."""
         statement = _about_foretold("foretold_by", corpus.id)
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(statement, corpus.name, self._chats, external_id, limit)
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(statement, corpus.name, self._chats, external_id, limit)
         return [(row["headline"], row["until"]) for row in rows]
 
     async def neighbours(
@@ -75,8 +75,8 @@ class Overview:
     ) -> tuple[Neighbour | None, Neighbour | None]:
         """Return the texts before and after a text, which was created at `created_at`."""
         statement = about_corpus("overview", "neighbours", corpus.id)
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(statement, document, created_at)
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(statement, document, created_at)
         found = {
             row["later"]: Neighbour(
                 external_id=row["external_id"], text=row["text"], created_at=row["created_at"]

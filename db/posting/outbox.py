@@ -126,8 +126,8 @@ class Outbox:
 
         Those about headlines that only feeds of single chats brought are left out.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["public_posts"], corpora, limit)
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(self._sql["public_posts"], corpora, limit)
         return [PublicPost(**dict(row)) for row in rows]
 
     async def health(self, since: datetime) -> OutboxHealth:

@@ -43,9 +43,9 @@ class Glossaries:
         return known[1]
 
     async def _read(self, corpus: Corpus) -> Glossary:
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["holding"], corpus.id)
-            barred = await connection.fetch(self._sql["rejected_here"], corpus.id)
+        async with self._database.reading(latest=True) as reader:
+            rows = await reader.fetch(self._sql["holding"], corpus.id)
+            barred = await reader.fetch(self._sql["rejected_here"], corpus.id)
         if not rows:
             return _NONE
         groups = [tuple(row["terms"]) for row in rows]

@@ -45,12 +45,12 @@ class Described:
         else:
             statement = _statement(partition(corpus.id), len(lexemes))
             values = operand_values(lexemes)
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(
                 statement, *constants(self._bm25, corpus.average_length), list(ids), *values
             )
             where = places(terms, lexemes)
-            return await placed(connection, corpus, [ranked_candidate(row, where) for row in rows])
+            return await placed(reader, corpus, [ranked_candidate(row, where) for row in rows])
 
 
 @lru_cache(maxsize=512)

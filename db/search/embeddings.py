@@ -124,6 +124,7 @@ class Embeddings(ToEmbed):
                 [None if one.vector is None else as_text(one.vector) for one in embedded],
                 model_id,
             )
+        self._database.changed()
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:
         """Delete vectors of removed documents, and build an index if it is due."""
@@ -162,6 +163,7 @@ class Embeddings(ToEmbed):
             await connection.execute(
                 self._sql["keep_scale"], corpus.id, model_id, documents, *figures
             )
+        self._database.changed()
 
     async def _model(self, connection: Connection, name: str) -> KeptModel | None:
         row = await connection.fetchrow(self._sql["models"], name)

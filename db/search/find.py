@@ -43,6 +43,8 @@ _LISTS = (
     "not_platforms", "not_roles", "not_domains", "not_threads", "not_tags", "not_mentions",
 )  # fmt: skip
 
+_PLAN = statements("find")["plan_for_values"]
+
 
 class DialectIndex(Readings):
     """Reads queries into lexemes and finds exactly the documents that match them."""
@@ -76,9 +78,9 @@ class DialectIndex(Readings):
             table = partition(corpus.id)
             statement = ranked_statement(table, len(lexemes), profiled=profiled)
             scored = operand_values(lexemes)
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(statement, *(values[name] for name in RANKED), *scored)
-            return await placed_documents(connection, corpus, _retrieved(rows, lexemes))
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(statement, *(values[name] for name in RANKED), *scored)
+            return await placed_documents(reader, corpus, _retrieved(rows, lexemes))
 
     async def newest(
         self,
@@ -90,10 +92,10 @@ class DialectIndex(Readings):
         """Return the newest `limit` without anything that is excluded, ties by id."""
         values = _values(corpus, _unwanted(queries), [], required, limit)
         statement = newest_statement(partition(corpus.id))
-        async with self._database.transaction() as connection:
-            await connection.execute(statements("find")["plan_for_values"])
-            rows = await connection.fetch(statement, *(values[name] for name in NEWEST))
-            return await placed_documents(connection, corpus, _retrieved(rows, []))
+        async with self._database.reading() as reader:
+            bound = (values[name] for name in NEWEST)
+            rows = await reader.fetch(statement, *bound, local=_PLAN)
+            return await placed_documents(reader, corpus, _retrieved(rows, []))
 
     async def nearest(
         self,
@@ -112,15 +114,15 @@ class DialectIndex(Readings):
         values = _values(corpus, _unwanted(queries), [], required, limit)
         values["vector"] = as_text(vector)
         statement = nearest_statement(partition(corpus.id), embedding_table(space.model_id))
-        async with self._database.transaction() as connection:
-            await connection.execute(statements("find")["plan_for_values"])
-            rows = await connection.fetch(statement, *(values[name] for name in NEAREST))
+        async with self._database.reading() as reader:
+            bound = (values[name] for name in NEAREST)
+            rows = await reader.fetch(statement, *bound, local=_PLAN)
             found = FoundDocuments(
                 matching=None,
                 passing=rows[0]["passing"],
                 documents=[_near(row) for row in rows if row["id"] is not None],
             )
-            return await placed_documents(connection, corpus, found)
+            return await placed_documents(reader, corpus, found)
 
     async def months(
         self,
@@ -139,9 +141,8 @@ class DialectIndex(Readings):
         values = _values(corpus, asked, [], required, 0) | {"any": _any(wanted)}
         statement = months_statement(partition(corpus.id), words=words)
         bound = [values[name] for name in (MATCHING if words else ALLOWED)]
-        async with self._database.transaction() as connection:
-            await connection.execute(statements("find")["plan_for_values"])
-            rows = await connection.fetch(statement, *bound)
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(statement, *bound, local=_PLAN)
         return {row["month"]: row["documents"] for row in rows}
 
 

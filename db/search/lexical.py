@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import asyncpg
 import orjson
 
-from db.connection import Connection
+from db.connection import Fetches
 from db.corpus.partitions import about_corpus, partition
 from db.search.passing import passing_flags
 from db.search.places import placed
@@ -74,10 +74,10 @@ class LexicalIndex(Readings):
         lexemes = weighted_lexemes(terms, corpus.documents)
         if not lexemes or limit < 1:
             return []
-        async with self._database.connection() as connection:
-            rows = await self._rank(connection, _Request(corpus, lexemes, filters, limit))
+        async with self._database.reading() as reader:
+            rows = await self._rank(reader, _Request(corpus, lexemes, filters, limit))
             where = places(terms, lexemes)
-            return await placed(connection, corpus, [ranked_candidate(row, where) for row in rows])
+            return await placed(reader, corpus, [ranked_candidate(row, where) for row in rows])
 
     async def ranked(
         self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
@@ -90,8 +90,8 @@ class LexicalIndex(Readings):
             if not lexemes or limit < 1:
                 return []
             request = _Request(corpus, lexemes, filters, limit, ids_alone=True)
-            async with turns, self._database.connection() as connection:
-                return [row["id"] for row in await self._rank(connection, request)]
+            async with turns, self._database.reading() as reader:
+                return [row["id"] for row in await self._rank(reader, request)]
 
         read = await self._read_phrases(corpus, phrases)
         return list(await asyncio.gather(*map(ids, read)))
@@ -119,18 +119,16 @@ class LexicalIndex(Readings):
         if not unknown:
             return read
         terms: list[Term] = []
-        async with self._database.connection() as connection:
+        async with self._database.reading() as reader:
             for term in read:
                 terms.append(term)
                 if term in unknown:
-                    terms += await self._neighbours(connection, corpus, term)
+                    terms += await self._neighbours(reader, corpus, term)
         return without_repeats(terms)
 
-    async def _neighbours(
-        self, connection: Connection, corpus: Corpus, unknown: Term
-    ) -> list[Term]:
+    async def _neighbours(self, reader: Fetches, corpus: Corpus, unknown: Term) -> list[Term]:
         neighbours = statements("search")["neighbours"]
-        rows = await connection.fetch(neighbours, corpus.id, unknown.lexemes[0])
+        rows = await reader.fetch(neighbours, corpus.id, unknown.lexemes[0])
         return [
             Term(
                 word=row["lexeme"],
@@ -143,14 +141,14 @@ class LexicalIndex(Readings):
             for row in rows[:_NEIGHBOURS]
         ]
 
-    async def _rank(self, connection: Connection, request: _Request) -> list[asyncpg.Record]:
+    async def _rank(self, reader: Fetches, request: _Request) -> list[asyncpg.Record]:
         """Query documents above a threshold, and lower it until the answer is exact."""
         if request.postings <= _FEW_POSTINGS:
-            return await self._above(connection, request, 0.0)
-        request, share = await self._weighed(connection, request)
+            return await self._above(reader, request, 0.0)
+        request, share = await self._weighed(reader, request)
         need = request.guess(share)
         while True:
-            found = await self._above(connection, request, need)
+            found = await self._above(reader, request, need)
             full = len(found) == request.limit
             if need <= 0 or (full and found[-1]["bm25"] >= need):
                 return found
@@ -160,14 +158,12 @@ class LexicalIndex(Readings):
                 share *= max(len(found), 1) / request.limit / _OVERSHOOT
                 need = min(request.guess(share), need * _STEP)
 
-    async def _above(
-        self, connection: Connection, request: _Request, need: float
-    ) -> list[asyncpg.Record]:
+    async def _above(self, reader: Fetches, request: _Request, need: float) -> list[asyncpg.Record]:
         """Return the best documents among those that can score `need`."""
         by = self._by_postings if request.corpus.postings else self._by_classes
         filters = request.filters
         statement, values = by(request, need)
-        return await connection.fetch(
+        return await reader.fetch(
             statement,
             *constants(self._bm25, request.corpus.average_length),
             request.limit,
@@ -202,23 +198,23 @@ class LexicalIndex(Readings):
         )
         return statement, [*posted_values(request.lexemes), *essential(bounds, need)]
 
-    async def _weighed(self, connection: Connection, request: _Request) -> tuple[_Request, float]:
+    async def _weighed(self, reader: Fetches, request: _Request) -> tuple[_Request, float]:
         """Estimate which share of the corpus passes the filters, and where to begin."""
         filters = request.filters
         dated = share = await self._share(
-            connection, request, Filters(before=filters.before, after=filters.after)
+            reader, request, Filters(before=filters.before, after=filters.after)
         )
         if filters.require or filters.exclude:
-            share = await self._share(connection, request, filters)
+            share = await self._share(reader, request, filters)
         matching = min(request.postings, _PASSING_A_HIT * request.limit / share)
         few_dates = dated * request.corpus.documents < matching
         return replace(request, dates_first=few_dates), share
 
-    async def _share(self, connection: Connection, request: _Request, filters: Filters) -> float:
+    async def _share(self, reader: Fetches, request: _Request, filters: Filters) -> float:
         """Estimate which share of the corpus passes, from the planner's statistics."""
         if filters == Filters():
             return 1.0
-        plan = await connection.fetchval(
+        plan = await reader.fetchval(
             about_corpus("search", "share", request.corpus.id),
             request.corpus.id,
             filters.before,

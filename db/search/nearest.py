@@ -47,12 +47,12 @@ class Nearest:
 
     async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
         """Return what is known about the vectors, or None if there are none."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["space"], corpus.id, model)
+        async with self._database.reading() as reader:
+            row = await reader.fetchrow(self._sql["space"], corpus.id, model)
             if row is None:
                 return None
             filled = self._sql["filled"].format(embedding=embedding_table(row["id"]))
-            state = await connection.fetchrow(filled, corpus.id, index_name(corpus, row["id"]))
+            state = await reader.fetchrow(filled, corpus.id, index_name(corpus, row["id"]))
         if state is None or not state["filled"]:
             return None
         return VectorSpace(
@@ -74,26 +74,23 @@ class Nearest:
         passing = (filters.before, filters.after, int(filters.require), int(filters.exclude))
         asked = (corpus.id, as_text(vector), limit, *passing)
         if space.indexed:
-            walk = self._statement("nearest_indexed", corpus, space, _DEPTH * limit)
-            async with self._database.transaction() as connection:
-                await connection.execute(_WALK)
-                found = await connection.fetch(walk, *asked)
+            nearest, local = "nearest_indexed", _WALK
         else:
-            scan = self._statement("nearest_exact", corpus, space, _DEPTH * limit)
-            async with self._database.connection() as connection:
-                found = await connection.fetch(scan, *asked)
-        if len(found) < limit:
-            narrow = self._statement("nearest_filtered", corpus, space)
-            async with self._database.connection() as connection:
-                found = await connection.fetch(narrow, *asked)
+            nearest, local = "nearest_exact", ""
+        proposed = self._statement(nearest, corpus, space, _DEPTH * limit)
+        async with self._database.reading() as reader:
+            found = await reader.fetch(proposed, *asked, local=local)
+            if len(found) < limit:
+                narrow = self._statement("nearest_filtered", corpus, space)
+                found = await reader.fetch(narrow, *asked)
         return [(row["id"], row["cosine"]) for row in found]
 
     async def cosines(
         self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
     ) -> dict[int, float]:
         """Return the cosine of each of `ids` that has a vector."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(
                 self._statement("cosines", corpus, space),
                 corpus.id,
                 as_text(vector),
@@ -105,8 +102,8 @@ class Nearest:
         self, corpus: Corpus, space: VectorSpace, ids: Sequence[int], least: float
     ) -> list[tuple[int, int]]:
         """Return the pairs among `ids` whose vectors have a cosine above `least`."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(
                 self._statement("alike", corpus, space), corpus.id, list(ids), least
             )
         return [(row["one"], row["other"]) for row in rows]

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from db.connection import Connection
+from db.connection import Fetches
 from db.corpus.partitions import about_corpus
 from engine.query.types import FoundDocument, FoundDocuments
 from engine.types import Candidate, Corpus, ItemPlace
 
 
 async def placed(
-    connection: Connection, corpus: Corpus, candidates: Sequence[Candidate]
+    reader: Fetches, corpus: Corpus, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
     """Return candidates with the places of those that are parts.
 
@@ -18,7 +18,7 @@ async def placed(
     """
     if not corpus.in_parts or not candidates:
         return list(candidates)
-    rows = await connection.fetch(
+    rows = await reader.fetch(
         about_corpus("places", "places", corpus.id), [one.id for one in candidates]
     )
     known = {row["id"]: ItemPlace(**{k: v for k, v in row.items() if k != "id"}) for row in rows}
@@ -26,12 +26,12 @@ async def placed(
 
 
 async def placed_documents(
-    connection: Connection, corpus: Corpus, found: FoundDocuments
+    reader: Fetches, corpus: Corpus, found: FoundDocuments
 ) -> FoundDocuments:
     """Return found documents with the places of those that are parts."""
     if not corpus.in_parts:
         return found
-    candidates = await placed(connection, corpus, [one.candidate for one in found.documents])
+    candidates = await placed(reader, corpus, [one.candidate for one in found.documents])
     documents: list[FoundDocument] = [
         replace(one, candidate=candidate)
         for one, candidate in zip(found.documents, candidates, strict=True)

@@ -18,8 +18,8 @@ class Readings:
 
     async def read(self, corpus: Corpus, texts: Sequence[str]) -> list[Reading]:
         """Return the lexemes of normalised texts in the corpus' languages."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(
                 statements("search")["read"], corpus.id, texts, corpus.read_in
             )
         return [Reading(**row) for row in rows]

@@ -27,9 +27,9 @@ class Comments:
     async def added(self, corpus: Corpus, found: Found, most: int) -> Found:
         """Add to each hit its strongest `most` comments: most likes and reposts, then oldest."""
         posts = [hit.document.candidate.external_id for hit in found.hits]
-        async with self._database.connection() as connection:
+        async with self._database.reading() as reader:
             comments_of = about_corpus("find", "comments", corpus.id)
-            rows = await connection.fetch(comments_of, corpus.id, posts, most)
+            rows = await reader.fetch(comments_of, corpus.id, posts, most)
         comments: dict[str, list[Comment]] = defaultdict(list)
         for row in rows:
             values = dict(row)
@@ -49,10 +49,8 @@ class Threads:
 
     async def list(self, corpus: Corpus, *, limit: int) -> Sequence[Thread]:
         """Return the threads with the latest messages."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                about_corpus("threads", "list", corpus.id), corpus.id, limit
-            )
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(about_corpus("threads", "list", corpus.id), corpus.id, limit)
         return [Thread(**dict(row)) for row in rows]
 
     async def read(self, corpus: Corpus, thread: str, *, limit: int) -> Sequence[ThreadMessage]:
@@ -60,8 +58,8 @@ class Threads:
 
         Messages of the same second are in the order of the source.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(
                 about_corpus("threads", "read", corpus.id), corpus.id, thread, limit
             )
         return [ThreadMessage(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
@@ -91,14 +89,14 @@ class Shown:
         """Return a document by its id at the source, or None."""
         if "\0" in external_id:  # no text in the database contains one
             return None
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(
+        async with self._database.reading() as reader:
+            row = await reader.fetchrow(
                 about_corpus("shown", "document", corpus.id), corpus.id, external_id
             )
             if row is None:
                 return None
             found = found_document(row)
-            [candidate] = await placed(connection, corpus, [found.candidate])
+            [candidate] = await placed(reader, corpus, [found.candidate])
         return replace(found, candidate=candidate)
 
     async def existing(self, corpus: Corpus, external_ids: Sequence[str]) -> set[str]:
@@ -118,16 +116,16 @@ class Shown:
         if not lexemes or not ids:
             return {}
         wanted = "|".join(quoted(lexeme) for lexeme in sorted(lexemes))
-        async with self._database.connection() as connection:
+        async with self._database.reading() as reader:
             texts = about_corpus("shown", "texts", corpus.id)
-            rows = await connection.fetch(texts, corpus.id, ids)
+            rows = await reader.fetch(texts, corpus.id, ids)
             shown = {row["id"]: row["text"].translate(_UNMARKED) for row in rows}
             said = {
                 (spot.word, row["language"])
                 for row in rows
                 for spot in searched_words(shown[row["id"]])
             }
-            found = await connection.fetch(
+            found = await reader.fetch(
                 statements("shown")["having"],
                 [word for word, _ in said],
                 [language for _, language in said],
@@ -145,30 +143,30 @@ class Shown:
 
     async def tagged(self, corpus: Corpus, ids: Sequence[int], tag: str) -> set[int]:
         """Return those of `ids` that have a tag."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(
                 about_corpus("shown", "tagged", corpus.id), corpus.id, ids, tag
             )
         return {row["id"] for row in rows}
 
     async def has_tag(self, corpus: Corpus, tag: str) -> bool:
         """Tell whether any document has a tag."""
-        async with self._database.connection() as connection:
+        async with self._database.reading() as reader:
             has_tag = about_corpus("shown", "has_tag", corpus.id)
-            return bool(await connection.fetchval(has_tag, corpus.id, tag))
+            return bool(await reader.fetchval(has_tag, corpus.id, tag))
 
     async def categories(self) -> list[str]:
         """Return the categories of the feeds in lower case; the tags of what they bring."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(statements("shown")["categories"])
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(statements("shown")["categories"])
         return [row["category"] for row in rows]
 
     async def origins(self, corpus: Corpus, ids: Sequence[int]) -> Mapping[int, DocumentOrigin]:
         """Return where each of `ids` comes from."""
         categories = await self.categories()
-        async with self._database.connection() as connection:
+        async with self._database.reading() as reader:
             origins = about_corpus("shown", "origins", corpus.id)
-            rows = await connection.fetch(origins, corpus.id, ids)
+            rows = await reader.fetch(origins, corpus.id, ids)
         news = corpus.role is CorpusRole.NEWS
         return {
             row["id"]: DocumentOrigin(
@@ -182,8 +180,8 @@ class Shown:
 
     async def count(self, corpus: Corpus, filters: Filters, tag: str | None = None) -> int:
         """Return how many documents pass the dates and the tag."""
-        async with self._database.connection() as connection:
-            counted = await connection.fetchval(
+        async with self._database.reading() as reader:
+            counted = await reader.fetchval(
                 about_corpus("shown", "count", corpus.id),
                 corpus.id,
                 filters.after,

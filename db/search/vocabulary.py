@@ -20,8 +20,8 @@ class CorpusVocabulary:
     ) -> list[dict[str, tuple[int, int]]]:
         """Return for each text its lexemes with (occurrences in the text, document frequency)."""
         read: list[dict[str, tuple[int, int]]] = [{} for _ in texts]
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
+        async with self._database.reading(latest=True) as reader:
+            rows = await reader.fetch(
                 self._sql["lexemes"],
                 corpus.id,
                 [searchable(text) for text in texts],
@@ -33,6 +33,6 @@ class CorpusVocabulary:
 
     async def shares(self, corpus: Corpus, limit: int) -> dict[str, float]:
         """Return the share of documents that contain each of the `limit` most frequent lexemes."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["shares"], corpus.id, limit)
+        async with self._database.reading(latest=True) as reader:
+            rows = await reader.fetch(self._sql["shares"], corpus.id, limit)
         return {row["lexeme"]: row["share"] for row in rows}

@@ -17,6 +17,7 @@ from bench import (
     many,
     outside,
     passages,
+    replicas,
     retrieval,
     scales,
     startup,
@@ -246,3 +247,12 @@ async def test_every_way_answers_the_queries_that_somebody_judged(
     assert [row["way"] for row in rows] == ["words", "answer by words", "answer"]
     assert {row["queries"] for row in rows} == {2}
     assert {row["MAP@5"] for row in rows} == {0.5}
+
+
+def test_a_server_that_dies_leaves_no_search_without_an_answer(
+    shared_data: Path, printed: Callable[[], Rows]
+) -> None:
+    replicas.main(["--quick", "--data", str(shared_data)])
+    rows = printed()
+    assert [row["right"] for row in rows if "right" in row] == [True, True]
+    assert all(row["readers_of_standby"] for row in rows if row.get("servers") == 2)

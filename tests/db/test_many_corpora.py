@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from db.corpus.documents import Documents, Retention
 from db.corpus.glossary import Groups
 from db.corpus.health import statistics_differ
 from db.pool import Database
+from db.replicas.reader import FallbackReader
 from db.search.described import Described
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
@@ -58,6 +60,22 @@ async def _filled(url: str, corpora: int) -> None:
     await database.close()
 
 
+class _Lending:
+    """A server with one connection, which it never gets back."""
+
+    def __init__(self, held: Connection) -> None:
+        self._held = held
+
+    async def lend(self) -> Any:
+        return self._held
+
+    async def take_back(self, connection: Connection) -> None:
+        pass
+
+    def passes_on(self, error: BaseException, *, connected: bool) -> bool:
+        return False
+
+
 class Watched(Database):
     """Lends one connection, in one transaction, so that its locks can be counted at the end."""
 
@@ -82,6 +100,11 @@ class Watched(Database):
         yield self.held
 
     own_connection = connection
+
+    @asynccontextmanager
+    async def reading(self, *, latest: bool = False) -> AsyncIterator[FallbackReader]:
+        """Read with the one connection."""
+        yield FallbackReader([_Lending(self.held)])
 
     @asynccontextmanager
     async def undone(self) -> AsyncIterator[None]:

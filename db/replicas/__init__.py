@@ -1,0 +1,1 @@
+"""Reading from streaming standbys of the primary."""

@@ -1,0 +1,140 @@
+"""A primary and a streaming standby of it, on loopback, made with PostgreSQL's own programs."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from db.embedded.binaries import Binaries, find_binaries, within_reach
+from db.embedded.os_user import OsUser, server_account
+from tests.patience import PATIENCE
+
+# Read before the environment is emptied for the tests.
+_FOLDER = os.environ.get("PRESAGIO_TEST_BINDIR")
+_SETTINGS = (
+    *("fsync=off", "listen_addresses=127.0.0.1", "max_connections=80", "autovacuum=off"),
+    *("max_standby_streaming_delay=200ms", "wal_retrieve_retry_interval=200ms"),
+)
+
+
+@dataclass
+class LoopbackServer:
+    """One server, which can be killed, frozen and started again."""
+
+    folder: Path
+    binaries: Binaries
+    account: OsUser | None
+    port: int
+    _running: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
+
+    @property
+    def url(self) -> str:
+        """URL of its database."""
+        return f"postgresql://presagio@127.0.0.1:{self.port}/presagio"
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run a program of PostgreSQL to its end."""
+        done = self._start(program, arguments).wait(PATIENCE)
+        assert done == 0, f"{program} failed: {self._said()}"
+
+    def start(self) -> None:
+        """Start it if it does not run, and return when it takes connections."""
+        if self._running and self._running.poll() is None:
+            return
+        settings = [*_SETTINGS, f"port={self.port}", f"unix_socket_directories={self.folder}"]
+        named = [word for setting in settings for word in ("-c", setting)]
+        self._running = self._start("postgres", ["-D", str(self.folder / "data"), *named])
+        end = time.monotonic() + PATIENCE
+        ask = ("-q", "-h", "127.0.0.1", "-p", str(self.port), "-d", "postgres")
+        while self._start("pg_isready", ask).wait(PATIENCE):
+            assert time.monotonic() < end, f"the server does not start: {self._said()}"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        if self._running:
+            self.go_on()
+            self._running.send_signal(signal.SIGQUIT)
+            self._running.wait(PATIENCE)
+
+    def freeze(self) -> None:
+        """Stop it and its children where they are."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Continue after a freeze."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        if self._running and self._running.poll() is None:
+            pid = self._running.pid
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+            for each in (pid, *map(int, children.split())):
+                os.kill(each, number)
+
+    def _start(self, program: str, arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
+        account = self.account
+        with (self.folder / "said").open("ab") as said:
+            return subprocess.Popen(
+                self.binaries.command(program, *arguments),
+                cwd=self.folder,
+                stdout=said,
+                stderr=said,
+                user=account.uid if account else None,
+                group=account.gid if account else None,
+                extra_groups=[] if account else None,
+            )
+
+    def _said(self) -> str:
+        return (self.folder / "said").read_text(errors="replace")[-2000:]
+
+
+@dataclass
+class Pair:
+    """A primary and its standby."""
+
+    primary: LoopbackServer
+    standby: LoopbackServer
+
+
+@contextmanager
+def pair(folder: Path) -> Iterator[Pair]:
+    """Run a primary with an empty database, and a standby of it."""
+    account = server_account([folder])
+    binaries = Binaries(Path(_FOLDER)) if _FOLDER else find_binaries()
+    if not shutil.which("pg_basebackup", path=binaries.folder):
+        pytest.skip("pg_basebackup is not installed")
+    if account and not _FOLDER:
+        binaries = within_reach(binaries, account, folder / "programs")
+    primary, standby = (_server(folder / name, binaries, account) for name in ("one", "two"))
+    primary.run(
+        *("initdb", "-D", "data", "-U", "presagio", "--auth=trust", "--encoding=UTF8"),
+        *("--locale=C.UTF-8", "--no-sync", "--no-instructions"),
+    )
+    try:
+        primary.start()
+        local = ("-h", "127.0.0.1", "-p", str(primary.port), "-U", "presagio")
+        primary.run("psql", *local, "-d", "postgres", "-c", "CREATE DATABASE presagio")
+        standby.run("pg_basebackup", *local, "-D", "data", "-R", "-c", "fast", "--no-sync")
+        standby.start()
+        yield Pair(primary, standby)
+    finally:
+        standby.kill()
+        primary.kill()
+
+
+def _server(folder: Path, binaries: Binaries, account: OsUser | None) -> LoopbackServer:
+    folder.mkdir(mode=0o700)
+    if account:
+        account.own(folder)
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return LoopbackServer(folder, binaries, account, int(found.getsockname()[1]))
