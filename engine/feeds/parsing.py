@@ -6,7 +6,7 @@ parser kills its process: neither may happen in the process that answers chats.
 
 from engine.errors import FeedUnreadable
 from engine.feeds.types import ParsedFeed
-from engine.feeds.worker import Order, pack_order, unpack_answer
+from engine.feeds.worker import FeedOrder, pack_feed, unpack_answer
 from engine.isolation.pool import WorkerPool
 from engine.isolation.process import Ending, WorkerEnded
 from engine.messages import Message
@@ -40,9 +40,9 @@ class FeedParser(WorkerPool):
         if no process can be started.
         """
         seconds = self._seconds + len(body) / 1e6 * _PER_MEGABYTE
-        order = Order(body=body, content_type=content_type, url=url, seconds=seconds)
+        order = FeedOrder(body=body, content_type=content_type, url=url, seconds=seconds)
         try:
-            return unpack_answer(await self.ask(pack_order(order)))
+            return unpack_answer(await self.ask(pack_feed(order)))
         except WorkerEnded as exc:
             raise _unreadable(exc.ending) from exc
 
