@@ -31,6 +31,10 @@ def text(value: str | None) -> str | None:
     return _UNDECODED.sub("\ufffd", value) if value else value
 
 
+def _texts(values: list[str] | None) -> list[str]:
+    return [text(value) or "" for value in values or ()]
+
+
 def account(value: str | None) -> str | None:
     """Return the name of an account without its @."""
     return (text(value) or "").removeprefix("@") if value else value
@@ -75,6 +79,16 @@ CorpusName = Annotated[
         autocompletion=corpus_names,
         help="Corpus; default: the configured one, else the only one.",
         callback=text,
+    ),
+]
+CorpusNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--corpus",
+        "-c",
+        autocompletion=corpus_names,
+        help="Corpus; may be given several times. Default: the configured one, else the only one.",
+        callback=_texts,
     ),
 ]
 SearchMode = Annotated[
