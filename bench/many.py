@@ -22,7 +22,8 @@ from bench.store import folder, opened, server
 from bench.timing import Output, milliseconds, progress
 from bot.jobs.choosing import Deciding
 from bot.jobs.digest import digest
-from bot.jobs.search import Permission, Searching, search_stories
+from bot.jobs.permission import Permission
+from bot.jobs.search import Searching, search_stories
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
