@@ -68,7 +68,7 @@ async def write_prophecy(
         elif prophecy.near and not prophecy.hits:
             output.remark("What is nearest to it: the same with --near.")
         if options.explain:
-            from bot.commands.why import receipt
+            from bot.replies.receipt import receipt
 
             output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.commands.why import receipt
 from bot.face.reply import Reply
 from bot.i18n.words import words_for
+from bot.replies.receipt import receipt
 from engine.messages import as_message
 from engine.types import Expansion, Hit, Mode, Usage, Verdict
 from tests.bot.conversing import Bot
