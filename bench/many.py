@@ -34,7 +34,8 @@ from db.search.lexical import LexicalIndex
 from engine.chat import Chat
 from engine.documents import Document
 from engine.feeds.types import Story
-from engine.types import Corpus, Filters, Kind
+from engine.search import Filters
+from engine.types import Corpus, Kind
 from tests.bot.prophecies import StandInEngine
 from tests.db.loading import document
 from tests.db.news import brought, configured, found, make_headline, tweet

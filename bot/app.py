@@ -32,8 +32,9 @@ from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phras
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
 from engine.prophecy.together import together
+from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob, search_logged
-from engine.types import Corpus, Kind, Prophecy, SearchRequest
+from engine.types import Corpus, Kind
 from engine.web.types import Web
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from bot.queries.ask import corpora_for
 from bot.replies.answer import answer_json, answer_reply
 from bot.replies.dates import Period, read_date
 from engine.prophecy.headline import read_headline
-from engine.types import Filters, Kind, Mode, SearchRequest
+from engine.search import Filters, Mode, SearchRequest
+from engine.types import Kind
 
 if TYPE_CHECKING:
     from bot.app import App

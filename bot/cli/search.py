@@ -16,8 +16,8 @@ from bot.replies.prophecy_json import prophecy_json
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
+from engine.search import Filters, Mode, SearchRequest
 from engine.settings.searching import MOST_MONTHS
-from engine.types import Filters, Mode, SearchRequest
 
 if TYPE_CHECKING:
     from bot.app import App

@@ -14,7 +14,7 @@ from bot.cli.commands import VERBOSE
 from bot.console.output import Output
 from bot.signals import run_until_signal
 from engine.errors import PresagioError, UsageError
-from engine.types import Mode
+from engine.search import Mode
 
 if TYPE_CHECKING:  # not needed to print help
     from bot.app import App

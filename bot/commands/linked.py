@@ -10,7 +10,7 @@ from bot.replies.dates import read_date
 from bot.replies.prophecy import prophecy_reply
 from engine.errors import UsageError
 from engine.prophecy.headline import read_headline
-from engine.types import SearchRequest
+from engine.search import SearchRequest
 
 _PAGE, _PICTURE = "/prophecy", "/picture.png"
 _LONGEST_HEADLINE = 2_000

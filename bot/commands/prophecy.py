@@ -21,7 +21,7 @@ from engine.chat import Answer, Tally
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 from engine.page.links import first_link
-from engine.types import Headline, Prophecy, SearchRequest
+from engine.search import Headline, Prophecy, SearchRequest
 
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 

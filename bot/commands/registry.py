@@ -29,8 +29,9 @@ from engine.answer.types import CitedAnswer
 from engine.errors import SeveralCorpora
 from engine.feeds.lookup import FoundFeed, ReadableFeed
 from engine.query.types import Found
+from engine.search import Candidate, Headline, Prophecy, SearchRequest
 from engine.settings.section import UNLIMITED
-from engine.types import Candidate, Corpus, Headline, Prophecy, SearchRequest
+from engine.types import Corpus
 
 _LONGEST_NAME = 30
 _ALIKE = 0.65  # of 1; "whi" is like "why", "porque" is not like "more"

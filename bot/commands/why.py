@@ -13,7 +13,7 @@ from bot.replies.reasons import reasons
 from bot.replies.receipt import candidates_line, name_of_part, receipt
 from engine.chat import Answer
 from engine.contracts.receipts import Receipt
-from engine.types import Hit, Prophecy
+from engine.search import Hit, Prophecy
 
 
 async def _why(request: Request, services: Services) -> Reply:

@@ -45,7 +45,8 @@ from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
-from engine.types import Candidate, Corpus, Headline
+from engine.search import Candidate, Headline
+from engine.types import Corpus
 
 logger = logging.getLogger("presagio.conversation")
 

@@ -15,7 +15,8 @@ from engine.feeds.types import Story
 from engine.messages import Message
 from engine.posting.gate import HITS, PROMISING, promise
 from engine.posting.types import FindState, Promising
-from engine.types import Corpus, Filters, Headline, Prophecy, SearchRequest
+from engine.search import Filters, Headline, Prophecy, SearchRequest
+from engine.types import Corpus
 
 logger = logging.getLogger("presagio.search")
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.replies.prophecy import notice_of
-from engine.types import Expansion, Hit, Mode, Prophecy, Usage, Verdict
+from engine.search import Expansion, Hit, Mode, Prophecy, Verdict
+from engine.types import Usage
 
 # The names of the parts and the multipliers of a score.
 _NAMES = {

@@ -20,7 +20,8 @@ from engine.llm.single_flight import LastingFlight
 from engine.llm.wire import ChatAnswer
 from engine.ports import Descriptions, ExpansionCache, PhraseIndex
 from engine.prophecy.phrases import LONGEST_PHRASE, read_phrases
-from engine.types import Corpus, Expansion, Headline
+from engine.search import Expansion, Headline
+from engine.types import Corpus
 
 if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
     from engine.llm.client import ChatClient

@@ -9,7 +9,8 @@ from engine.errors import ModelError, ModelUnreachable, UsageError
 from engine.messages import Message, for_operators
 from engine.ports import Descriptions, Embedder, VectorIndex
 from engine.prophecy.rerank import HeadlineReranker
-from engine.types import Candidate, Corpus, Filters, Mode
+from engine.search import Candidate, Filters, Mode
+from engine.types import Corpus
 from engine.vectors import Vector, VectorSpace, percent
 
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")

@@ -45,7 +45,8 @@ from engine.answer.types import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat
 from engine.errors import CorpusNotFound, FetchFailed
 from engine.prophecy.headline import read_headline
-from engine.types import Corpus, Headline, Kind
+from engine.search import Headline
+from engine.types import Corpus, Kind
 from tests.bot.finds import StandInFind
 from tests.bot.prophecies import NOW, StandInEngine
 

@@ -27,7 +27,8 @@ from engine.embed.local import is_installed
 from engine.errors import BudgetExhausted, UsageError
 from engine.prophecy.headline import read_headline
 from engine.query.meaning import FindMode
-from engine.types import Hit, ItemPlace, Kind, Mode, Prophecy, SearchRequest
+from engine.search import Hit, ItemPlace, Mode, Prophecy, SearchRequest
+from engine.types import Kind
 from tests.bot.kinds import fill, text_of
 from tests.db.vectors import can_keep_vectors
 from tests.fakes.embeddings import EmbeddingServer, vectors
