@@ -11,7 +11,8 @@ from bot.commands.history import HISTORY
 from bot.commands.owner import ACCESS, USAGE
 from bot.commands.prophecy import MORE, PICTURE, PROPHECY, answer_plain_text, plain_act
 from bot.commands.queries import ASK, FIND
-from bot.commands.registry import Command, Registry, Services
+from bot.commands.registry import Command, Registry
+from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
 from bot.commands.start import START
 from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE

@@ -1,8 +1,9 @@
 """/history: the automatic posts that a chat has received."""
 
 from bot.commands.feed_words import local
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command
 from bot.commands.rights import LOOKS
+from bot.commands.services import Services
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bot.commands.registry import Services
+from bot.commands.services import Services
 from bot.face.reply import HitView, ItemView, Reply
 from bot.face.request import Request
 from bot.i18n.words import Words

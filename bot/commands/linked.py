@@ -3,7 +3,7 @@
 from dataclasses import replace
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from bot.commands.registry import Services
+from bot.commands.services import Services
 from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.replies.dates import read_date

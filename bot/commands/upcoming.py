@@ -5,8 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.commands.feed_words import reason_of
-from bot.commands.registry import Command, NewsServices, Services
+from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.services import NewsServices, Services
 from bot.commands.subscribe import said_next, subscription_here
 from bot.face.reply import Action, Button, ItemView, Reply, aside
 from bot.face.request import Request

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.commands.registry import Command, Services, nothing_yet, too_old
+from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS
+from bot.commands.services import Services
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import marked

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import SecretStr
 
 from bot.app import App
-from bot.commands.registry import ReadHeadline
+from bot.commands.services import ReadHeadline
 from bot.face.face import FaceStatus
 from bot.pace import RateLimit
 from bot.query_log import log_of, logged

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from bot.commands import Registry, Services, standard_commands
 from bot.commands.ownership import Ownership
-from bot.commands.registry import NewsServices
+from bot.commands.services import NewsServices
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
