@@ -9,9 +9,9 @@ from bot.commands.services import Services
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import marked
-from bot.replies.find import find_reasons, find_receipt
+from bot.replies.find_receipt import find_reasons, find_receipt
 from bot.replies.reasons import reasons
-from bot.replies.receipt import candidates_line, name_of_part, receipt
+from bot.replies.receipt import candidates_line, receipt
 from engine.chat import Answer
 from engine.contracts.receipts import Receipt
 from engine.search import Hit, Prophecy
@@ -64,7 +64,7 @@ def _why_found(request: Request, found: Receipt) -> Reply:
         return _shown(request, [hit.rank for hit in found.hits])
     full = request.known_chat.full_answers
     explain = find_receipt if full else find_reasons
-    return Reply(words=words, text=explain(found, chosen, words, name_of_part))
+    return Reply(words=words, text=explain(found, chosen, words))
 
 
 def _shown(request: Request, ranks: Sequence[int]) -> Reply:

@@ -1,6 +1,6 @@
 """The receipt of a prophecy: how it was made, and why it contains each hit, in figures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
@@ -138,16 +138,11 @@ def _usage(usage: Usage, words: Words) -> str:
 
 
 def _hit(hit: Hit, words: Words, *, proposed: bool) -> Iterator[str]:
-    parts = [
-        f"{name_of_part(name, words)} {value:.2f}"
-        for name, value in hit.parts.items()
-        if value is not None
-    ]
     yield words.say(
         "{rank}. score {score} from {parts}",
         rank=hit.rank,
         score=f"{hit.score:.2f}",
-        parts=", ".join(parts),
+        parts=named_figures(hit.parts, words),
     )
     if hit.parts.get("judgment") is None:
         yield _INDENT + words.say("not judged")
@@ -165,14 +160,16 @@ def _hit(hit: Hit, words: Words, *, proposed: bool) -> Iterator[str]:
         phrases = ", ".join(f"'{phrase}'" for phrase, _ in first)
         yield _INDENT + words.say("asked for: {phrases}", phrases=cut(phrases, _LONGEST_LIST))
     if hit.factors:
-        factors = ", ".join(
-            f"{name_of_part(n, words)} {value:.2f}" for n, value in hit.factors.items()
-        )
+        factors = named_figures(hit.factors, words)
         yield _INDENT + words.say("multiplied by: {factors}", factors=factors)
     matched = cut(", ".join(hit.matched), _LONGEST_LIST) or words.say("none")
     yield _INDENT + words.say("words in common: {words}", words=matched)
 
 
-def name_of_part(name: str, words: Words) -> str:
-    """Return the name of a part or a multiplier of a score, as people are told."""
-    return words.say(_NAMES.get(name, name))
+def named_figures(figures: Mapping[str, float | None], words: Words) -> str:
+    """Return the parts or multipliers of a score as people read them: "age 0.10, short 0.80"."""
+    return ", ".join(
+        f"{words.say(_NAMES.get(name, name))} {value:.2f}"
+        for name, value in figures.items()
+        if value is not None
+    )
