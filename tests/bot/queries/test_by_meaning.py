@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from bot.app import App, open_app
-from bot.cli.corpora import list_corpora, show_corpus
+from bot.cli.corpora_actions import list_corpora, show_corpus
 from bot.cli.embed import embed_corpora
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
