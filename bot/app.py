@@ -28,8 +28,9 @@ from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import keys
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
-from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
+from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases
 from engine.prophecy.prophecy import Prophet
+from engine.prophecy.punctuality import Punctuality
 from engine.prophecy.question import Meaning
 from engine.prophecy.together import together
 from engine.search import Prophecy, SearchRequest

@@ -14,7 +14,8 @@ from aiohttp import web
 
 from engine.budget import Budget
 from engine.llm.client import ChatClient, PromptMessage
-from engine.prophecy.expand import EXPANSION_VERSION, LONGEST_ANSWER, Expander, Punctuality
+from engine.prophecy.expand import EXPANSION_VERSION, LONGEST_ANSWER, Expander
+from engine.prophecy.punctuality import Punctuality
 from engine.search import Expansion, Headline
 from engine.settings.models import LlmSettings
 from engine.types import Kind, Usage
