@@ -47,7 +47,7 @@ _MARGIN = 60.0  # seconds
 
 
 def _unreported(_: ModelError) -> None:
-    """Report to nobody."""
+    """Ignore an error of which nobody wants to be told."""
 
 
 FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
