@@ -14,8 +14,9 @@ from db.corpus.languages import names_of
 from db.pool import Database
 from engine.query.query import Filter, Query, Unit
 from engine.ranking.bm25 import Bm25
+from engine.search import Term
 from engine.text.clean import searchable
-from engine.types import Corpus, Flag, Term
+from engine.types import Corpus, Flag
 
 
 @dataclass(frozen=True, slots=True)

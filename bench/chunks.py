@@ -25,7 +25,8 @@ from bench.tweets import DATA, RARE, chunks, headlines, tweets
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.documents import Document
-from engine.types import Corpus, Filters, Kind, Term
+from engine.search import Filters, Term
+from engine.types import Corpus, Kind
 
 SIZES = "7000,100000"
 _QUICK = 500

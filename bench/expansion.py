@@ -30,7 +30,7 @@ from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
 from engine.evaluate.measures import Run, evaluate
 from engine.judge.request import HEADLINE_LENGTH, one_line
 from engine.prophecy.headline import read_headline
-from engine.types import Mode, SearchRequest
+from engine.search import Mode, SearchRequest
 from tests.fakes.model import Asked, ModelServer, answer
 
 _CHARACTERS_A_TOKEN = 4  # roughly, in both languages

@@ -22,7 +22,8 @@ from bench.store import folder, opened, server
 from bench.timing import Output, milliseconds, progress
 from bot.jobs.choosing import Deciding
 from bot.jobs.digest import digest
-from bot.jobs.search import Permission, Searching, search_stories
+from bot.jobs.permission import Permission
+from bot.jobs.search import Searching, search_stories
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
@@ -33,7 +34,8 @@ from db.search.lexical import LexicalIndex
 from engine.chat import Chat
 from engine.documents import Document
 from engine.feeds.types import Story
-from engine.types import Corpus, Filters, Kind
+from engine.search import Filters
+from engine.types import Corpus, Kind
 from tests.bot.prophecies import StandInEngine
 from tests.db.loading import document
 from tests.db.news import brought, configured, found, make_headline, tweet

@@ -30,8 +30,9 @@ from bot.app import App, open_app
 from bot.settings import load_settings
 from engine.documents import Document
 from engine.prophecy.prophecy import Prophet
+from engine.search import Filters, Headline, Mode, SearchRequest
 from engine.text.clean import searchable
-from engine.types import Corpus, Filters, Headline, Mode, SearchRequest
+from engine.types import Corpus
 
 _CORPUS = "outside"
 _DEPTH = 100

@@ -32,7 +32,8 @@ from engine.compose.select import Chooser
 from engine.compose.types import ComposeRequest, RetrievedPassages, SourcePassage
 from engine.evaluate.judged import read_headlines, read_qrels
 from engine.evaluate.measures import RIGHT
-from engine.types import Corpus, Mode
+from engine.search import Mode
+from engine.types import Corpus
 
 QUESTIONS = Path(__file__).with_name("questions.jsonl")
 TOP = 8  # passages that evidence is taken from

@@ -22,7 +22,8 @@ from db.corpus.documents import Documents
 from db.pool import Database, Replication
 from db.search.lexical import LexicalIndex
 from engine.documents import Document
-from engine.types import Candidate, Corpus, Filters
+from engine.search import Candidate, Filters
+from engine.types import Corpus
 from tests.fakes.standby import Pair, pair
 
 LIMIT = 150

@@ -24,7 +24,8 @@ from bench.timing import Output, milliseconds, progress
 from bench.tweets import COMMON, DATA, RARE, grown, headlines, tweets
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from engine.types import Corpus, Filters, Term
+from engine.search import Filters, Term
+from engine.types import Corpus
 
 LIMIT = 150
 CLIENTS = 8

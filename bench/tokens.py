@@ -20,7 +20,8 @@ from engine.judge.request import (
     candidate_line,
     one_line,
 )
-from engine.types import Candidate, Flag, Headline
+from engine.search import Candidate, Headline
+from engine.types import Flag
 
 _TWEETS = Path(__file__).resolve().parents[1] / "../shared/data/tweets"
 ARCHIVES = {

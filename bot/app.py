@@ -28,12 +28,14 @@ from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import keys
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
-from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
+from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases
 from engine.prophecy.prophecy import Prophet
+from engine.prophecy.punctuality import Punctuality
 from engine.prophecy.question import Meaning
 from engine.prophecy.together import together
+from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob, search_logged
-from engine.types import Corpus, Kind, Prophecy, SearchRequest
+from engine.types import Corpus, Kind
 from engine.web.types import Web
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Pictures and videos of texts, as files of their own beside the data."""
+"""Pictures and videos of texts, in files next to the data."""
 
 import os
 import re

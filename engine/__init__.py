@@ -19,19 +19,17 @@ if TYPE_CHECKING:
     )
     from engine.prophecy.headline import read_headline
     from engine.query.types import Counts, FindHit, Found, FoundDocument, Match
-    from engine.types import (
+    from engine.search import (
         Candidate,
-        Corpus,
         Filters,
-        Flag,
         Headline,
         Hit,
-        Kind,
         Mode,
         Prophecy,
         SearchRequest,
         Verdict,
     )
+    from engine.types import Corpus, Flag, Kind
 
 # Where the names are defined, those first that are quick to import.
 _HOMES = (

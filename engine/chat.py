@@ -5,7 +5,7 @@ from datetime import datetime, time
 from enum import StrEnum
 from typing import Self
 
-from engine.types import Headline, Hit, Prophecy
+from engine.search import Headline, Hit, Prophecy
 
 WEBHOOKS = "webhook"  # the platform of programs that are told of finds
 

@@ -10,17 +10,9 @@ from typing import Protocol
 
 from engine.budget import BudgetSource, Planned
 from engine.documents import Document
+from engine.search import Candidate, Expansion, Filters, Term, Verdict
 from engine.text.terms import Reading
-from engine.types import (
-    Candidate,
-    Corpus,
-    Expansion,
-    Filters,
-    ScoredText,
-    Term,
-    Usage,
-    Verdict,
-)
+from engine.types import Corpus, ScoredText, Usage
 from engine.vectors import Vector, VectorSpace
 
 

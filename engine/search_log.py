@@ -12,7 +12,8 @@ from typing import Protocol
 
 from engine.budget import BudgetSource
 from engine.query.types import Found, touched_platforms
-from engine.types import Prophecy, Usage
+from engine.search import Prophecy
+from engine.types import Usage
 
 
 class Origin(StrEnum):

@@ -1,15 +1,8 @@
-"""The frozen values that pass between the stages.
+"""The values that all stages share: corpora, the flags of documents, the usage of models."""
 
-Every datetime has a time zone. External ids are text, never numbers: they exceed 2**53.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from enum import IntFlag, StrEnum
 from typing import TypeVar
-
-from engine.messages import Message
 
 # Version of the rules that turn texts into words. A migration that changes the rules marks the
 # documents indexed by older ones, and increments this number.
@@ -32,15 +25,6 @@ class CorpusRole(StrEnum):
     ARCHIVE = "archive"  # loaded by a user
     DEMONSTRATION = "demonstration"  # bundled; not used if there is an archive
     NEWS = "news"  # items of feeds; used only on request
-
-
-class Mode(StrEnum):
-    """How candidates are found."""
-
-    LEXICAL = "lexical"  # by words alone
-    RERANK = "rerank"  # by words; meaning only re-orders what they found
-    HYBRID = "hybrid"  # by words and by meaning
-    SEMANTIC = "semantic"  # by meaning alone: the nearest, whatever the distance
 
 
 class Flag(IntFlag):
@@ -111,103 +95,6 @@ class Corpus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
-    """One word of the headline, with its lexemes in each language.
-
-    A document matches the term if it contains any of the lexemes.
-    """
-
-    word: str  # as typed, for the receipt
-    lexemes: tuple[str, ...]
-    document_frequency: int  # documents that contain any of the lexemes
-    max_tf: int  # its highest frequency in one document
-    weight: float = 1.0  # below 1 for neighbours of unknown words, and for aliases
-    neighbour_of: str | None = None  # the word as written, if this term replaces it
-    alias: bool = False  # it replaces it by the glossary, not because of similar spelling
-
-    @property
-    def shown(self) -> str:
-        """The term as receipts show it: an alias together with the word it replaces."""
-        return f"{self.neighbour_of} → {self.word}" if self.alias else self.word
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """Conditions that every document must meet; None means no condition."""
-
-    before: datetime | None = None  # exclusive
-    after: datetime | None = None  # inclusive
-    require: Flag = Flag.NONE
-    exclude: Flag = Flag.NONE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
-    """A headline: its cleaned text and, if known, its own date."""
-
-    text: str
-    original: str
-    date: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
-    """A search for a headline, independent of the corpus.
-
-    If `judged` is false, no model is called. `mode` and `exclude_recent` (months before the
-    headline) None use the settings. If `embeds` is false, no texts are embedded, whatever the mode:
-    for callers that search hundreds of times. With `passages`, several parts of one item may be
-    hits; otherwise only the best one is.
-    """
-
-    headline: Headline
-    limit: int  # of hits, and separately of near texts
-    now: datetime
-    filters: Filters = Filters()
-    judged: bool = True
-    mode: Mode | None = None
-    exclude_recent: int | None = None
-    embeds: bool = True
-    passages: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemPlace:
-    """The item of a library that a text is a part of, and where in the item it stands."""
-
-    item: int  # id of the item in the database
-    title: str
-    part: int = 1  # number of the part, from 1
-    heading: str | None = None  # the headings above it, outermost first: "Results > Prices"
-    page: int | None = None  # first page, from 1; None = the item has no pages
-    last_page: int | None = None
-    pages: int | None = None  # of the whole item
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A document proposed by retrieval."""
-
-    id: int
-    external_id: str
-    text: str
-    context: str | None  # text of the message it answers, if that is searched too
-    created_at: datetime
-    author: str | None
-    url: str | None
-    lang: str | None
-    flags: Flag
-    length: int  # tokens
-    bm25: float
-    matched: Mapping[int, int]  # index into the query's terms -> frequency in the text
-    similarity: float | None = None  # by meaning, calibrated, 0..1; None = not known
-    ranks: Mapping[str, int] = field(default_factory=dict)  # list that proposed it -> rank in it
-    asked_for: Mapping[str, int] = field(default_factory=dict)  # phrase that found it -> rank
-    place: ItemPlace | None = None  # of a part of a library's item
-    voice: str | None = None  # display name of the archive's voice, if it wrote this
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredText:
     """A text to be put in order, and what is known about it already."""
 
@@ -240,83 +127,3 @@ class Usage:
             completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
             cost_usd=_sum(self.cost_usd, other.cost_usd),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expansion:
-    """Phrases that, according to a model, the account may have used for a headline's content.
-
-    Empty if no model was called, or it did not answer.
-    """
-
-    phrases: tuple[str, ...] = ()
-    model: str | None = None
-    prompt_version: str | None = None
-    usage: Usage | None = None  # None: nothing was spent
-    cached: bool = False
-    late: bool = False  # the model may still name some, for the next search
-    seconds: float | None = field(default=None, compare=False)  # of the call, if there was one
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """The outcome of judging candidates.
-
-    `scores` maps candidate id to 0..6, for judged candidates only. `reasons` holds the model's
-    short reasons for some high scores; they are an opinion, never a fact. `notice` tells the user
-    why some or all candidates were not judged.
-    """
-
-    scores: Mapping[int, int]
-    model: str | None = None
-    prompt_version: str | None = None
-    usage: Usage | None = None
-    notice: Message | None = None
-    cached: bool = False
-    withheld: bool = False  # the model may not read this corpus, now or later
-    damage: Mapping[str, int] = field(default_factory=dict)  # repaired answer faults, by kind
-    reasons: Mapping[int, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A candidate with its final score, the parts of the score, and why it was found."""
-
-    rank: int
-    candidate: Candidate
-    score: float
-    parts: Mapping[str, float | None]  # judgment, lexical, age, semantic: 0..1 each
-    factors: Mapping[str, float]  # multipliers that were applied
-    matched: tuple[str, ...]  # words of the headline, and neighbours of unknown ones
-    why: str | None = None  # the model's reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prophecy:
-    """The answer to one headline."""
-
-    headline: Headline
-    corpus: str
-    hits: tuple[Hit, ...]
-    terms: tuple[Term, ...]
-    candidates: tuple[str, ...]  # external ids that retrieval proposed, best first
-    verdict: Verdict
-    coverage: float  # highest share of the headline's idf covered by one candidate
-    notice: Message | None
-    near: tuple[Hit, ...] = ()  # too weak to be hits; shown on request
-    mode: Mode = Mode.LEXICAL
-    embedding_model: str | None = None  # whose vectors were compared; None = no vectors were
-    expansion: Expansion = Expansion()
-    compared: int = 0  # number of best texts compared by meaning, if the corpus is not embedded
-
-    @property
-    def judged(self) -> bool:
-        """True if the language model judged at least one candidate."""
-        return bool(self.verdict.scores)
-
-    @property
-    def usage(self) -> Usage | None:
-        """The total usage of all model calls for it; None if nothing was spent."""
-        judging = None if self.verdict.cached else self.verdict.usage
-        naming = self.expansion.usage
-        return judging + naming if judging and naming else judging or naming

@@ -20,7 +20,8 @@ from engine.ingest.load import Loader
 from engine.ingest.reading import SourceReader
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.types import Kind, Prophecy, SearchRequest
+from engine.search import Prophecy, SearchRequest
+from engine.types import Kind
 from tests.database import Clones, wait_for
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"

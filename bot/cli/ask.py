@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, NoLlm, SearchMode, corpus_names, now, settings_of, text, with_app
+from bot.cli.shared import CorpusNames, Json, NoLlm, SearchMode, now, settings_of, text, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.ask import ask as answered
@@ -15,7 +15,8 @@ from bot.queries.ask import corpora_for
 from bot.replies.answer import answer_json, answer_reply
 from bot.replies.dates import Period, read_date
 from engine.prophecy.headline import read_headline
-from engine.types import Filters, Kind, Mode, SearchRequest
+from engine.search import Filters, Mode, SearchRequest
+from engine.types import Kind
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -63,24 +64,10 @@ async def write_answer(
         output.show(answer_reply(answer, words_for(DEFAULT, operator=True)))
 
 
-def _each(values: list[str] | None) -> list[str]:
-    return [text(value) or "" for value in values or ()]
-
-
 def command(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question, in quotes.", callback=text)],
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--corpus",
-            "-c",
-            autocompletion=corpus_names,
-            help="Corpus; may be given several times. Default: the configured one, else the only"
-            " one.",
-            callback=_each,
-        ),
-    ] = None,
+    corpus: CorpusNames = None,
     kind: Annotated[Kind | None, typer.Option("--kind", help="All corpora of this kind.")] = None,
     after: Annotated[str | None, typer.Option("--after", help="Only from this date on.")] = None,
     before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,

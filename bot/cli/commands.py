@@ -191,7 +191,7 @@ class Commands(TyperGroup):
             self.add_command(LazyCommand(entry))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what its arguments lack is said as in messages of the settings."""
+        """Run a command. Errors in its arguments are worded like those in the settings."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, corpus_names, now, settings_of, text, with_app
+from bot.cli.shared import CorpusNames, Json, now, settings_of, text, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
@@ -94,26 +94,12 @@ def _progress(output: Output, words: Words) -> Callable[[StepName], None] | None
     return lambda step: output.remark(words.say(STEPS[step]))
 
 
-def _each(values: list[str] | None) -> list[str]:
-    return [text(value) or "" for value in values or ()]
-
-
 def command(
     context: typer.Context,
     prompt: Annotated[
         str | None, typer.Argument(help="What to write about, in quotes.", callback=text)
     ] = None,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--corpus",
-            "-c",
-            autocompletion=corpus_names,
-            help="Corpus; may be given several times. Default: the configured one, else the only"
-            " one.",
-            callback=_each,
-        ),
-    ] = None,
+    corpus: CorpusNames = None,
     thread: Annotated[bool, typer.Option("--thread", help="A thread of 2 to 6 tweets.")] = False,
     variants: Annotated[
         int, typer.Option("--variants", min=1, max=3, help="Variants to choose from.")

@@ -23,7 +23,8 @@ from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NO_MODEL, Prophet
-from engine.types import Candidate, Corpus, Headline, SearchRequest, Verdict
+from engine.search import Candidate, Headline, SearchRequest, Verdict
+from engine.types import Corpus
 
 _LANGUAGE = "english"  # for texts without a language; every bundled tweet has one
 
@@ -47,7 +48,7 @@ class RecordedJudge:
         *,
         now: datetime,  # noqa: ARG002 - the protocol's
     ) -> Verdict:
-        """Return the recorded judgments; those of another headline are none, with a notice."""
+        """Return the recorded judgments; for other headlines none, and a notice that says why."""
         labels = self._labels.get(headline.text)
         if labels is None:
             return Verdict(scores={}, notice=NO_MODEL)

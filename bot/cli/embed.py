@@ -109,13 +109,7 @@ async def show_status(app: "App", corpus: str, *, json: bool, output: Output) ->
         for one in await _chosen(app, corpus)
         for model in await app.embeddings.models()
     ]
-    if json:
-        for row in rows:
-            output.json(row)
-    elif rows:
-        output.table(rows)
-    else:
-        output.remark("There are no vectors.")
+    output.rows(rows, json=json, none="There are no vectors.")
 
 
 async def clear_model(app: "App", model: str, *, json: bool, output: Output) -> None:

@@ -15,7 +15,7 @@ from engine.errors import InputError, UsageError
 from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
 from engine.evaluate.measures import Report, Run, evaluate
 from engine.prophecy.headline import read_headline
-from engine.types import Mode, SearchRequest
+from engine.search import Mode, SearchRequest
 
 if TYPE_CHECKING:
     from bot.app import App

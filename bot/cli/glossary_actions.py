@@ -20,15 +20,8 @@ async def list_groups(
 ) -> None:
     """Write one row per group. Raises CorpusNotFound."""
     rows = [_row(group) for group in await glossary_service(app).listed(corpus or None, status)]
-    if json:
-        for row in rows:
-            output.json(row)
-    elif rows:
-        output.table([_shown(row) for row in rows])
-    else:
-        output.remark(
-            "Nothing waits." if status is GroupStatus.PENDING else "There are no groups yet."
-        )
+    none = "Nothing waits." if status is GroupStatus.PENDING else "There are no groups yet."
+    output.rows(rows, json=json, none=none, shown=[_shown(row) for row in rows])
 
 
 async def approve(app: App, ids: Sequence[int], *, json: bool, output: Output) -> None:

@@ -16,8 +16,8 @@ from bot.replies.prophecy_json import prophecy_json
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
+from engine.search import Filters, Mode, SearchRequest
 from engine.settings.searching import MOST_MONTHS
-from engine.types import Filters, Mode, SearchRequest
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -68,7 +68,7 @@ async def write_prophecy(
         elif prophecy.near and not prophecy.hits:
             output.remark("What is nearest to it: the same with --near.")
         if options.explain:
-            from bot.commands.why import receipt
+            from bot.replies.receipt import receipt
 
             output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
 

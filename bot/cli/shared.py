@@ -14,7 +14,7 @@ from bot.cli.commands import VERBOSE
 from bot.console.output import Output
 from bot.signals import run_until_signal
 from engine.errors import PresagioError, UsageError
-from engine.types import Mode
+from engine.search import Mode
 
 if TYPE_CHECKING:  # not needed to print help
     from bot.app import App
@@ -29,6 +29,10 @@ _UNDECODED = re.compile("[\ud800-\udfff]")
 def text(value: str | None) -> str | None:
     """Replace bytes of an argument that are not UTF-8, as the database and JSON reject them."""
     return _UNDECODED.sub("\ufffd", value) if value else value
+
+
+def _texts(values: list[str] | None) -> list[str]:
+    return [text(value) or "" for value in values or ()]
 
 
 def account(value: str | None) -> str | None:
@@ -75,6 +79,16 @@ CorpusName = Annotated[
         autocompletion=corpus_names,
         help="Corpus; default: the configured one, else the only one.",
         callback=text,
+    ),
+]
+CorpusNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--corpus",
+        "-c",
+        autocompletion=corpus_names,
+        help="Corpus; may be given several times. Default: the configured one, else the only one.",
+        callback=_texts,
     ),
 ]
 SearchMode = Annotated[

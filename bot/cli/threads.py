@@ -18,13 +18,7 @@ async def list_threads(app: "App", name: str, *, limit: int, json: bool, output:
     """Write one row per thread, latest first. Raises CorpusNotFound."""
     corpus = await app.corpora.get(name)
     rows = [_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
-    if json:
-        for row in rows:
-            output.json(row)
-    elif rows:
-        output.table(rows)
-    else:
-        output.remark(f"Corpus {name!r} has no threads.")
+    output.rows(rows, json=json, none=f"Corpus {name!r} has no threads.")
 
 
 async def show_thread(

@@ -7,14 +7,16 @@ from bot.commands.compose import COMPOSE
 from bot.commands.feeds import FEEDS
 from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
+from bot.commands.history import HISTORY
 from bot.commands.owner import ACCESS, USAGE
 from bot.commands.prophecy import MORE, PICTURE, PROPHECY, answer_plain_text, plain_act
 from bot.commands.queries import ASK, FIND
-from bot.commands.registry import Command, Registry, Services
+from bot.commands.registry import Command, Registry
+from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
 from bot.commands.start import START
 from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE
-from bot.commands.upcoming import HISTORY, PREVIEW, TODAY
+from bot.commands.upcoming import PREVIEW, TODAY
 from bot.commands.votes import TOP
 from bot.commands.why import WHY
 

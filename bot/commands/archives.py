@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.commands.registry import Command, Services, too_old
+from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, refusal
+from bot.commands.services import Services
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import Words, marked

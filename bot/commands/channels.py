@@ -3,15 +3,12 @@
 import re
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from bot.commands.services import Services
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from engine.corpora import meant_corpora
 from engine.errors import SeveralCorpora, UsageError
-
-if TYPE_CHECKING:
-    from bot.commands.registry import Services
 
 _MOST_NAMED = 5  # archives
 # The name of a public channel, or the number of a private one.
@@ -27,8 +24,8 @@ def aimed(request: Request, text: str) -> tuple[str, str]:
 async def answer_about(
     name: str,
     request: Request,
-    handler: Callable[[Request, "Services"], Awaitable[Reply | None]],
-    services: "Services",
+    handler: Callable[[Request, Services], Awaitable[Reply | None]],
+    services: Services,
     *,
     commands: Collection[str] = (),
 ) -> Reply | None:
@@ -68,7 +65,7 @@ def _about(name: str, text: str, commands: Collection[str]) -> str:
     return f"{name}: {text}".strip()
 
 
-async def _which(name: str, request: Request, services: "Services") -> str:
+async def _which(name: str, request: Request, services: Services) -> str:
     """Return how to choose the channel's archive: a button would choose that of this chat."""
     fitting = meant_corpora(await services.corpora(), configured=services.corpus)
     return request.words.say(

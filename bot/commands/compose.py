@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from bot.commands.registry import Command, Services, too_old
+from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, SEARCHES
+from bot.commands.services import Services
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import marked, words_for

@@ -3,7 +3,7 @@
 import asyncio
 
 from bot.commands.feed_words import title_of
-from bot.commands.registry import NewsServices
+from bot.commands.services import NewsServices
 from bot.face.reply import Reply
 from bot.face.request import Request
 from engine.errors import FetchError, InputError, UsageError

@@ -7,8 +7,9 @@ from datetime import timedelta
 
 from bot.commands.feed_lists import export_list, import_list
 from bot.commands.feed_words import feed_lines, shown_category, title_of, trouble_lines
-from bot.commands.registry import Command, NewsServices, Services, too_old
+from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.services import NewsServices, Services
 from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
 from bot.i18n.words import marked

@@ -1,6 +1,6 @@
 """The pages of a query's answer: the first for /find, the next ones for /more."""
 
-from bot.commands.registry import Services
+from bot.commands.services import Services
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.replies.find import brief_find_reply, find_reply

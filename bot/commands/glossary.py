@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.services import Services
 from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
 from bot.i18n.words import marked

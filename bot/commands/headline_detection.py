@@ -6,7 +6,7 @@ from bot.face.request import Request, Trigger
 from engine.chat import Listening
 from engine.page.links import first_link
 from engine.posting.times import is_quiet
-from engine.types import Prophecy
+from engine.search import Prophecy
 
 # Words of people who speak about themselves, to somebody, or about now; rare in news outside of
 # quotations.

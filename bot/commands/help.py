@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, RIGHTS, SEARCHES, Act, Effect, Where, Who, may
+from bot.commands.services import Services
 from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.i18n.words import marked

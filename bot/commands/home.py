@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from bot.commands.registry import Services
+from bot.commands.services import Services
 from bot.face.reply import HitView, ItemView, Reply
 from bot.face.request import Request
 from bot.i18n.words import Words
 from bot.replies.dates import age_between
 from bot.replies.limits import cut
 from engine.posting.types import PublicPost
+from engine.search import Candidate
 from engine.text.address import addressed
-from engine.types import Candidate
 
 _MOST = 5  # prophecies
 _LONGEST_HEADLINE = 120

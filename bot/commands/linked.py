@@ -3,14 +3,14 @@
 from dataclasses import replace
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from bot.commands.registry import Services
+from bot.commands.services import Services
 from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.replies.dates import read_date
 from bot.replies.prophecy import prophecy_reply
 from engine.errors import UsageError
 from engine.prophecy.headline import read_headline
-from engine.types import SearchRequest
+from engine.search import SearchRequest
 
 _PAGE, _PICTURE = "/prophecy", "/picture.png"
 _LONGEST_HEADLINE = 2_000

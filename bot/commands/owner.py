@@ -5,8 +5,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.commands.ownership import decision_button
-from bot.commands.registry import Command, Services, too_old
+from bot.commands.registry import Command, too_old
 from bot.commands.rights import Act, Effect
+from bot.commands.services import Services
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked

@@ -8,8 +8,9 @@ from bot.commands.find_pages import is_compact, more_found
 from bot.commands.headline_detection import worth_saying
 from bot.commands.linked import show_linked
 from bot.commands.plain_text import hint_for
-from bot.commands.registry import Command, Services, nothing_yet, too_old
+from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
+from bot.commands.services import Services
 from bot.commands.typed_dates import read_typed
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request, Trigger
@@ -21,7 +22,7 @@ from engine.chat import Answer, Tally
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 from engine.page.links import first_link
-from engine.types import Headline, Prophecy, SearchRequest
+from engine.search import Headline, Prophecy, SearchRequest
 
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 

@@ -2,8 +2,9 @@
 
 from bot.commands.find_pages import found_page, is_compact
 from bot.commands.prophecy import thinking
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command
 from bot.commands.rights import SEARCHES
+from bot.commands.services import Services
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import marked

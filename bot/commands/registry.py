@@ -3,126 +3,19 @@
 import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import Protocol
 
 from bot.commands.channels import aimed, answer_about
-from bot.commands.ownership import Ownership
 from bot.commands.rights import SEARCHES, Act, refusal
+from bot.commands.services import Services
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request, Trigger
-from bot.glossary_service import GlossaryService
-from bot.jobs.choosing import Deciding
-from bot.queries.compose import ComposeServices
 from bot.replies.limits import cut
-from bot.replies.picture import Pictures
-from db.chat.answers import Answers
-from db.chat.chats import Chats
-from db.chat.questions import Questions
-from db.chat.waiting import Waiting
-from db.posting.feeds import FeedOffers, Feeds
-from db.posting.finds import Finds
-from db.posting.job_outcomes import JobOutcomes
-from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
-from engine.answer.types import CitedAnswer
 from engine.errors import SeveralCorpora
-from engine.feeds.lookup import FoundFeed, ReadableFeed
-from engine.query.types import Found
-from engine.settings.section import UNLIMITED
-from engine.types import Candidate, Corpus, Headline, Prophecy, SearchRequest
 
 _LONGEST_NAME = 30
 _ALIKE = 0.65  # of 1; "whi" is like "why", "porque" is not like "more"
 # Platforms that give a name to the app installed last, and the command that has all others there.
 ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
-
-LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewsServices:
-    """Stores and web access for news commands. `look_up` and `fetch_list` raise FetchError."""
-
-    feeds: Feeds
-    offers: FeedOffers
-    subscriptions: Subscriptions
-    finds: Finds
-    outbox: Outbox
-    outcomes: JobOutcomes
-    deciding: Deciding
-    look_up: LookUp
-    fetch_list: Callable[[str], Awaitable[bytes]]  # fetches a list of feeds, as OPML
-    feeds_per_chat: int = 50
-    has_model: bool = True
-    delivers: frozenset[str] = frozenset()  # platforms whose outbox is delivered
-
-    def room(self, own: int) -> int | None:
-        """Return how many more feeds a chat with `own` feeds may add, or None if unlimited."""
-        return None if self.feeds_per_chat == UNLIMITED else max(self.feeds_per_chat - own, 0)
-
-
-class Prophesy(Protocol):
-    """Finds the texts that foretold a headline."""
-
-    async def __call__(self, request: SearchRequest, *, corpus: str) -> Prophecy:
-        """Return the hits from the corpus of that name. Raises PresagioError."""
-
-
-class FindQuery(Protocol):
-    """Answers queries of the dialect."""
-
-    async def __call__(self, text: str, *, corpus: str, limit: int) -> Found:
-        """Return at most `limit` hits. Raises PresagioError."""
-
-
-class Ask(Protocol):
-    """Answers questions about a corpus."""
-
-    async def __call__(
-        self, question: str, *, corpus: str, earlier: Sequence[str], now: datetime
-    ) -> CitedAnswer:
-        """Return the answer; `earlier` has past questions, oldest first. Raises PresagioError."""
-
-
-class ReadHeadline(Protocol):
-    """Reads a headline from pasted text, fetching the page if it is just a link."""
-
-    async def __call__(self, text: str, *, now: datetime) -> Headline:
-        """Return the headline. Raises PresagioError if a page cannot be read."""
-
-
-async def _no_document(_corpus: Corpus, _external_id: str) -> Candidate | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
-    """The services that handlers use."""
-
-    prophesy: Prophesy
-    find: FindQuery
-    ask: Ask
-    read_headline: ReadHeadline
-    corpora: Callable[[], Awaitable[Sequence[Corpus]]]
-    pictures: Pictures
-    chats: Chats
-    answers: Answers
-    questions: Questions
-    news: NewsServices
-    glossary: GlossaryService
-    ownership: Ownership
-    waiting: Waiting
-    document: Callable[[Corpus, str], Awaitable[Candidate | None]] = _no_document  # by its id
-    corpus: str  # the configured one; "" means the only one
-    limit: int  # hits per answer
-    page: str = ""  # address of the page whose links are shown as cards; "" for none
-    unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
-    minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
-    admins: frozenset[str] = frozenset()  # operators, as "platform:user"
-    serves: Callable[[str], bool] = lambda _: True  # whether the lists admit "platform:chat"
-    composing: ComposeServices | None = None  # None without a language model
-
 
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]
 # Of a button; a request that it returns is answered in place of the press.

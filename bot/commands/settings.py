@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from bot.commands.archives import with_archive
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
+from bot.commands.services import Services
 from bot.commands.setting_values import CHOICES, SETTINGS_BY_NAME, shown_value
 from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request

@@ -6,8 +6,9 @@ from dataclasses import replace
 from bot.commands.archives import CORPUS, archive_buttons
 from bot.commands.feeds import FEEDS
 from bot.commands.home import at_home
-from bot.commands.registry import Command, Services, too_old
+from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
 from bot.commands.subscribe import SUBSCRIBE
 from bot.face.reply import Action, Button, Reply

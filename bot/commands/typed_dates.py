@@ -8,8 +8,8 @@ from datetime import datetime
 from bot.replies.dates import read_date
 from engine.errors import UsageError
 from engine.messages import Message
+from engine.search import Filters
 from engine.settings.searching import MOST_MONTHS
-from engine.types import Filters
 
 _DATE = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
 _TYPED = re.compile(

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from bot.commands.registry import Command, Services, too_old
+from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.services import Services
 from bot.face.reply import Action, Button, ItemView, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import LANGUAGES, Words, marked, words_for

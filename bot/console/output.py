@@ -57,6 +57,26 @@ class Output:
         for row in cells:
             self.line(_aligned(row, widths))
 
+    def rows(
+        self,
+        rows: Sequence[Mapping[str, object]],
+        *,
+        json: bool,
+        none: str,
+        shown: Sequence[Mapping[str, object]] | None = None,
+    ) -> None:
+        """Write rows as lines of JSON or as a table, or the remark `none` for an empty table.
+
+        `shown` is the rows as the table shows them, where it differs from the JSON.
+        """
+        if json:
+            for row in rows:
+                self.json(row)
+        elif rows:
+            self.table(rows if shown is None else shown)
+        else:
+            self.remark(none)
+
 
 def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value or "-")

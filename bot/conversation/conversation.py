@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from weakref import WeakValueDictionary
 
-from bot.commands.registry import Registry, Services
+from bot.commands.registry import Registry
+from bot.commands.services import Services
 from bot.conversation.admission import Stop
 from bot.conversation.backpressure import Backpressure, Room
 from bot.conversation.failures import apology, explanation, words_to

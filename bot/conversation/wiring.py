@@ -11,7 +11,8 @@ from functools import partial
 from bot.app import App, glossary_service
 from bot.commands.ownership import Ownership
 from bot.commands.plain_text import is_remark
-from bot.commands.registry import NewsServices, Registry, Services
+from bot.commands.registry import Registry
+from bot.commands.services import NewsServices, Services
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
@@ -45,7 +46,8 @@ from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
-from engine.types import Candidate, Corpus, Headline
+from engine.search import Candidate, Headline
+from engine.types import Corpus
 
 logger = logging.getLogger("presagio.conversation")
 

@@ -66,7 +66,7 @@ async def _no_channel(name: str) -> Place | None:
 
 
 def _unseen(step: str) -> None:
-    """Show nobody what an answer waits for."""
+    """Show no steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter
 
 from engine.messages import Message
 from engine.posting.types import Chosen
-from engine.types import Hit
+from engine.search import Hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

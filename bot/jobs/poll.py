@@ -152,7 +152,7 @@ class _Round:
         try:
             await self._settle(feed, outcome)
         except Exception as error:
-            if _of_all(error):
+            if _affects_all(error):
                 raise
             await self._settle(feed, _unforeseen(feed, error))
 
@@ -190,7 +190,7 @@ class _Round:
         except FetchError as error:
             return Failed(error=error)
         except Exception as error:
-            if _of_all(error):
+            if _affects_all(error):
                 raise
             return _unforeseen(feed, error)
         return Read(parsed=parsed, headers=fetched.headers, moved=moved)
@@ -201,8 +201,8 @@ def _host(url: str) -> str:
     return _AUTHORITY_ENDS.split(url.partition("://")[2], maxsplit=1)[0].lower()
 
 
-def _of_all(error: Exception) -> bool:
-    """Tell whether an error concerns all reading or storing rather than one feed."""
+def _affects_all(error: Exception) -> bool:
+    """Tell whether an error affects every feed and not only this one."""
     # A plain StorageError comes from a statement that failed because of what the feed would store.
     return isinstance(error, PresagioError) and type(error) is not StorageError
 

@@ -23,7 +23,7 @@ _EXPECTED = (ModelPaused, CorpusWithheld)
 
 
 def ignore(_: PresagioError) -> None:
-    """Tell nobody."""
+    """Ignore an error: there is nobody to tell."""
 
 
 class Troubles:

@@ -16,8 +16,9 @@ from bot.jobs.drafting import drafting_of
 from bot.jobs.embed import EVERY, Embedding, embed_missing, embedding_of
 from bot.jobs.job import Job
 from bot.jobs.news import News
+from bot.jobs.permission import MayAsk
 from bot.jobs.poll import Polling, poll
-from bot.jobs.search import MayAsk, Searching, search_stories
+from bot.jobs.search import Searching, search_stories
 from bot.jobs.troubles import Troubles
 from bot.query_log import asked_by
 from bot.replies.picture import Pictures

@@ -13,8 +13,9 @@ from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
+from engine.search import SearchRequest
 from engine.search_log import LoggedSearch, SearchJob
-from engine.types import Corpus, Kind, SearchRequest
+from engine.types import Corpus, Kind
 
 MOST_PASSAGES = 20
 

@@ -24,8 +24,9 @@ from engine.messages import Message
 from engine.ports import Embedder
 from engine.prophecy.headline import read_headline
 from engine.prophecy.question import comparable, embedder_of, vector_of
+from engine.search import Mode, SearchRequest
 from engine.settings.section import UNLIMITED
-from engine.types import Corpus, Mode, SearchRequest
+from engine.types import Corpus
 from engine.vectors import Vector
 
 _VARIANTS = 3  # of one answer in a chat

@@ -10,8 +10,9 @@ from bot.replies.place import place_json, place_text
 from engine.answer.citations import without_brackets
 from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource
 from engine.answer.wording import cited_excerpt
+from engine.search import Candidate
 from engine.text.plain import without_links
-from engine.types import Candidate, Flag
+from engine.types import Flag
 
 _INDENT = "   "
 _LONGEST_TEXT = 280

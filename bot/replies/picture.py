@@ -15,7 +15,7 @@ from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
 from engine.chat import Answer
 from engine.page.links import first_link
-from engine.types import Hit
+from engine.search import Hit
 
 _LONGEST_HEADLINE = 200
 _LONGEST_NAME = 60

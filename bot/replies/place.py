@@ -2,7 +2,7 @@
 
 from bot.i18n.words import Words
 from bot.replies.limits import cut
-from engine.types import ItemPlace
+from engine.search import ItemPlace
 
 _LONGEST_TITLE = 100
 _LONGEST_HEADING = 60

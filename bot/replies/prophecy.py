@@ -14,7 +14,7 @@ from engine.answer.types import Passage
 from engine.answer.wording import Wording
 from engine.messages import Message
 from engine.prophecy.sureness import sureness
-from engine.types import Headline, Hit, Prophecy, Term
+from engine.search import Headline, Hit, Prophecy, Term
 
 EXAMPLE = marked("Coffee prices hit a record high")
 _NOTHING = marked("Nothing foretold this.")

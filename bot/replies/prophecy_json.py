@@ -7,7 +7,8 @@ from bot.replies.dates import age_between
 from bot.replies.place import place_json
 from bot.replies.prophecy import notice_of
 from engine.prophecy.sureness import sureness
-from engine.types import Hit, Prophecy, Usage
+from engine.search import Hit, Prophecy
+from engine.types import Usage
 
 _PARTS = ("judgment", "lexical", "age", "semantic")
 _DIGITS = 4

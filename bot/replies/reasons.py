@@ -7,7 +7,7 @@ from bot.i18n.words import Words, marked
 from bot.replies.dates import age_between
 from bot.replies.limits import cut
 from engine.prophecy.score import HIGHEST_JUDGMENT
-from engine.types import Hit, Prophecy
+from engine.search import Hit, Prophecy
 
 _LONGEST_LIST = 300
 _INDENT = "   "

@@ -1,4 +1,4 @@
-"""Changes config.toml and the file of secrets beside it, and leaves everything else as it is."""
+"""Changes config.toml and the file of secrets next to it, and leaves everything else as it is."""
 
 import os
 import re

@@ -179,7 +179,7 @@ class SlackService:
         )
         self._socket = handler.client
         self._socket.wss_uri = opened["url"]
-        # It retries for ever while it fails: `_watch` resets a socket that stays dead.
+        # It retries forever if it fails; `_watch` resets a socket that stays dead.
         self._connecting = asyncio.create_task(self._socket.connect())  # type: ignore[no-untyped-call]  # not annotated
 
     def _app(self, authorized: AuthorizeResult, myself: SlackIdentity) -> AsyncApp:

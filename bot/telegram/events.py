@@ -192,7 +192,7 @@ def _pressed(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -> R
 
 
 def _inline(query: InlineQuery, now: datetime) -> Request:
-    """Return an inline question; its place is the person, for nobody else sees the results."""
+    """Return an inline question; its place is the person, who alone sees the results."""
     return Request(
         event_id=f"inline:{query.id}",
         place=Place(

@@ -80,11 +80,12 @@ class TelegramService:
     async def run(self) -> None:
         """Answer until cancelled; pushed updates have to reach `webhook`.
 
-        Raises FaceFailed when Telegram refuses the token or the webhook, or its secret is unfit,
-        StorageError when updates left by an earlier process cannot be read."""
+        Raises FaceFailed when Telegram refuses the token or the webhook, or the secret is not
+        valid, and StorageError when updates left by an earlier process cannot be read.
+        """
         try:
             if self._settings.webhook_url:
-                await self._be_pushed()
+                await self._receive_pushes()
             else:
                 await self._poll()
         except InvalidToken:
@@ -119,7 +120,7 @@ class TelegramService:
         self._listening = True
         await self._poller.run()
 
-    async def _be_pushed(self) -> None:
+    async def _receive_pushes(self) -> None:
         settings = self._settings
         self._pushed.check_secret()
         await self._patiently(self._log_in)

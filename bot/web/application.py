@@ -118,7 +118,7 @@ class LocalNames:
 
 
 def is_local(host: str) -> bool:
-    """Tell whether a host name, with or without a port, always means this machine."""
+    """Tell whether a host name, with or without a port, always refers to this machine."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or ip_address(name).is_loopback
@@ -164,7 +164,7 @@ class RequestCounter:
                 logger.info("answered", extra={"fields": fields | {"ms": round(elapsed * 1000)}})
 
 
-# The log has a line for each of these; pages that only show what is there are counted.
+# Each of these requests is logged; all others are only counted.
 _ANSWERS = ("/prophecy", "/compose", "/api/", "/mcp")
 _COMPRESSION = 6  # more costs twice the time and saves a hundredth
 _ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
@@ -182,8 +182,8 @@ def create_application(
 ) -> FastAPI:
     """Return the application; its routes work with `shared`.
 
-    Without `visitors` it has only the webhooks and the probes: no pages, no API. `tools` is the
-    door for agents, if it is open.
+    Without `visitors` it has only the webhooks and the probes: no pages, no API. `tools` serves
+    agents, if they may ask.
     """
     app = FastAPI(
         title="Presagio",

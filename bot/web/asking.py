@@ -18,7 +18,7 @@ from bot.web.views import day_of, web_address
 from bot.web.visitor import Asked, VisitorOf, corpora_to_choose
 from engine.answer.types import CitedAnswer, CitedSource
 from engine.prophecy.headline import read_headline
-from engine.types import SearchRequest
+from engine.search import SearchRequest
 
 questions = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
 

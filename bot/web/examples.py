@@ -10,7 +10,8 @@ from bot.web.exhibits import exhibited
 from bot.web.shared_state import SharedState
 from bot.web.views import day_of, is_foretold
 from engine.prophecy.headline import read_headline
-from engine.types import Corpus, CorpusRole, Prophecy, SearchRequest
+from engine.search import Prophecy, SearchRequest
+from engine.types import Corpus, CorpusRole
 
 _MOST = 3
 _KEPT_SECONDS = 86_400

@@ -21,8 +21,8 @@ from db.posting.outbox import Outbox
 from db.search.shown import Shown
 from engine.feeds.markup import without_forbidden
 from engine.posting.types import PublicPost
+from engine.search import Candidate
 from engine.text.address import addressed
-from engine.types import Candidate
 
 MOST_ENTRIES = 30
 _KEEP_SECONDS = 300

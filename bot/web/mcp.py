@@ -115,7 +115,7 @@ class _InputLines:
     def __init__(self) -> None:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
-        # A daemon: nobody waits for it at the end.
+        # A daemon, so that the process can end without it.
         threading.Thread(target=self._read, args=(loop,), daemon=True).start()
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -16,10 +16,8 @@ from engine.ports import SearchIndex
 from engine.prophecy.expand import Expands, Phrases
 from engine.prophecy.prophecy import Judges, Prophet
 from engine.prophecy.question import Meaning
-from engine.settings.searching import ProphecySettings
-from engine.types import (
+from engine.search import (
     Candidate,
-    Corpus,
     Expansion,
     Filters,
     Headline,
@@ -28,6 +26,8 @@ from engine.types import (
     Term,
     Verdict,
 )
+from engine.settings.searching import ProphecySettings
+from engine.types import Corpus
 
 # A search takes milliseconds, a model call many seconds.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)

@@ -10,8 +10,9 @@ from pydantic.json_schema import WithJsonSchema
 
 from bot.replies.dates import Period, read_date
 from bot.web.failures import Problem
+from engine.search import Mode
 from engine.settings.searching import MOST_MONTHS
-from engine.types import Kind, Mode
+from engine.types import Kind
 
 LONGEST_TEXT = 2000  # characters of a headline or a question
 

@@ -6,7 +6,8 @@ from bot.replies.dates import Period
 from engine.answer.types import AnswerOutcome
 from engine.contracts.results import Attachment
 from engine.prophecy.sureness import Sureness
-from engine.types import Kind, Mode
+from engine.search import Mode
+from engine.types import Kind
 
 
 class _Answer(BaseModel):

@@ -17,7 +17,8 @@ from engine.messages import Message
 from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.types import Candidate, Corpus, Filters, Hit, SearchRequest, Term
+from engine.search import Candidate, Filters, Hit, SearchRequest, Term
+from engine.types import Corpus
 from engine.vectors import Vector, VectorSpace
 
 # The tag is checked after ranking, among so many documents: more than a month of news has on one

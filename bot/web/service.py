@@ -14,7 +14,7 @@ import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bot.app import App
-from bot.commands.registry import ReadHeadline
+from bot.commands.services import ReadHeadline
 from bot.face.face import FaceFailed, FaceStatus
 from bot.listening.connections import (
     ACCEPTED_AT_ONCE,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import SecretStr
 
 from bot.app import App
-from bot.commands.registry import ReadHeadline
+from bot.commands.services import ReadHeadline
 from bot.face.face import FaceStatus
 from bot.pace import RateLimit
 from bot.query_log import log_of, logged
@@ -24,8 +24,9 @@ from engine.corpora import corpus_named
 from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.prophecy.prophecy import Prophet
+from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob, search_logged
-from engine.types import Corpus, Kind, Prophecy, SearchRequest
+from engine.types import Corpus, Kind
 
 _KEPT_SECONDS = 300.0
 _MOST_KEPT = 1000  # values

@@ -11,7 +11,8 @@ from bot.replies.prophecy import hit_view
 from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.chat import Tally
 from engine.prophecy.sureness import Sureness, sureness
-from engine.types import Flag, Hit, Prophecy
+from engine.search import Hit, Prophecy
+from engine.types import Flag
 
 _SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
 

@@ -21,7 +21,8 @@ from engine.corpora import meant_corpora
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.types import Corpus, CorpusRole, Prophecy, SearchRequest
+from engine.search import Prophecy, SearchRequest
+from engine.types import Corpus, CorpusRole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from db.chat.voters import VotingKeys
 from engine.chat import Answer, Chat, Favourite, Tally
 from engine.errors import UsageError
 from engine.messages import Message
-from engine.types import Prophecy
+from engine.search import Prophecy
 
 # The page is a chat like any other, with everybody in it.
 _PLATFORM, _PAGE = "web", "page"

@@ -11,7 +11,7 @@ from db.pool import Database
 from db.statements import statements
 from engine.chat import Answer, Chat, Favourite, Tally
 from engine.contracts.receipts import Receipt
-from engine.types import Prophecy
+from engine.search import Prophecy
 
 _PROPHECY = TypeAdapter(Prophecy)
 

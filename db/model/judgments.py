@@ -9,7 +9,8 @@ import orjson
 from db.pool import Database
 from db.statements import statements
 from engine.budget import BudgetSource, Planned
-from engine.types import Expansion, Usage, Verdict
+from engine.search import Expansion, Verdict
+from engine.types import Usage
 
 # Judgments are requested again while the news is fresh, and never after that.
 _KEPT = timedelta(days=90)

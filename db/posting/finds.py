@@ -12,7 +12,7 @@ from db.statements import statements
 from engine.chat import Chat
 from engine.feeds.types import Story
 from engine.posting.types import FindState, Promising, StoryFind, Subscription
-from engine.types import Prophecy
+from engine.search import Prophecy
 
 _COLUMNS = tuple(field.name for field in fields(Story))
 

@@ -10,9 +10,10 @@ from db.statements import statements
 from engine.glossary.aliases import Fired, fired
 from engine.glossary.groups import Glossary, glossary
 from engine.ranking.bm25 import Bm25
+from engine.search import Term
 from engine.text.clean import searchable
 from engine.text.terms import headline_terms, without_repeats
-from engine.types import Corpus, Term
+from engine.types import Corpus
 
 _NONE = Glossary()
 

@@ -19,7 +19,8 @@ from db.search.scoring import (
 )
 from db.statements import statements
 from engine.ranking.bm25 import Bm25
-from engine.types import Candidate, Corpus, Term
+from engine.search import Candidate, Term
+from engine.types import Corpus
 
 _FIRST_LEXEME = 5  # after k1, the two parts of the norm, and the ids
 

@@ -35,7 +35,8 @@ from db.statements import statements
 from engine.query.filters import Conditions
 from engine.query.plan import Chain, LanguageQuery, Plan
 from engine.query.types import FoundDocument, FoundDocuments
-from engine.types import Corpus, Term
+from engine.search import Term
+from engine.types import Corpus
 from engine.vectors import Vector, VectorSpace
 
 _LISTS = (

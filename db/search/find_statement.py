@@ -15,7 +15,7 @@ from db.search.rank_statement import CLASSES
 from db.search.scoring import operands, score
 from db.statements import statements
 from engine.query.filters import Conditions
-from engine.types import Filters
+from engine.search import Filters
 
 _SHARED = tuple(field.name for field in fields(Filters))  # the same as for headlines
 _FILTERS = tuple(field.name for field in fields(Conditions))

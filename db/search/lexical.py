@@ -18,9 +18,10 @@ from db.search.rows import ranked_candidate
 from db.search.scoring import WeightedLexeme, constants, operand_values, places, weighted_lexemes
 from db.statements import statements
 from engine.ranking.bm25 import expected_threshold
+from engine.search import Candidate, Filters, Term
 from engine.text.clean import searchable
 from engine.text.terms import Reading, headline_terms, misspelt, without_repeats
-from engine.types import Candidate, Corpus, Filters, Term
+from engine.types import Corpus
 
 # With so few postings a plain OR is read as fast as anything narrower.
 _FEW_POSTINGS = 1500

@@ -9,7 +9,8 @@ from db.corpus.partitions import partition
 from db.pool import Database
 from db.search.passing import passes
 from db.statements import statements
-from engine.types import Corpus, Filters
+from engine.search import Filters
+from engine.types import Corpus
 from engine.vectors import Scale, Vector, VectorSpace
 
 # Neighbours to examine for each that is wanted, before applying the filters first instead.

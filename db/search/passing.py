@@ -1,7 +1,8 @@
 """The filters of headlines in SQL, which queries and vectors use as well."""
 
 from db.statements import statements
-from engine.types import Filters, Flag
+from engine.search import Filters
+from engine.types import Flag
 
 
 def passes(before: str, after: str, require: str, exclude: str) -> str:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from db.connection import Fetches
 from db.corpus.partitions import about_corpus
 from engine.query.types import FoundDocument, FoundDocuments
-from engine.types import Candidate, Corpus, ItemPlace
+from engine.search import Candidate, ItemPlace
+from engine.types import Corpus
 
 
 async def placed(

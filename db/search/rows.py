@@ -6,7 +6,8 @@ import asyncpg
 import orjson
 
 from engine.query.types import FoundDocument
-from engine.types import Candidate, Flag
+from engine.search import Candidate
+from engine.types import Flag
 
 _CANDIDATE = (
     "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.ranking.bm25 import Bm25, idf
-from engine.types import Term
+from engine.search import Term
 
 # A headline has some ten telling words; of a pasted article the rarest words are used.
 MAX_LEXEMES = 64

@@ -12,10 +12,11 @@ from db.search.rows import found_document
 from db.search.scoring import quoted
 from db.statements import statements
 from engine.query.types import Comment, Found, FoundDocument
+from engine.search import Filters
 from engine.text.clean import searchable
 from engine.text.snippet import searched_words
 from engine.thread import Thread, ThreadMessage
-from engine.types import Corpus, CorpusRole, Filters, Flag
+from engine.types import Corpus, CorpusRole, Flag
 
 
 class Comments:

@@ -14,8 +14,8 @@ from engine.text.sentences import sentences
 _LONGEST_READ = 6000  # characters of a passage: many short sentences take long to score
 _LONGEST_QUOTE = 300
 _FEWEST_LETTERS = 3
-_WEAKEST = 0.25  # of the score of the best passage; what is below is only there to fill the list
-_FRAGMENT = 0.5  # what a heading or the end of a cut sentence is worth beside a whole one
+_WEAKEST = 0.25  # share of the best passage's score; passages below it only fill the list
+_FRAGMENT = 0.5  # the weight of a heading or a fragment, relative to a whole sentence
 _BULLET = re.compile(r"^[*•·▪‣–-]\s+")
 _WHOLE = re.compile(r"(?![a-zà-öø-ÿ,;)]).*[.!?…][\"'”’»)\]]*", re.DOTALL)
 
@@ -29,15 +29,15 @@ class _Quote:
 
     @property
     def worth(self) -> float:
-        """How good it is beside others of its passage."""
+        """How good it is compared with other sentences of its passage."""
         return self.score if self.whole else self.score * _FRAGMENT
 
 
 def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
     """Return the best sentences, one per passage, at most `most`, best first.
 
-    The score of a sentence is that of the words in it that its text was found by; ties keep the
-    order of the passages. Of a passage, whole sentences go before headings and fragments. Passages
+    A sentence scores by those of its words for which its text was found; ties keep the order of
+    the passages. Of a passage, whole sentences go before headings and fragments. Passages
     far weaker than the best one are not quoted. Links, bullets, and brackets that could be taken
     for marks are removed; a long sentence is cut, with a sign of it.
     """

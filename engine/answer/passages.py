@@ -11,7 +11,8 @@ from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NOT_ASKED, Prophet
 from engine.prophecy.score import level_hits
 from engine.ranking.fuse import fused
-from engine.types import Corpus, Mode, Prophecy, SearchRequest
+from engine.search import Mode, Prophecy, SearchRequest
+from engine.types import Corpus
 
 _FRAME = """
     what who whom whose which when where why how

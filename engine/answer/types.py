@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from engine.messages import Message
-from engine.types import Corpus, Hit, Mode, Usage
+from engine.search import Hit, Mode
+from engine.types import Corpus, Usage
 
 
 class AnswerOutcome(StrEnum):

@@ -71,7 +71,7 @@ class Journal:
         self._notices += said
 
     def remove(self, removed: Iterable[Removed]) -> None:
-        """Add what is not shown."""
+        """Record what was left out of the drafts."""
         self._removed += removed
 
     @asynccontextmanager

@@ -121,13 +121,15 @@ class LocalEmbedder:
         try:
             return _LOADERS[self._library](self._model_name, self._prefixes)
         except (ImportError, OSError, RuntimeError, ValueError) as exc:
-            reason = str(exc).strip() or type(exc).__name__
-            raise SettingsError(
-                Message(
-                    "The model {name} cannot be loaded: {reason}.", name=self.name, reason=reason
-                ),
-                fix=Message("Check embeddings.model."),
-            ) from exc
+            raise cannot_load(self.name, exc, fix=Message("Check embeddings.model.")) from exc
+
+
+def cannot_load(name: str, exc: Exception, *, fix: Message) -> SettingsError:
+    """Return the error for a local model that its library could not load."""
+    reason = str(exc).strip() or type(exc).__name__
+    return SettingsError(
+        Message("The model {name} cannot be loaded: {reason}.", name=name, reason=reason), fix=fix
+    )
 
 
 class InBackground:

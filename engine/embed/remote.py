@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from types import TracebackType
-from typing import Self
 
 import httpx
 import stamina
 
 from engine.budget import Budget, BudgetSource, Planned
+from engine.closing import Closable
 from engine.embed.remote_answer import read_json_object, read_vectors
 from engine.llm.endpoint import embeddings_endpoint
 from engine.llm.faults import Fault, no_vectors, status_fault, too_slow
@@ -27,7 +26,7 @@ _CHARACTERS_A_TOKEN = 4
 _FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.5, 30.0, 0.5  # seconds between attempts
 
 
-class RemoteEmbedder:
+class RemoteEmbedder(Closable):
     """Calls one endpoint in batches, with retries.
 
     `clock` returns the current time, `source` the budget source of the current call. The usage of
@@ -63,17 +62,6 @@ class RemoteEmbedder:
             read_setting="timeout",
             most_bytes=MAX_ANSWER_BYTES,
         )
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Close the connections."""

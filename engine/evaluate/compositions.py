@@ -1,4 +1,4 @@
-"""How far compositions can be trusted, as far as code can tell: traceability, and the guard.
+"""How far compositions can be trusted, by measures that need no person: traceability, the guard.
 
 What a model has to judge is in `engine.evaluate.citations`; these figures are never mixed.
 """

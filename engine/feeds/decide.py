@@ -15,7 +15,6 @@ from engine.feeds.types import (
     Feed,
     FeedBack,
     FeedFailing,
-    Notice,
     Polled,
     Read,
     Unchanged,
@@ -30,6 +29,8 @@ LONGEST = DAY  # maximum wait, whatever a server asks for or however often it fa
 SPREAD = 0.2  # share of each wait that is added at random
 _TELL_FAILURES = 3  # failed polls in a row before which nobody is told
 _NEWS_FOR = 7 * DAY  # an entry that its author dates earlier is not news
+_GONE = 410
+_MOVES_UNTIL_BELIEVED = 2  # in a row: one hour with a wrong redirect must not move the feed
 
 
 def wait_after_success(
@@ -97,22 +98,6 @@ def _http_date(written: str) -> datetime | None:
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-
-
-__all__ = [
-    "Decision",
-    "Failed",
-    "FeedBack",
-    "FeedFailing",
-    "Notice",
-    "Polled",
-    "Read",
-    "Unchanged",
-    "decide",
-]
-
-_GONE = 410
-_MOVES_UNTIL_BELIEVED = 2  # in a row: one hour with a wrong redirect must not move the feed
 
 
 def decide(

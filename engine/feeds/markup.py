@@ -1,19 +1,23 @@
-"""Decodes an XML document into text that is safe to give to a parser.
+"""Decodes and parses XML documents from strangers.
 
 The text that is checked is the text that is parsed: it has one encoding, no declaration of another,
 and declares no entities.
 """
 
 import re
+import warnings
 from contextlib import suppress
+from typing import Any
 from xml.parsers import expat
 
+import feedparser
 from feedparser.encodings import convert_to_utf8
 
 from engine.errors import FeedUnreadable
 from engine.messages import Message
 
 _DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,500}\?>")
+_UTF8 = "application/xml; charset=utf-8"
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # RSS 0.90 and 0.91 name a document type and declare nothing in it.
 _HARMLESS_TYPE = re.compile(r"<!DOCTYPE\s+(?:rss|rdf:RDF|feed|opml)\b[^\[<>]*>", re.IGNORECASE)
@@ -50,7 +54,7 @@ def _as_utf8(body: bytes) -> str | None:
     return text if text.count("\ufffd") * _SHARE_OF_BROKEN <= foreign else None
 
 
-def require_harmless(text: str) -> None:
+def _require_harmless(text: str) -> None:
     """Raise FeedUnreadable for web pages and for documents that declare a type of their own.
 
     Entities can expand without end or read files, and no feed needs them.
@@ -85,7 +89,7 @@ def _past(text: str, end: str, position: int) -> int:
     return found + len(end)
 
 
-def require_flat(body: bytes) -> None:
+def _require_flat(body: bytes) -> None:
     """Raise FeedUnreadable if elements nest too deeply; feedparser takes quadratic time for them.
 
     Checks `body` only as far as it is well-formed.
@@ -106,6 +110,31 @@ def require_flat(body: bytes) -> None:
     parser.StartElementHandler, parser.EndElementHandler = begin, end
     with suppress(expat.ExpatError):  # the lenient parser may still read it
         parser.Parse(body, True)
+
+
+def parse_markup(text: str, url: str | None = None) -> Any:
+    """Return what feedparser finds in a document, which may be nothing.
+
+    `url` is where it came from. Raises FeedUnreadable for web pages, and for documents that declare
+    a type of their own, nest too deeply, or are damaged beyond reading.
+    """
+    _require_harmless(text)
+    body = text.encode("utf-8", "replace")
+    _require_flat(body)
+    headers = {"content-type": _UTF8} | ({"content-location": url} if url is not None else {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # feedparser's deprecation warnings
+        try:
+            return feedparser.parse(
+                body,
+                response_headers=headers,
+                resolve_relative_uris=False,
+                sanitize_html=False,  # markup is removed later
+            )
+        except MemoryError:
+            raise
+        except Exception as exc:  # anything that its lenient parser raises
+            raise FeedUnreadable(Message("The feed is damaged beyond reading.")) from exc
 
 
 def _forbidden() -> FeedUnreadable:

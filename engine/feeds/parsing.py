@@ -4,12 +4,9 @@ A hostile feed takes seconds of processor time and hundreds of megabytes, and a 
 parser kills its process: neither may happen in the process that answers chats.
 """
 
-from types import TracebackType
-from typing import Self
-
 from engine.errors import FeedUnreadable
 from engine.feeds.types import ParsedFeed
-from engine.feeds.worker import Order, pack_order, unpack_answer
+from engine.feeds.worker import FeedOrder, pack_feed, unpack_answer
 from engine.isolation.pool import WorkerPool
 from engine.isolation.process import Ending, WorkerEnded
 from engine.messages import Message
@@ -18,7 +15,7 @@ _MODULE = "engine.feeds.worker"
 _PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
 
 
-class FeedParser:
+class FeedParser(WorkerPool):
     """Reads feeds, `workers` at a time. Use `async with`; processes start on first use.
 
     One feed may take `seconds` of processor time plus one second per megabyte, `patience` seconds
@@ -33,20 +30,8 @@ class FeedParser:
         patience: float = 30.0,
         memory: int = 512_000_000,
     ) -> None:
+        super().__init__(_MODULE, workers=workers, patience=patience, memory=memory)
         self._seconds = seconds
-        self._pool = WorkerPool(_MODULE, workers=workers, patience=patience, memory=memory)
-
-    async def __aenter__(self) -> Self:
-        await self._pool.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._pool.__aexit__(kind, error, trace)
 
     async def parse(self, body: bytes, content_type: str | None, url: str) -> ParsedFeed:
         """Read the feed that came from `url`, as engine.feeds.read does.
@@ -55,9 +40,9 @@ class FeedParser:
         if no process can be started.
         """
         seconds = self._seconds + len(body) / 1e6 * _PER_MEGABYTE
-        order = Order(body=body, content_type=content_type, url=url, seconds=seconds)
+        order = FeedOrder(body=body, content_type=content_type, url=url, seconds=seconds)
         try:
-            return unpack_answer(await self._pool.ask(pack_order(order)))
+            return unpack_answer(await self.ask(pack_feed(order)))
         except WorkerEnded as exc:
             raise _unreadable(exc.ending) from exc
 

@@ -1,18 +1,16 @@
 """Parses feeds: RSS 0.9x, 1.0 and 2.0, Atom, JSON Feed."""
 
 import calendar
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import feedparser
 import orjson
 
 from engine.errors import FeedUnreadable
-from engine.feeds.markup import markup_text, require_flat, require_harmless
+from engine.feeds.markup import markup_text, parse_markup
 from engine.feeds.plain import (
     LONGEST_SUMMARY,
     MOST_ENTRIES,
@@ -81,7 +79,6 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-_UTF8 = "application/xml; charset=utf-8"
 _PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
 
 
@@ -96,10 +93,7 @@ def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
 
 
 def _read_xml(text: str, url: str) -> ParsedFeed:
-    require_harmless(text)
-    body = text.encode("utf-8", "replace")
-    require_flat(body)
-    found = _parse(body, {"content-type": _UTF8, "content-location": url})
+    found = parse_markup(text, url)
     if not found.get("version") and not found.entries:
         raise FeedUnreadable(
             Message("This is not a feed."), fix=Message("Give the address of an RSS or Atom feed.")
@@ -112,22 +106,6 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
         language=feed_language(feed.get("language")),
         ttl=_ttl(feed),
     )
-
-
-def _parse(body: bytes, headers: dict[str, str]) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # feedparser's deprecation warnings
-        try:
-            return feedparser.parse(
-                body,
-                response_headers=headers,
-                resolve_relative_uris=False,
-                sanitize_html=False,  # markup is removed later
-            )
-        except MemoryError:
-            raise
-        except Exception as exc:  # anything that its lenient parser raises
-            raise FeedUnreadable(Message("The feed is damaged beyond reading.")) from exc
 
 
 def _entry(entry: Mapping[str, Any], url: str) -> FeedEntry:

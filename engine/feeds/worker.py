@@ -1,6 +1,5 @@
 """The orders and answers of the process that reads feeds."""
 
-import struct
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -9,13 +8,12 @@ import orjson
 
 from engine.feeds.read import read_feed
 from engine.feeds.types import FeedEntry, ParsedFeed
+from engine.isolation.frames import pack_order, unpack_order
 from engine.isolation.worker import allow, run_worker
-
-_LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class FeedOrder:
     """A feed to read, and the processor time for it in seconds."""
 
     body: bytes = field(repr=False)
@@ -24,20 +22,17 @@ class Order:
     seconds: float
 
 
-def pack_order(order: Order) -> bytes:
-    """Return the bytes of an order: length and head in JSON, then the body."""
-    head = orjson.dumps([order.content_type, order.url, order.seconds])
-    return _LENGTH.pack(len(head)) + head + order.body
+def pack_feed(order: FeedOrder) -> bytes:
+    """Return the bytes of an order."""
+    return pack_order([order.content_type, order.url, order.seconds], order.body)
 
 
 def answer(order: bytes) -> bytes:
     """Read the feed of an order. Raises FeedUnreadable."""
-    (length,) = _LENGTH.unpack_from(order)
-    start = _LENGTH.size + length
-    content_type, url, seconds = orjson.loads(order[_LENGTH.size : start])
+    (content_type, url, seconds), body = unpack_order(order)
     allow(seconds)
     try:
-        return orjson.dumps(read_feed(order[start:], content_type, url))
+        return orjson.dumps(read_feed(body, content_type, url))
     finally:
         allow(0)
 

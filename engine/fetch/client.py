@@ -10,14 +10,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.metadata import version
-from types import TracebackType
-from typing import Self
 
 import httpcore
 import httpx
 from ssrfguard import Policy
 from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 
+from engine.closing import Closable
 from engine.errors import FetchFailed, FetchTimeout
 from engine.fetch.addresses import Resolver, address_policy
 from engine.fetch.body import ACCEPT_ENCODING, Body
@@ -85,7 +84,7 @@ class _Transport(AsyncSafeTransport):
         )
 
 
-class Fetcher:
+class Fetcher(Closable):
     """Fetches with GET, and posts. Holds connections: use `async with`, or `aclose`.
 
     `resolver` replaces socket.getaddrinfo; its answers are checked all the same. At most `at_once`
@@ -113,17 +112,6 @@ class Fetcher:
             },
             timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
         )
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Close the connections."""

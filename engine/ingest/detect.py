@@ -118,7 +118,7 @@ def _choose_members(
 
 
 def _candidates(names: Sequence[str]) -> Sequence[Reader]:
-    """Return the readers that a folder may be for; a few files beside others do not decide it."""
+    """Return the readers that may fit a folder; a few files among many others do not count."""
     unlikely = MarkdownReader if documents_prevail(names) else DocumentReader
     return [reader for reader in READERS.values() if not isinstance(reader, unlikely)]
 

@@ -1,4 +1,4 @@
-"""Reads values from JSON or CSV, tolerantly where nothing depends on them."""
+"""Reads values from records of JSON or CSV; damaged ones that are not essential are ignored."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -23,7 +23,7 @@ def text_of(value: object) -> str:
 
 
 def string(value: object) -> str | None:
-    """Return a string that is not blank, else None."""
+    """Return the value if it is a string that is not empty, else None."""
     return value if isinstance(value, str) and value else None
 
 
@@ -40,12 +40,12 @@ def mapping(value: object) -> Mapping[str, object]:
 
 
 def mappings(value: object) -> Sequence[Mapping[str, object]]:
-    """Return the objects in a list; empty for anything else."""
+    """Return the objects in a list; an empty list for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def strings(value: object) -> list[str]:
-    """Return the strings in a list that are not blank; empty for anything else."""
+    """Return the strings in a list that are not empty; an empty list for anything else."""
     return [text for item in value if (text := string(item))] if isinstance(value, list) else []
 
 

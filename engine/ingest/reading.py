@@ -7,9 +7,9 @@ the files after it, starting at the beginning of the latest batch.
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any
 
+from engine.closing import Closable
 from engine.documents import Document
 from engine.errors import InputError
 from engine.ingest.crossing import DOCUMENTS, FILE, INPUT, rejects_of, unpack_documents
@@ -27,7 +27,7 @@ _PATIENCE = 600.0
 _LARGEST_BATCH = 1 << 28  # bytes of documents as JSON; each document may repeat a long title
 
 
-class SourceReader:
+class SourceReader(Closable):
     """Reads sources, one after the other. Use `async with`; the process starts on first use.
 
     `patience` is how many seconds of wall-clock time may pass without a sign of life.
@@ -41,15 +41,8 @@ class SourceReader:
         self.worker = Worker(_MODULE, patience=patience, memory=memory)
         self.open_source: ReadSource | None = None  # the one that the process has open
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def aclose(self) -> None:
+        """End the process."""
         await self.worker.close()
 
     async def open(

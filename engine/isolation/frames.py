@@ -2,12 +2,16 @@
 
 import json
 import struct
+from typing import Any
+
+import orjson
 
 from engine.errors import FeedUnreadable, InputError, PresagioError, UnknownFormat, UsageError
 from engine.messages import message_from_json, message_json
 
 READY = b"!"  # the first byte of a worker's output: everything is imported
 HEADER = struct.Struct(">cI")
+_LENGTH = struct.Struct(">I")
 LARGEST = 1 << 28  # bytes of content
 # From the owner: an order, and the reply to a note.
 ORDER, REPLY = b"o", b"r"
@@ -22,6 +26,19 @@ _CROSSING: tuple[type[PresagioError], ...] = (
 def pack_frame(kind: bytes, content: bytes = b"") -> bytes:
     """Return one frame."""
     return HEADER.pack(kind, len(content)) + content
+
+
+def pack_order(head: object, body: bytes) -> bytes:
+    """Return the content of an order: `head` as JSON, then the body."""
+    packed = orjson.dumps(head)
+    return _LENGTH.pack(len(packed)) + packed + body
+
+
+def unpack_order(order: bytes) -> tuple[Any, bytes]:
+    """Return the head and the body of an order."""
+    (length,) = _LENGTH.unpack_from(order)
+    start = _LENGTH.size + length
+    return orjson.loads(order[_LENGTH.size : start]), order[start:]
 
 
 def pack_refusal(error: PresagioError) -> bytes:

@@ -1,13 +1,12 @@
 """Several worker processes that answer orders of one kind."""
 
 import asyncio
-from types import TracebackType
-from typing import Self
 
+from engine.closing import Closable
 from engine.isolation.process import Ending, Worker, WorkerEnded
 
 
-class WorkerPool:
+class WorkerPool(Closable):
     """Up to `workers` processes that run `main` of a module. Use `async with`.
 
     Each starts on first use, may be silent for `patience` seconds of wall-clock time, and use
@@ -17,18 +16,11 @@ class WorkerPool:
     def __init__(self, module: str, *, workers: int, patience: float, memory: int) -> None:
         self._workers = [Worker(module, patience=patience, memory=memory) for _ in range(workers)]
         self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
-
-    async def __aenter__(self) -> Self:
         for worker in self._workers:
             self._idle.put_nowait(worker)
-        return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def aclose(self) -> None:
+        """End the processes."""
         await asyncio.gather(*(worker.close() for worker in self._workers))
 
     async def ask(self, order: bytes) -> bytes:

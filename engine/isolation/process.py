@@ -73,7 +73,7 @@ class Worker:
 
     @property
     def running(self) -> bool:
-        """Whether there is a process, as far as is known."""
+        """Whether a process was started and has not been seen to end."""
         return self._process is not None
 
     async def ask(self, order: bytes, heard: Heard | None = None) -> bytes:

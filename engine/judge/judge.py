@@ -16,7 +16,8 @@ from engine.llm.single_flight import SingleFlight
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.ports import JudgmentCache
-from engine.types import Candidate, Corpus, Headline, Verdict
+from engine.search import Candidate, Headline, Verdict
+from engine.types import Corpus
 
 if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
     from engine.llm.client import ChatClient

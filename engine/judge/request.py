@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC
 from hashlib import sha256
 
+from engine.search import Candidate, Headline
 from engine.text.snippet import window, words
-from engine.types import Candidate, Headline
 
 HEADLINE_LENGTH = 500
 TEXT_LENGTH = 280  # characters, as in a tweet; longer texts are cut around the headline's words

@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import Self
 
 import httpx
 import stamina
 
 from engine.budget import Budget, BudgetSource
+from engine.closing import Closable
 from engine.errors import ModelError
 from engine.llm.breaker import Breaker
 from engine.llm.consent import Consent
@@ -47,7 +47,7 @@ _MARGIN = 60.0  # seconds
 
 
 def _unreported(_: ModelError) -> None:
-    """Report to nobody."""
+    """Ignore an error of which nobody wants to be told."""
 
 
 FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
@@ -66,7 +66,7 @@ class _Call:
     last_fault: Fault | None = None
 
 
-class ChatClient:
+class ChatClient(Closable):
     """Calls one endpoint with retries, within time limits and a budget.
 
     Every answer that reports its usage is recorded in `ledger`, failed ones included. `clock`
@@ -178,17 +178,6 @@ class ChatClient:
         """
         until = now + timedelta(seconds=seconds + _MARGIN)
         return self._spending.reserve(tokens, until=until, now=now)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -57,7 +57,7 @@ def status_fault(
     schema_refused = status in _SCHEMA_STATUSES and bool(_SCHEMA_WORDS.search(said))
     quoted = quote(said, endpoint.api_key)
     head = Message(
-        "{host} {did} ({status})", host=endpoint.host, did=_what_happened(status), status=status
+        "{host} {did} ({status})", host=endpoint.host, did=what_happened(status), status=status
     )
     message = (
         Message("{head}: {quoted}", head=head, quoted=quoted)
@@ -166,7 +166,8 @@ def _seconds_until(http_date: str, now: datetime) -> float:
     return (moment - now).total_seconds()
 
 
-def _what_happened(status: int) -> Message:
+def what_happened(status: int) -> Message:
+    """Return what a server did that answered with this status: "asks to slow down"."""
     if status == 429:
         return Message("asks to slow down")
     if status == 408 or status >= 500:

@@ -1,4 +1,4 @@
-"""What a prompt is. Each prompt stands beside its reader."""
+"""The type of a prompt. Each prompt is defined next to the code that reads its answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -49,7 +49,7 @@ class SingleFlight(Generic[T]):
 
 
 class LastingFlight(Generic[T]):
-    """Runs the work for a key once, and to its end even if its callers wait no longer.
+    """Runs the work for a key once, and to its end even if its callers stop waiting.
 
     It suits work that is paid for once it has begun. `aclose` cancels what is still under way.
     """

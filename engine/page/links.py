@@ -12,7 +12,7 @@ from engine.fetch.faults import shown_host
 from engine.messages import Message
 from engine.page import Page, read_page
 from engine.prophecy.headline import read_headline
-from engine.types import Headline
+from engine.search import Headline
 
 PAGE_LIMITS = FetchLimits(seconds=10.0, bytes=2_000_000)
 PAGE_TYPES = ("text/html", "application/xhtml+xml")

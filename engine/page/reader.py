@@ -1,8 +1,6 @@
 """Extracts articles in separate processes, which hostile pages can neither hang nor kill."""
 
 from datetime import datetime
-from types import TracebackType
-from typing import Self
 
 from engine.errors import PageUnreadable
 from engine.isolation.pool import WorkerPool
@@ -14,7 +12,7 @@ from engine.page.worker import PageOrder, pack_page, unpack_article
 _MODULE = "engine.page.worker"
 
 
-class ArticleReader:
+class ArticleReader(WorkerPool):
     """Extracts articles, `workers` at a time. Use `async with`; processes start on first use.
 
     One page may take `seconds` of processor time, `patience` seconds of wall-clock time, and
@@ -29,20 +27,8 @@ class ArticleReader:
         patience: float = 30.0,
         memory: int = 1_000_000_000,
     ) -> None:
+        super().__init__(_MODULE, workers=workers, patience=patience, memory=memory)
         self._seconds = seconds
-        self._pool = WorkerPool(_MODULE, workers=workers, patience=patience, memory=memory)
-
-    async def __aenter__(self) -> Self:
-        await self._pool.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._pool.__aexit__(kind, error, trace)
 
     async def read(
         self, html: bytes, *, charset: str | None, url: str, now: datetime
@@ -56,7 +42,7 @@ class ArticleReader:
             html=html[:LONGEST_PAGE], charset=charset, url=url, now=now, seconds=self._seconds
         )
         try:
-            return unpack_article(await self._pool.ask(pack_page(order)))
+            return unpack_article(await self.ask(pack_page(order)))
         except WorkerEnded as exc:
             raise _unreadable(exc.ending) from exc
 

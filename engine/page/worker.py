@@ -1,6 +1,5 @@
 """The orders and answers of the process that extracts articles."""
 
-import struct
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,10 +7,9 @@ from datetime import datetime
 import orjson
 
 from engine.errors import ExtraMissing
+from engine.isolation.frames import pack_order, unpack_order
 from engine.isolation.worker import Answer, Owner, allow, run_worker
 from engine.page.article import Article, ArticleBlock, article, load_libraries
-
-_LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,19 +24,16 @@ class PageOrder:
 
 
 def pack_page(order: PageOrder) -> bytes:
-    """Return the bytes of an order: length and head in JSON, then the page."""
-    head = orjson.dumps([order.charset, order.url, order.now, order.seconds])
-    return _LENGTH.pack(len(head)) + head + order.html
+    """Return the bytes of an order."""
+    return pack_order([order.charset, order.url, order.now, order.seconds], order.html)
 
 
 def extract_page(order: bytes) -> bytes:
     """Extract the article of an order. Raises ExtraMissing."""
-    (length,) = _LENGTH.unpack_from(order)
-    start = _LENGTH.size + length
-    charset, url, now, seconds = orjson.loads(order[_LENGTH.size : start])
+    (charset, url, now, seconds), html = unpack_order(order)
     allow(seconds)
     try:
-        found = article(order[start:], charset=charset, url=url, now=datetime.fromisoformat(now))
+        found = article(html, charset=charset, url=url, now=datetime.fromisoformat(now))
         return orjson.dumps(found)
     finally:
         allow(0)

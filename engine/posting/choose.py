@@ -14,7 +14,7 @@ from engine.feeds.types import Story
 from engine.posting.types import Chosen, Posted, StoryFind, Subscription
 from engine.prophecy.score import HIGHEST_JUDGMENT
 from engine.ranking.distinct import bare
-from engine.types import Hit
+from engine.search import Hit
 
 _NOT_WORD = re.compile(r"[\W_]+")
 

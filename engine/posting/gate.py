@@ -4,7 +4,7 @@ Shared words alone say little: one name covers half of a short headline. So text
 than three words count half. docs/decisions/0011-posting.md has the measurements.
 """
 
-from engine.types import Hit, Prophecy
+from engine.search import Hit, Prophecy
 
 PROMISING = 0.33  # an unjudged story below this promise (0..1) is not kept
 HITS = 12  # of an unjudged prophecy, from which the promise is computed

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from engine.chat import Chat
 from engine.feeds.types import Story
 from engine.messages import Message
-from engine.types import Hit, Prophecy
+from engine.search import Hit, Prophecy
 
 EVERY_DAY = (0, 1, 2, 3, 4, 5, 6)  # Monday is 0
 

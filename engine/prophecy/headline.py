@@ -6,7 +6,7 @@ A headline is a bag of words: quotes, hyphens and minus signs in it are never op
 import re
 from datetime import datetime
 
-from engine.types import Headline
+from engine.search import Headline
 
 # A longer text is an article; the rarest of its first words tell what it is about.
 _LONGEST = 2000

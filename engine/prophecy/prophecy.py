@@ -20,11 +20,8 @@ from engine.prophecy.question import Meaning
 from engine.prophecy.retrieve import Retriever
 from engine.prophecy.score import Scorer, lexical_part
 from engine.ranking.distinct import alike, eldest
-from engine.settings.searching import ProphecySettings, ScoreSettings
-from engine.text.address import addressed
-from engine.types import (
+from engine.search import (
     Candidate,
-    Corpus,
     Expansion,
     Filters,
     Headline,
@@ -35,6 +32,9 @@ from engine.types import (
     Term,
     Verdict,
 )
+from engine.settings.searching import ProphecySettings, ScoreSettings
+from engine.text.address import addressed
+from engine.types import Corpus
 
 NO_MODEL = Message("Not judged: no language model is set up.")
 NOT_ASKED = Message("Not judged, as asked.")

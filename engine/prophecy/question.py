@@ -9,14 +9,15 @@ from engine.errors import ModelError, ModelUnreachable, UsageError
 from engine.messages import Message, for_operators
 from engine.ports import Descriptions, Embedder, VectorIndex
 from engine.prophecy.rerank import HeadlineReranker
-from engine.types import Candidate, Corpus, Filters, Mode
+from engine.search import Candidate, Filters, Mode
+from engine.types import Corpus
 from engine.vectors import Vector, VectorSpace, percent
 
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
 _LONGEST_QUESTION = 1000  # characters
 _PATIENCE = 10.0  # seconds for the vector of a headline
 # Share of a corpus' documents that must be embedded before it is searched by meaning by default:
-# a document without a vector is not found by meaning, and counts as dissimilar beside the others.
+# a document without a vector is not found by meaning, and counts as dissimilar.
 HONEST = 0.9
 
 

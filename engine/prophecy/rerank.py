@@ -21,8 +21,9 @@ from engine.errors import (
 )
 from engine.messages import Message
 from engine.ports import Embedder
+from engine.search import Candidate
 from engine.settings.searching import SearchSettings
-from engine.types import Candidate, Corpus
+from engine.types import Corpus
 from engine.vectors import Unembedded
 
 _LONGEST_QUESTION = 1000  # characters

@@ -24,8 +24,9 @@ from engine.prophecy.question import (
 )
 from engine.prophecy.rerank import HeadlineReranker
 from engine.ranking.fuse import fused
+from engine.search import Candidate, Expansion, Filters, Mode, Term
 from engine.text.clean import searchable
-from engine.types import Candidate, Corpus, Expansion, Filters, Mode, Term
+from engine.types import Corpus
 
 # Candidates proposed for each one wanted, as near-identical texts are collapsed later.
 _SPARE = 2

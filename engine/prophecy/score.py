@@ -14,9 +14,9 @@ from itertools import islice
 from engine.ranking.bm25 import Bm25, idf
 from engine.ranking.distinct import first_of_items
 from engine.ranking.profile import Parts, best_first, level, weighted_mean
+from engine.search import Candidate, Hit, Term
 from engine.settings.searching import ProphecySettings, ScoreSettings
 from engine.text.words import is_generic
-from engine.types import Candidate, Hit, Term
 
 HIGHEST_JUDGMENT = 6
 _DAYS_A_YEAR = 365.25

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from engine.prophecy.score import HIGHEST_JUDGMENT
-from engine.types import Hit
+from engine.search import Hit
 
 _FORETOLD, _CLOSE = 5, 4  # judgments, 0..6
 # Without a judgment: the sum of lexical share and similarity, and the number of common words.

@@ -6,7 +6,8 @@ from itertools import chain
 
 from engine.corpora import ALL
 from engine.messages import Message, join_messages
-from engine.types import Corpus, Hit, Prophecy, Term, Usage, Verdict
+from engine.search import Hit, Prophecy, Term, Verdict
+from engine.types import Corpus, Usage
 
 
 def together(answers: Sequence[tuple[Corpus, Prophecy]], limit: int) -> Prophecy:

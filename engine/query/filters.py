@@ -7,8 +7,9 @@ from datetime import datetime
 
 from engine.messages import Message, join_messages
 from engine.query.query import Filter
+from engine.search import Filters
 from engine.text.dates import Stretch, read_stretch
-from engine.types import Filters, Flag
+from engine.types import Flag
 
 _LANGUAGE = re.compile(r"([a-z]+)(?:[-_]\w+)?")
 _CORPUS = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")

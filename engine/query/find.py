@@ -18,9 +18,10 @@ from engine.query.receipts import Receipts
 from engine.query.types import Counts, Found, FoundDocuments, Scored
 from engine.ranking.bm25 import idf
 from engine.ranking.distinct import alike, first_of_items
+from engine.search import Term
 from engine.settings.finding import FindSettings
 from engine.text.clean import searchable
-from engine.types import Corpus, Term
+from engine.types import Corpus
 
 DEFAULT_LIMIT = 20
 _SPARE = 20  # fetched beyond the limit at first, because some are near-identical

@@ -17,8 +17,9 @@ from engine.query.plan import LanguageQuery, Plan
 from engine.query.query import Query
 from engine.query.receipts import attributed
 from engine.query.types import Counts, FindHit, Found, FoundDocuments, Scored
+from engine.search import Candidate
 from engine.settings.finding import FindSettings
-from engine.types import Candidate, Corpus
+from engine.types import Corpus
 from engine.vectors import Vector, VectorSpace
 
 _POOL = 4  # texts re-ordered for each one shown

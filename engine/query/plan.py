@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.query.query import Alternative, Group, Phrase, Query, Unit
+from engine.search import Term
 from engine.text.terms import Reading, slots
-from engine.types import Term
 
 
 class Plan(StrEnum):

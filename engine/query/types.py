@@ -7,8 +7,9 @@ from datetime import datetime
 from engine.messages import Message
 from engine.query.plan import Plan
 from engine.query.query import Query
+from engine.search import Candidate
 from engine.text.snippet import Excerpt
-from engine.types import Candidate, Kind
+from engine.types import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from rapidfuzz import fuzz, process
 
-from engine.types import Candidate, Flag, ItemPlace
+from engine.search import Candidate, ItemPlace
+from engine.types import Flag
 
 _Found = TypeVar("_Found")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from engine.types import Candidate
+from engine.search import Candidate
 
 Parts = Mapping[str, float | None]  # features by name; None = unknown
 

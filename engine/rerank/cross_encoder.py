@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from engine.embed.local import cannot_load
 from engine.errors import SettingsError
 from engine.messages import Message
 from engine.rerank.remote import probabilities
@@ -51,10 +52,4 @@ class CrossEncoderReranker:
         try:
             return import_module(_LIBRARY).CrossEncoder(self.name)
         except (ImportError, OSError, RuntimeError, ValueError) as exc:
-            reason = str(exc).strip() or type(exc).__name__
-            raise SettingsError(
-                Message(
-                    "The model {name} cannot be loaded: {reason}.", name=self.name, reason=reason
-                ),
-                fix=Message("Check rerank.model."),
-            ) from exc
+            raise cannot_load(self.name, exc, fix=Message("Check rerank.model.")) from exc

@@ -40,7 +40,7 @@ class Bm25Reranker:
 
 
 class MeaningReranker:
-    """Adds meaning to the scores: by stored vectors, and by new ones as far as `seconds` allow.
+    """Adds meaning to the scores: by stored vectors, and by new ones made within `seconds`.
 
     Texts without a stored vector are embedded best first. One that was not reached is taken to be
     as similar as the least similar one that was. `embedder` has to be fast, that is, on this

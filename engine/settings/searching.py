@@ -7,8 +7,9 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from engine.ranking.bm25 import Bm25
+from engine.search import Mode
 from engine.settings.section import Section
-from engine.types import Flag, Mode
+from engine.types import Flag
 
 MOST_MONTHS = 1200  # that may be excluded before a headline
 

@@ -4,7 +4,8 @@ import re
 from dataclasses import replace
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from engine.types import Candidate, Corpus
+from engine.search import Candidate
+from engine.types import Corpus
 
 
 def addressed(found: Candidate, corpus: Corpus) -> Candidate:

@@ -23,7 +23,7 @@ RADIUS: Mapping[Kind, int | None] = {
 }
 MOST_VOICE_TERMS = 5
 _LONGEST_READ = 20_000  # characters in which a match is looked for
-_TOLD_APART = 2  # first letters that a word shares with its lexeme in every language
+_SHARED_START = 2  # first letters that a word and its lexeme share in every language
 _WORD = re.compile(r"(?:\b[^\W\d_]\.){2,}|\w+(?:['’]\w+)*")  # "U.S." is one word
 _LINK = re.compile(r"https?:\S+|www\.\S+", re.IGNORECASE)
 _ADDRESS = re.compile(rf"{_LINK.pattern}|[@#]\w+", re.IGNORECASE)
@@ -89,7 +89,7 @@ def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -
         return True
     if has_unspaced(word):
         return any(lexeme in word for lexeme in lexemes)
-    start = fold(word).replace(".", "")[:_TOLD_APART]
+    start = fold(word).replace(".", "")[:_SHARED_START]
     return any(lexeme.replace(".", "").startswith(start) for lexeme in lexemes)
 
 

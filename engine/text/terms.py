@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.types import Term
+from engine.search import Term
 
 # A shorter word has neighbours by chance.
 _SHORTEST_MISSPELT = 5

@@ -11,7 +11,7 @@ from engine.errors import (
     WebSearchSpent,
     WebSearchUnreachable,
 )
-from engine.llm.faults import quote, retry_after
+from engine.llm.faults import quote, retry_after, what_happened
 from engine.messages import Message
 
 # Seconds for which a provider is left alone, where it does not say itself.
@@ -95,18 +95,9 @@ def engines_suspended(engines: str) -> WebSearchError:
 
 
 def _did(status: int) -> Message:
-    if status == 429:
-        return Message("asks to slow down")
-    if status == 408 or status >= 500:
-        return Message("failed")
-    if 300 <= status < 400:
-        return Message("redirects")
     if status in _SPENT_STATUSES:
         return Message("says that the credit is spent")
-    return {
-        401: Message("rejects the API key"),
-        403: Message("forbids the request"),
-    }.get(status, Message("refuses the request"))
+    return what_happened(status)
 
 
 def _fix(key_variable: str) -> Message:

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from bot.commands import Registry, Services, standard_commands
 from bot.commands.ownership import Ownership
-from bot.commands.registry import NewsServices
+from bot.commands.services import NewsServices
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
@@ -45,7 +45,8 @@ from engine.answer.types import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat
 from engine.errors import CorpusNotFound, FetchFailed
 from engine.prophecy.headline import read_headline
-from engine.types import Corpus, Headline, Kind
+from engine.search import Headline
+from engine.types import Corpus, Kind
 from tests.bot.finds import StandInFind
 from tests.bot.prophecies import NOW, StandInEngine
 

@@ -7,7 +7,8 @@ from engine.errors import PresagioError
 from engine.query.plan import Plan
 from engine.query.read import parse_query
 from engine.query.types import Counts, FindHit, Found, FoundDocument, Match
-from engine.types import Candidate, Flag
+from engine.search import Candidate
+from engine.types import Flag
 
 
 def make_find_hit(rank: int = 1, *, score: float | None = 7.946, **changes: object) -> FindHit:

@@ -6,18 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from engine.messages import as_message
-from engine.types import (
-    Candidate,
-    Filters,
-    Flag,
-    Headline,
-    Hit,
-    Prophecy,
-    SearchRequest,
-    Term,
-    Usage,
-    Verdict,
-)
+from engine.search import Candidate, Filters, Headline, Hit, Prophecy, SearchRequest, Term, Verdict
+from engine.types import Flag, Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 JUDGED = Verdict(

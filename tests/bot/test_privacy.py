@@ -51,7 +51,8 @@ from engine.compose.types import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
 from engine.fetch.client import Fetcher
 from engine.prophecy.headline import read_headline
-from engine.types import Headline, Kind, Mode, Prophecy, SearchRequest
+from engine.search import Headline, Mode, Prophecy, SearchRequest
+from engine.types import Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage
 from tests.db.vectors import can_keep_vectors

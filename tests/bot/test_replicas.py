@@ -13,7 +13,7 @@ from bot.settings import load_settings
 from db.replicas.replica import ReplicaState
 from engine.errors import SettingsError
 from engine.prophecy.headline import read_headline
-from engine.types import SearchRequest
+from engine.search import SearchRequest
 from tests.bot.conftest import Invoke
 from tests.bot.web.stage import web_stage
 from tests.database import execute, wait_for

@@ -13,8 +13,8 @@ from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.feeds.types import ConfiguredFeed, Decision, Feed, NewHeadline, Story
 from engine.posting.types import Chosen, FindState, OwedPost, PostingMode, StoryFind, Subscription
+from engine.search import Hit
 from engine.text.address import link_key
-from engine.types import Hit
 from tests.bot.prophecies import make_hit, make_prophecy
 
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)

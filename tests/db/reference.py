@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.ranking.bm25 import Bm25
-from engine.types import Candidate, Filters, Term
+from engine.search import Candidate, Filters, Term
 from tests.db.loading import Stored
 
 # Scores this close are one score: the order of additions differs.

@@ -9,8 +9,9 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.ranking.bm25 import Bm25
+from engine.search import Filters, Term
 from engine.text.clean import searchable
-from engine.types import Corpus, Filters, Term
+from engine.types import Corpus
 from tests.database import Clones, wait_for
 from tests.db.loading import document, load, read_back
 from tests.db.reference import assert_same, ranked, scores

@@ -24,7 +24,8 @@ from db.search.vocabulary import CorpusVocabulary
 from engine.embed.fill import fill
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.types import Corpus, Filters
+from engine.search import Filters
+from engine.types import Corpus
 from tests.database import Clones, wait_for
 from tests.db.loading import START, assert_exact, document, load, new_corpus
 from tests.db.vectors import WordModel, can_keep_vectors

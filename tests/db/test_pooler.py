@@ -11,7 +11,7 @@ from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.errors import StorageOutdated
-from engine.types import Filters
+from engine.search import Filters
 from tests.db.loading import load_texts
 from tests.fakes.pooler import pooler
 

@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 
-from engine.types import Candidate, Flag
+from engine.search import Candidate
+from engine.types import Flag
 
 
 def candidate(

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 
 from engine.answer.types import Gathered, Passage
-from engine.types import Candidate, Corpus, Flag, Hit, Kind, ScoredText
+from engine.search import Candidate, Hit
+from engine.types import Corpus, Flag, Kind, ScoredText
 
 ME = Corpus(
     id=1,

@@ -11,10 +11,11 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
+
+from tests.fakes.stand_in import StandIn
 
 DIMENSIONS = 8
 _FIELDS = frozenset({"model", "input", "dimensions"})
@@ -92,17 +93,15 @@ def slow(seconds: float, then: Step) -> Step:
 
 
 @dataclass
-class EmbeddingServer:
+class EmbeddingServer(StandIn):
     """Listens on a free port of 127.0.0.1 and counts what it is asked."""
 
     script: Sequence[Step] = field(default_factory=lambda: [vectors()])
     requests: list[Asked] = field(default_factory=list)
-    _runner: web.AppRunner | None = None
-    _port: int = 0
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"{self.root}/v1"
 
     @property
     def calls(self) -> int:
@@ -113,24 +112,8 @@ class EmbeddingServer:
         """All texts that were asked for, in order."""
         return [text for asked in self.requests for text in asked.texts]
 
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=1 << 26)
-        app.router.add_post("/v1/embeddings", self._handle)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        self._port = self._runner.addresses[0][1]
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._runner is not None
-        await self._runner.cleanup()
+    def routes(self) -> Sequence[web.RouteDef]:
+        return [web.post("/v1/embeddings", self._handle)]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         asked = Asked(await request.json(), dict(request.headers))

@@ -16,11 +16,11 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
 
+from tests.fakes.stand_in import StandIn
 from tests.patience import PATIENCE
 
 USAGE: Mapping[str, object] = {"prompt_tokens": 7000, "completion_tokens": 120, "cost": 0.002}
@@ -66,7 +66,7 @@ Step = Callable[[Asked, web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass
-class ModelServer:
+class ModelServer(StandIn):
     """Listens on a free port of 127.0.0.1 and counts what it is asked."""
 
     script: Sequence[Step] = ()
@@ -75,12 +75,10 @@ class ModelServer:
     phrases: "Step | None" = None
     expansions: list[Asked] = field(default_factory=list)
     _arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
-    _runner: web.AppRunner | None = None
-    _port: int = 0
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/api/v1"
+        return f"{self.root}/api/v1"
 
     @property
     def calls(self) -> int:
@@ -91,24 +89,8 @@ class ModelServer:
         async with asyncio.timeout(PATIENCE), self._arrival:
             await self._arrival.wait_for(lambda: self.calls >= times)
 
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=1 << 24)
-        app.router.add_post("/api/v1/chat/completions", self._handle)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        self._port = self._runner.addresses[0][1]
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._runner is not None
-        await self._runner.cleanup()
+    def routes(self) -> Sequence[web.RouteDef]:
+        return [web.post("/api/v1/chat/completions", self._handle)]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         asked = Asked(await request.json(), dict(request.headers))

@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime
 
 from engine.budget import BudgetSource, Planned
 from engine.llm.wire import add_usage
-from engine.types import Usage, Verdict
+from engine.search import Verdict
+from engine.types import Usage
 
 
 @dataclass

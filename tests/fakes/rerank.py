@@ -7,37 +7,16 @@ A text scores the share of the query's words that it holds. `script` replaces th
 request takes its next step, the last one is repeated.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from aiohttp import web
 
+from tests.fakes.stand_in import StandIn, Step
+
 KEY = "key-for-tests-3"
 _MOST_TEXTS = 32  # of Text Embeddings Inference
-
-Step = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-def answer(payload: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Step:
-    """Any JSON under any status."""
-
-    async def step(_: web.Request) -> web.StreamResponse:
-        return web.json_response(payload, status=status, headers=headers)
-
-    return step
-
-
-def slow(seconds: float = 3600) -> Step:
-    """No answer for so long."""
-
-    async def step(_: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(seconds)
-        return web.json_response([])
-
-    return step
 
 
 def score_of(query: str, text: str) -> float:
@@ -46,36 +25,19 @@ def score_of(query: str, text: str) -> float:
 
 
 @dataclass
-class RerankServer:
+class RerankServer(StandIn):
     """Listens on a free port of 127.0.0.1 and records the bodies of its requests."""
 
     form: Literal["cohere", "jina", "vllm", "tei"] = "cohere"
     script: Sequence[Step] = ()
     bodies: list[dict[str, Any]] = field(default_factory=list)
-    _runner: web.AppRunner | None = None
-    _port: int = 0
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return self.root
 
-    async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=1 << 26)
-        app.router.add_post("/rerank", self._handle)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self._port = self._runner.addresses[0][1]
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._runner is not None
-        await self._runner.cleanup()
+    def routes(self) -> Sequence[web.RouteDef]:
+        return [web.post("/rerank", self._handle)]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()

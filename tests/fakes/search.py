@@ -9,13 +9,13 @@ answers of a provider: each request takes its next step, the last one is repeate
 the real provider would refuse is refused as it does, before any step runs.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
+
+from tests.fakes.stand_in import StandIn, Step, answer
 
 KEY = "key-for-tests-1"
 PATHS = {
@@ -25,8 +25,6 @@ PATHS = {
     "tavily": "/tavily/search",
     "searxng": "/searxng/search",
 }
-
-Step = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +38,11 @@ class Hit:
     date: str | None = None
 
 
-def answer(payload: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Step:
-    """Any JSON under any status."""
-
-    async def step(_: web.Request) -> web.StreamResponse:
-        return web.json_response(payload, status=status, headers=headers)
-
-    return step
-
-
 def garbage(body: bytes = b"<html>not JSON</html>") -> Step:
     """A good status, and nothing in it that can be read."""
 
     async def step(_: web.Request) -> web.StreamResponse:
         return web.Response(body=body, content_type="application/json")
-
-    return step
-
-
-def slow(seconds: float = 3600) -> Step:
-    """No answer for so long."""
-
-    async def step(_: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(seconds)
-        return web.json_response({"results": []})
 
     return step
 
@@ -110,7 +89,7 @@ LIMITED: Mapping[str, Step] = {
 
 
 @dataclass
-class SearchServer:
+class SearchServer(StandIn):
     """Listens on a free port of 127.0.0.1 and records the queries that each provider gets."""
 
     found: dict[str, Sequence[Hit]] = field(default_factory=dict)
@@ -118,38 +97,23 @@ class SearchServer:
     asked: list[tuple[str, str]] = field(default_factory=list)  # provider and query
     json_allowed: bool = True  # by the settings of SearXNG
     busy: int = 0  # requests under way
-    _runner: web.AppRunner | None = None
-    _port: int = 0
 
     def url(self, provider: str) -> str:
         """The address of a provider's search."""
-        return f"http://127.0.0.1:{self._port}{PATHS[provider]}"
+        return f"{self.root}{PATHS[provider]}"
 
     def queries(self, provider: str) -> list[str]:
         """The queries that a provider got, in order."""
         return [query for name, query in self.asked if name == provider]
 
-    async def __aenter__(self) -> Self:
-        app = web.Application()
-        app.router.add_post(PATHS["exa"], self._exa)
-        app.router.add_post(PATHS["serper"], self._serper)
-        app.router.add_get(PATHS["brave"], self._brave)
-        app.router.add_post(PATHS["tavily"], self._tavily)
-        app.router.add_get(PATHS["searxng"], self._searxng)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self._port = self._runner.addresses[0][1]
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._runner is not None
-        await self._runner.cleanup()
+    def routes(self) -> Sequence[web.RouteDef]:
+        return [
+            web.post(PATHS["exa"], self._exa),
+            web.post(PATHS["serper"], self._serper),
+            web.get(PATHS["brave"], self._brave),
+            web.post(PATHS["tavily"], self._tavily),
+            web.get(PATHS["searxng"], self._searxng),
+        ]
 
     async def _exa(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()

@@ -104,7 +104,7 @@ class DocumentReader:
 
 
 def documents_prevail(names: Sequence[str]) -> bool:
-    """Tell whether a folder holds documents, rather than notes or an export with some beside."""
+    """Tell whether a folder holds documents, and not notes or an export with some documents."""
     counts = Counter(form_of(name) or _data_form(name) for name in names if _is_seen(name))
     pictures, unknown = counts.pop(PICTURE, 0), counts.pop(None, 0)
     others = counts.pop(MARKDOWN, 0) + counts.pop(_DATA, 0)

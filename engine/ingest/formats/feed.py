@@ -1,7 +1,6 @@
 """Reads a blog from RSS or Atom: its feed, or an export of WordPress and others in that form."""
 
 import calendar
-import warnings
 from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import orjson
 
 from engine.errors import FeedUnreadable, InputError
-from engine.feeds.markup import markup_text, require_flat, require_harmless
+from engine.feeds.markup import markup_text, parse_markup
 from engine.feeds.plain import feed_language, plain_words, tags_of, web_link
 from engine.ingest.dates import zoned
 from engine.ingest.fields import host_of, made_id, string, strings, text_of
@@ -35,25 +34,7 @@ def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
 
     Raises FeedUnreadable if it is not a feed, or declares entities.
     """
-    import feedparser  # noqa: PLC0415 - slow to import, and most exports are no feeds
-
-    text = markup_text(content)
-    require_harmless(text)
-    body = text.encode("utf-8", "replace")
-    require_flat(body)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # feedparser's deprecation warnings
-        try:
-            found = feedparser.parse(
-                body,
-                response_headers={"content-type": "application/xml; charset=utf-8"},
-                resolve_relative_uris=False,
-                sanitize_html=False,  # markup is removed later
-            )
-        except MemoryError:
-            raise
-        except Exception as exc:  # anything that its lenient parser raises
-            raise FeedUnreadable(Message("The feed is damaged beyond reading.")) from exc
+    found = parse_markup(markup_text(content))
     if not found.get("version") and not found.entries:
         raise FeedUnreadable(Message("This is not a feed."))
     base = str(found.feed.get("link") or "")

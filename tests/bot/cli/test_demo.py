@@ -9,7 +9,7 @@ import pytest
 from bot.cli.demo import RecordedJudge, bundled
 from engine.evaluate.judged import read_headlines, read_qrels
 from engine.prophecy.prophecy import NO_MODEL
-from engine.types import Headline
+from engine.search import Headline
 from tests.bot.command_line import ROOT, presagio
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked

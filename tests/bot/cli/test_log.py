@@ -17,8 +17,8 @@ from db.model.search_log import LogEntry
 from engine.budget import BudgetSource
 from engine.errors import CorpusNotFound
 from engine.prophecy.headline import read_headline
+from engine.search import SearchRequest
 from engine.search_log import Asker, Origin, SearchJob, may_quote
-from engine.types import SearchRequest
 from tests.bot.conftest import Invoke
 from tests.bot.kinds import fill_all
 from tests.database import wait_for

@@ -13,8 +13,8 @@ from engine.feeds.parsing import FeedParser
 from engine.feeds.types import Story
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.posting.types import FindState
+from engine.search import Hit
 from engine.settings.reading import FetchSettings
-from engine.types import Hit
 from tests.bot.conversing import Bot, bot_on, news_services
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.db.news import brought, configured, make_headline, read

@@ -9,7 +9,8 @@ from bot.face.reply import Reply
 from bot.face.request import Person, Place, Trigger
 from db.pool import Database
 from engine.corpora import chosen_corpora
-from engine.types import CorpusRole, Kind, Prophecy, SearchRequest
+from engine.search import Prophecy, SearchRequest
+from engine.types import CorpusRole, Kind
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event
 from tests.bot.prophecies import StandInEngine
 

@@ -20,7 +20,7 @@ from bot.settings import load_settings
 from engine.chat import Listening
 from engine.corpora import DEMO_CORPUS
 from engine.prophecy.headline import read_headline
-from engine.types import SearchRequest
+from engine.search import SearchRequest
 from tests.bot.conversing import GROUP, Bot
 from tests.bot.prophecies import NOW
 

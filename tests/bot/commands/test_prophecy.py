@@ -12,7 +12,8 @@ from bot.replies.picture import card_of, pictured
 from bot.replies.prophecy import EXAMPLE
 from engine.chat import Answer, Listening, PostPicture
 from engine.errors import CorpusNotFound, FetchRefused
-from engine.types import Flag, Headline
+from engine.search import Headline
+from engine.types import Flag
 from tests.bot.conversing import ANA, GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
 

@@ -16,7 +16,8 @@ from engine.feeds.lookup import ReadableFeed
 from engine.feeds.types import ParsedFeed
 from engine.feeds.well_known import WELL_KNOWN, well_known
 from engine.posting.types import PostingMode, PublicPost
-from engine.types import Candidate, Corpus
+from engine.search import Candidate
+from engine.types import Corpus
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, news_services
 from tests.bot.prophecies import NOW
 from tests.engine.candidates import candidate

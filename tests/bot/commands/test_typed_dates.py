@@ -6,7 +6,7 @@ import pytest
 
 from bot.commands.typed_dates import TypedHeadline, read_typed
 from engine.errors import UsageError
-from engine.types import Filters
+from engine.search import Filters
 from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW
 

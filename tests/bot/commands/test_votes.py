@@ -12,7 +12,7 @@ from bot.face.reply import Reply
 from bot.face.request import Person, Trigger
 from db.pool import Database
 from engine.chat import Answer
-from engine.types import Headline
+from engine.search import Headline
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from bot.commands.why import receipt
 from bot.face.reply import Reply
 from bot.i18n.words import words_for
+from bot.replies.receipt import receipt
 from engine.messages import as_message
-from engine.types import Expansion, Hit, Mode, Usage, Verdict
+from engine.search import Expansion, Hit, Mode, Verdict
+from engine.types import Usage
 from tests.bot.conversing import Bot
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 

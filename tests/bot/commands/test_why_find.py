@@ -3,10 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.commands.why import _name
 from bot.face.request import Person, Place
 from bot.i18n.words import words_for
-from bot.replies.find import find_receipt
+from bot.replies.find_receipt import find_receipt
 from engine.contracts.receipts import Receipt
 from engine.query.types import Match
 from tests.bot.conversing import Bot
@@ -98,7 +97,7 @@ def test_aliases_fields_and_parts_of_a_profile_are_told() -> None:
     hit = replace(make_find_hit(score=0.41), matched=(alias,), parts=parts)
     found = replace(make_found("auth", hit), expanded=make_found("auth OR authentication").query)
     receipt = Receipt.of(found)
-    lines = find_receipt(receipt, receipt.hits, words_for("en"), _name).splitlines()
+    lines = find_receipt(receipt, receipt.hits, words_for("en")).splitlines()
     assert lines[1] == "Looked for: auth OR authentication"
     assert lines[-2:] == [
         "1. score 0.41 from lexical 0.50, recency 0.25",

@@ -16,7 +16,8 @@ from db.pool import Database
 from engine.answer.types import AnswerOutcome, CitedAnswer
 from engine.errors import CorpusNotFound, UsageError
 from engine.prophecy.headline import read_headline
-from engine.types import Filters, Kind, Mode, SearchRequest
+from engine.search import Filters, Mode, SearchRequest
+from engine.types import Kind
 from tests.db.loading import document, load_texts
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)

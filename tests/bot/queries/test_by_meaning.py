@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from bot.app import App, open_app
-from bot.cli.corpora import list_corpora, show_corpus
+from bot.cli.corpora_actions import list_corpora, show_corpus
 from bot.cli.embed import embed_corpora
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -27,7 +27,8 @@ from engine.embed.local import is_installed
 from engine.errors import BudgetExhausted, UsageError
 from engine.prophecy.headline import read_headline
 from engine.query.meaning import FindMode
-from engine.types import Hit, ItemPlace, Kind, Mode, Prophecy, SearchRequest
+from engine.search import Hit, ItemPlace, Mode, Prophecy, SearchRequest
+from engine.types import Kind
 from tests.bot.kinds import fill, text_of
 from tests.db.vectors import can_keep_vectors
 from tests.fakes.embeddings import EmbeddingServer, vectors

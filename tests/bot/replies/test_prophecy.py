@@ -9,7 +9,8 @@ from bot.replies.prophecy import notice_of, prophecy_reply
 from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
-from engine.types import Flag, Prophecy, Verdict
+from engine.search import Prophecy, Verdict
+from engine.types import Flag
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
 
 ENGLISH = words_for("en")

@@ -7,7 +7,8 @@ from typing import Any
 
 from bot.replies.prophecy_json import prophecy_json
 from engine.messages import as_message
-from engine.types import Expansion, Flag, Mode, Prophecy, Usage, Verdict
+from engine.search import Expansion, Mode, Prophecy, Verdict
+from engine.types import Flag, Usage
 from tests.bot.prophecies import JUDGED, NOW, UNJUDGED, make_hit, make_prophecy
 
 CONTRACT = {

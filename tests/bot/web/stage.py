@@ -15,7 +15,7 @@ from bot.web.application import create_application
 from bot.web.service import WebFace
 from bot.web.shared_state import SharedState
 from engine.prophecy.headline import read_headline
-from engine.types import Headline
+from engine.search import Headline
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 ADDRESS = "http://localhost:8080"

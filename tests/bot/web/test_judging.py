@@ -9,8 +9,8 @@ from bot.query_log import asked_by
 from db.model.judgments import Ledger
 from engine.budget import BudgetSource
 from engine.prophecy.headline import read_headline
+from engine.search import Prophecy, SearchRequest
 from engine.search_log import Asker, Origin
-from engine.types import Prophecy, SearchRequest
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
 from tests.fakes.model import ModelServer, scoring
 from tests.scenarios.stage import HEADLINE, judged_by_words

@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from db.pool import Database
 from engine.documents import Document
 from engine.prophecy.headline import read_headline
-from engine.types import Headline
+from engine.search import Headline
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.loading import document, load
 from tests.fakes.model import Asked, ModelServer, judging, scoring

@@ -11,7 +11,8 @@ from db.pool import Database
 from db.statements import statements
 from engine.chat import Answer, Chat, Tally
 from engine.messages import as_message
-from engine.types import Flag, Prophecy, Verdict
+from engine.search import Prophecy, Verdict
+from engine.types import Flag
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)

@@ -11,7 +11,8 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
-from engine.types import Filters, Kind
+from engine.search import Filters
+from engine.types import Kind
 from tests.db.loading import START, document, load, load_texts, new_corpus
 
 

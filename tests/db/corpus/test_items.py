@@ -9,8 +9,9 @@ from db.pool import Database
 from db.search.lexical import LexicalIndex
 from db.search.shown import Shown
 from engine.documents import Document, Part
+from engine.search import Filters, ItemPlace
 from engine.text.clean import searchable
-from engine.types import Corpus, Filters, ItemPlace, Kind
+from engine.types import Corpus, Kind
 from tests.db.loading import assert_exact, document
 
 NOW = datetime(2020, 1, 31, tzinfo=UTC)

@@ -13,7 +13,8 @@ from db.corpus.postings import LONG, Postings, has_postings
 from db.corpus.reindexing import Reindexing
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from engine.types import Corpus, Filters, Flag, Kind
+from engine.search import Filters
+from engine.types import Corpus, Flag, Kind
 from tests.db.loading import START, assert_exact, document, load, load_texts
 
 TEXTS = ("a ship and a canal", "the canal is shut", "ship ship ship", "", "canal")

@@ -12,7 +12,8 @@ from db.pool import Database
 from engine.budget import Budget, BudgetSource, Planned, require_budget
 from engine.errors import BudgetExhausted
 from engine.messages import as_message
-from engine.types import Expansion, Usage, Verdict
+from engine.search import Expansion, Verdict
+from engine.types import Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 

@@ -22,7 +22,8 @@ from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.types import Candidate, Corpus, Filters
+from engine.search import Candidate, Filters
+from engine.types import Corpus
 from tests.database import execute, wait_for, with_database
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors

@@ -11,8 +11,9 @@ from db.pool import Database
 from db.search.aliased import AliasedSearch, Glossaries
 from db.search.lexical import LexicalIndex
 from engine.prophecy.prophecy import Prophet
+from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.text.clean import searchable
-from engine.types import Corpus, Filters, Headline, Prophecy, SearchRequest
+from engine.types import Corpus
 from tests.db.loading import load_texts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

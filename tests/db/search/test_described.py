@@ -5,7 +5,7 @@ import pytest
 from db.pool import Database
 from db.search.described import Described
 from db.search.lexical import LexicalIndex
-from engine.types import Filters
+from engine.search import Filters
 from tests.db.loading import load_texts
 
 pytestmark = pytest.mark.usefixtures("strategy")

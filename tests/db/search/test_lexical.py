@@ -25,7 +25,8 @@ from db.search.rank_statement import rank_statement
 from db.search.scoring import MAX_LEXEMES, quoted, weighted_lexemes
 from engine.documents import Document
 from engine.ranking.bm25 import Bm25, expected_threshold
-from engine.types import Candidate, Corpus, Filters, Flag, Term
+from engine.search import Candidate, Filters, Term
+from engine.types import Corpus, Flag
 from tests.database import Clones, wait_for
 from tests.db.loading import START, Stored, document, load, load_texts, read_back
 from tests.db.reference import CLOSE, assert_same, ranked, scores

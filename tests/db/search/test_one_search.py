@@ -8,7 +8,8 @@ from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.types import Candidate, Corpus, Filters, Flag
+from engine.search import Candidate, Filters
+from engine.types import Corpus, Flag
 from tests.db.loading import START, document, load
 
 TEXTS = (

@@ -1,7 +1,8 @@
 """The filters of a headline as a condition, and as combinations of flags."""
 
 from db.search.passing import passes, passing_flags
-from engine.types import Filters, Flag
+from engine.search import Filters
+from engine.types import Flag
 
 
 def test_every_filter_stands_at_its_parameter() -> None:

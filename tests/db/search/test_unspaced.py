@@ -13,8 +13,9 @@ from engine.query.find import Finder
 from engine.query.present import presented
 from engine.query.read import parse_query
 from engine.query.types import Found
+from engine.search import Filters
 from engine.text.clean import searchable
-from engine.types import INDEX_VERSION, Corpus, Filters
+from engine.types import INDEX_VERSION, Corpus
 from tests.db.loading import document, load
 
 TEXTS = {

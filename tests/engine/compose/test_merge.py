@@ -10,8 +10,9 @@ from engine.compose.merge import best, by_words, distinct, jaccard, web_passages
 from engine.compose.retrieve import internal_passages, source_passage, topic
 from engine.compose.select import Chooser
 from engine.compose.types import ComposeRequest, RetrievedPassages, SourceKind
+from engine.search import ItemPlace
 from engine.settings.composing import ComposeSettings
-from engine.types import Flag, ItemPlace, ScoredText
+from engine.types import Flag, ScoredText
 from engine.web.types import WebPage
 from tests.engine.compose.bench import passage
 from tests.engine.passages import ME, scored

@@ -4,12 +4,12 @@ import pytest
 
 from engine.errors import FeedUnreadable
 from engine.feeds.read import read_feed
-from engine.feeds.worker import Order, answer, pack_order, unpack_answer
+from engine.feeds.worker import FeedOrder, answer, pack_feed, unpack_answer
 from tests.engine.feeds.documents import URL, item, rss
 
 
 def order(body: bytes) -> bytes:
-    return pack_order(Order(body=body, content_type="text/xml", url=URL, seconds=30.0))
+    return pack_feed(FeedOrder(body=body, content_type="text/xml", url=URL, seconds=30.0))
 
 
 def test_a_feed_comes_out_as_the_reader_reads_it() -> None:
@@ -23,4 +23,4 @@ def test_what_is_no_feed_is_refused() -> None:
 
 
 def test_an_order_does_not_show_its_body() -> None:
-    assert "secret" not in repr(Order(body=b"secret", content_type=None, url=URL, seconds=1.0))
+    assert "secret" not in repr(FeedOrder(body=b"secret", content_type=None, url=URL, seconds=1.0))

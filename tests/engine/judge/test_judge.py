@@ -16,8 +16,9 @@ from engine.budget import Budget
 from engine.judge.judge import Judge
 from engine.judge.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.llm.client import ChatClient
+from engine.search import Candidate, Headline, Verdict
 from engine.settings.models import LlmSettings
-from engine.types import Candidate, Headline, Usage, Verdict
+from engine.types import Usage
 from tests.engine.candidates import candidate
 from tests.engine.passages import ME
 from tests.fakes.model import (

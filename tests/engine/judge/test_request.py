@@ -15,7 +15,7 @@ from engine.judge.request import (
     candidate_line,
     one_line,
 )
-from engine.types import Candidate, Headline
+from engine.search import Candidate, Headline
 from tests.engine.candidates import candidate
 
 TWEETS = [candidate(number, f"tweet number {number}") for number in range(1, 31)]

@@ -19,8 +19,8 @@ from engine.errors import (
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.page import links
 from engine.page.links import first_link, headline_from_link
+from engine.search import Headline
 from engine.settings.reading import FetchSettings
-from engine.types import Headline
 from tests.fakes.articles import ARGENTINE, BLOG, BRITISH
 from tests.fakes.web import (
     WebServer,

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 from engine.feeds.types import Story
 from engine.posting.types import Posted, StoryFind
-from engine.types import Candidate, Flag, Headline, Hit, Prophecy, Term, Verdict
+from engine.search import Candidate, Headline, Hit, Prophecy, Term, Verdict
+from engine.types import Flag
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

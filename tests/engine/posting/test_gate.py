@@ -3,7 +3,7 @@
 import pytest
 
 from engine.posting.gate import HITS, promise
-from engine.types import Term
+from engine.search import Term
 from tests.engine.posting.finds import hit, prophecy
 
 

@@ -22,7 +22,8 @@ from engine.ingest.reading import SourceReader
 from engine.posting.gate import HITS, promise
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.types import Candidate, Corpus, Headline, Kind, SearchRequest, Verdict
+from engine.search import Candidate, Headline, SearchRequest, Verdict
+from engine.types import Corpus, Kind
 from tests.database import Clones, wait_for
 
 pytestmark = pytest.mark.slow

@@ -14,9 +14,11 @@ from aiohttp import web
 
 from engine.budget import Budget
 from engine.llm.client import ChatClient, PromptMessage
-from engine.prophecy.expand import EXPANSION_VERSION, LONGEST_ANSWER, Expander, Punctuality
+from engine.prophecy.expand import EXPANSION_VERSION, LONGEST_ANSWER, Expander
+from engine.prophecy.punctuality import Punctuality
+from engine.search import Expansion, Headline
 from engine.settings.models import LlmSettings
-from engine.types import Expansion, Headline, Kind, Usage
+from engine.types import Kind, Usage
 from tests.engine.passages import ME
 from tests.fakes.model import (
     Asked,

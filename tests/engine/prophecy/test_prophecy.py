@@ -14,22 +14,19 @@ from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.score import Scorer
 from engine.ranking.bm25 import Bm25
-from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
-from engine.types import (
+from engine.search import (
     Candidate,
-    Corpus,
     Expansion,
     Filters,
-    Flag,
     Headline,
     Hit,
-    Kind,
     Prophecy,
     SearchRequest,
     Term,
-    Usage,
     Verdict,
 )
+from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
+from engine.types import Corpus, Flag, Kind, Usage
 from tests.engine.candidates import candidate
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)

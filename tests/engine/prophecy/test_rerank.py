@@ -15,19 +15,9 @@ from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import HONEST, Meaning
 from engine.prophecy.rerank import HeadlineReranker
 from engine.prophecy.score import Scorer
+from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
-from engine.types import (
-    Candidate,
-    Corpus,
-    Filters,
-    Headline,
-    Kind,
-    Mode,
-    Prophecy,
-    SearchRequest,
-    Term,
-    Verdict,
-)
+from engine.types import Corpus, Kind
 from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector, VectorSpace
 from tests.engine.candidates import candidate
 

@@ -12,7 +12,8 @@ from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
 from engine.prophecy.retrieve import Retrieved, Retriever
-from engine.types import Candidate, Corpus, Expansion, Filters, Headline, Kind, Mode, Term
+from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
+from engine.types import Corpus, Kind
 from engine.vectors import Scale, Vector, VectorSpace
 from tests.engine.candidates import candidate
 

@@ -20,8 +20,9 @@ from engine.prophecy.score import (
     share_covered,
     term_weights,
 )
+from engine.search import Candidate, Hit, Term
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
-from engine.types import Candidate, Flag, Hit, Term
+from engine.types import Flag
 from tests.engine.candidates import candidate
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

@@ -22,7 +22,8 @@ from engine.settings.models import RerankSettings
 from engine.types import Usage
 from tests.engine.passages import scored
 from tests.fakes.ports import MemoryLedger
-from tests.fakes.rerank import KEY, RerankServer, Step, answer, slow
+from tests.fakes.rerank import KEY, RerankServer
+from tests.fakes.stand_in import Step, answer, slow
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 QUERY = "ships in the harbour"

@@ -2,9 +2,10 @@
 
 import pytest
 
+from engine.search import Mode
 from engine.settings.finding import FindSettings, PublishedSettings, SocialSettings
 from engine.settings.searching import ScoreSettings, SearchSettings
-from engine.types import Flag, Kind, Mode
+from engine.types import Flag, Kind
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ from engine.web.providers import Providers
 from engine.web.robots import Robots
 from engine.web.types import WebFindings
 from tests.fakes.articles import REPORT
-from tests.fakes.search import KEY, SPENT, Hit, SearchServer, answer, garbage, slow
+from tests.fakes.search import KEY, SPENT, Hit, SearchServer, garbage
+from tests.fakes.stand_in import answer, slow
 from tests.fakes.web import (
     HTML,
     Answer,

@@ -24,12 +24,10 @@ from tests.fakes.search import (
     SPENT,
     Hit,
     SearchServer,
-    Step,
-    answer,
     dropped,
     garbage,
-    slow,
 )
+from tests.fakes.stand_in import Step, answer, slow
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PROVIDERS = tuple(FORMS)
