@@ -25,6 +25,8 @@ from engine.types import Corpus
 
 # With so few postings a plain OR is read as fast as anything narrower.
 _FEW_POSTINGS = 1500
+# About how many postings are summed at once: the sums of their documents take half a megabyte.
+_RANGE = 8000
 # About how many documents a threshold lets through for each that is wanted.
 _PASSING_A_HIT = 4
 # After too few documents the next guess aims lower than proportion says by this factor, and falls
@@ -197,7 +199,10 @@ class LexicalIndex(Readings):
         statement = ranked_by_postings(
             request.corpus.id, dates_first=request.dates_first, ids_alone=request.ids_alone
         )
-        return statement, [*posted_values(request.lexemes), *essential(bounds, need)]
+        leading, least = essential(bounds, need)
+        read = replace(request, lexemes=request.lexemes[:leading]).postings
+        ranges = 1 if request.dates_first else 1 + int(read / _RANGE)
+        return statement, [*posted_values(request.lexemes), leading, least, ranges]
 
     async def _weighed(self, reader: Fetches, request: _Request) -> tuple[_Request, float]:
         """Estimate which share of the corpus passes the filters, and where to begin."""

@@ -14,7 +14,7 @@ from db.statements import statements
 
 _RANKED = (
     "k1", "norm", "norm_per_token", "limit", "before", "after", "require", "exclude",
-    "lexemes", "weights", "essential", "least",
+    "lexemes", "weights", "essential", "least", "ranges",
 )  # fmt: skip
 _ARRAYS = (("lexemes", "text[]"), ("weights", "float8[]"))
 _DESCRIBED = ("k1", "norm", "norm_per_token", "ids", "lexemes", "weights")
@@ -46,10 +46,12 @@ def ranked_by_postings(
 
     Columns and arguments are those of rank_statement. Its parameters are k1, the two parts of the
     norm, the limit, the filters, the arrays of lexemes and of their weights, how many of them are
-    essential, and the least that a document has to score by these.
+    essential, the least that a document has to score by these, and the number of ranges of
+    documents to search one after another: 1 with `dates_first`, which finds few documents.
     """
     names = _names(corpus_id, _RANKED)
-    condition = _filled("between_dates", names) if dates_first else "true"
+    names["id_ranges"] = _filled("ranges", names)
+    condition = _filled("between_dates" if dates_first else "in_range", names)
     essential = {name: f"({names[name]}::{kind})[:{names['essential']}]" for name, kind in _ARRAYS}
     others = {
         f"other_{name}": f"({names[name]}::{kind})[{names['essential']} + 1:]"

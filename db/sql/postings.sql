@@ -54,16 +54,36 @@ SELECT p.document AS id, sum({part}) AS bm25
                       WHERE lexeme = q.lexeme AND {condition} OFFSET 0) p
  GROUP BY p.document
 
+-- name: ranges
+-- Ranges of ids of equal width.
+SELECT low + n * width AS first, low + (n + 1) * width AS next
+  FROM (SELECT min(id) AS low, (max(id) - min(id)) / {ranges}::bigint + 1 AS width
+          FROM {document} WHERE corpus_id = {corpus}) ids
+ CROSS JOIN generate_series(0, {ranges}::bigint - 1) n
+
+-- name: in_range
+-- A condition for `scored`.
+document >= range.first AND document < range.next
+
 -- name: reaching
 -- Documents that reach a score by the essential lexemes, which come first. Without the others none
--- of them can be among the best, and these are looked up for few documents only.
-SELECT s.id, s.bm25 + rest.bm25 AS bm25
-  FROM ({scored} HAVING sum({part}) >= {least}::float8) s
+-- of them can be among the best, and these are read for few documents only: as an array, which the
+-- server compares with whole pages of the index. A range of documents at a time, so that the hash
+-- table of their sums stays in the processor's cache.
+SELECT summed.id, summed.bm25
+  FROM ({id_ranges}) range
  CROSS JOIN LATERAL (
-    SELECT coalesce(sum({part}), 0) AS bm25
-      FROM unnest({other_lexemes}, {other_weights}) AS q (lexeme, weight)
-     CROSS JOIN LATERAL (SELECT tf, length FROM {postings}
-                          WHERE lexeme = q.lexeme AND document = s.id LIMIT 1) p) rest
+    WITH reached AS MATERIALIZED ({scored} HAVING sum({part}) >= {least}::float8)
+    SELECT id, sum(bm25) AS bm25
+      FROM (SELECT id, bm25 FROM reached
+             UNION ALL
+            SELECT p.document, {part}
+              FROM unnest({other_lexemes}, {other_weights}) AS q (lexeme, weight)
+             CROSS JOIN LATERAL (SELECT document, tf, length FROM {postings}
+                                  WHERE lexeme = q.lexeme
+                                    AND document = ANY (ARRAY(SELECT id FROM reached))
+                                 OFFSET 0) p) parts
+     GROUP BY id) summed
 
 -- name: between_dates
 -- A condition for `scored`.

@@ -272,6 +272,35 @@ async def test_few_dates_are_looked_up_before_postings(
             assert not chosen.mock_calls[-1].kwargs["dates_first"]
 
 
+@pytest.mark.parametrize("postings_at_once", [1, 40, 500])
+async def test_many_postings_are_summed_range_by_range(
+    large: Database, strategy: str, postings_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if strategy != "postings":
+        pytest.skip("postings are read")
+    monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
+    monkeypatch.setattr(search_module, "_RANGE", postings_at_once)
+    checked = await Checked.of(large, "large")
+    for headline in checked.headlines(5, seed=17):
+        for limit in (1, 30):
+            await checked.ask(headline, limit=limit)
+            await checked.ask(headline, Filters(exclude=Flag.QUOTE), limit=limit)
+
+
+async def test_ranges_hold_ids_with_gaps(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
+    monkeypatch.setattr(search_module, "_RANGE", 7)
+    await load(database, "first", synthetic(20, seed=2))
+    await load(database, "gaps", synthetic(60, seed=3)[:30])
+    await load(database, "between", synthetic(200, seed=4))
+    await load(database, "gaps", synthetic(60, seed=3))
+    checked = await Checked.of(database, "gaps")
+    for headline in checked.headlines(8, seed=19):
+        await checked.ask(headline, limit=5)
+
+
 _WORDS = st.sampled_from(["ba", "be", "bi", "bo", "bu", "da", "de"])
 _TEXTS = st.lists(st.lists(_WORDS, max_size=9).map(" ".join), min_size=1, max_size=14)
 _numbers = itertools.count()
