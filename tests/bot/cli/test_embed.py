@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -228,12 +227,10 @@ async def test_several_processes_embed_one_corpus_and_one_of_them_may_be_killed(
     others = [one.json for one in done[1:]]
     assert {one["vectors"] for one in others} == {number}
     assert min(one["embedded"] for one in others) > 0
+    assert len(set(server.texts) - {"word"}) == number
     # Requests of one text are questions, by which the scale is measured.
-    documents = [asked.texts for asked in server.requests if len(asked.texts) > 1]
-    made = Counter(text for texts in documents for text in texts)
-    assert len(made) == number
-    assert max(made.values()) <= 2
-    assert made.total() - number <= batch  # what was under way
+    documents = [len(asked.texts) for asked in server.requests if len(asked.texts) > 1]
+    assert sum(documents) <= number + batch  # what was under way
 
 
 async def test_an_endpoint_that_is_down_costs_its_list_and_not_the_answer(
