@@ -12,7 +12,7 @@ from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.search.nearest import as_text, embedding_table, index_name
 from db.search.unembedded import ToEmbed
-from engine.embed.store import Claim
+from engine.embed.store import RangeClaim
 from engine.errors import EmbeddedElsewhere, StorageRights, UsageError, VectorsUnsupported
 from engine.messages import Message
 from engine.types import Corpus
@@ -105,7 +105,7 @@ class Embeddings(ToEmbed):
     @asynccontextmanager
     async def claim(
         self, corpus: Corpus, model_id: int, place: int, *, wait: bool = False
-    ) -> AsyncIterator[Claim | None]:
+    ) -> AsyncIterator[RangeClaim | None]:
         """Hold a lease on a range, or SETTLING, while the block runs; None if another holds it.
 
         With `wait`, a lease that a killed process left is waited for.
@@ -115,7 +115,7 @@ class Embeddings(ToEmbed):
             held = await lease.settled() if wait else lease.held
             fence = lease.fence
             if held and fence is not None:
-                yield Claim(name=name, holder=lease.holder, fence=fence)
+                yield RangeClaim(name=name, holder=lease.holder, fence=fence)
             else:
                 yield None
 
@@ -125,7 +125,7 @@ class Embeddings(ToEmbed):
         model_id: int,
         embedded: Sequence[Embedded],
         *,
-        claim: Claim | None = None,
+        claim: RangeClaim | None = None,
     ) -> int:
         """Store vectors in one transaction, replacing older ones; return how many ever were stored.
 

@@ -8,7 +8,7 @@ import orjson
 
 from db.corpus.partitions import partition
 from db.search.nearest import Nearest, embedding_table
-from engine.embed.store import Tally, range_of
+from engine.embed.store import VectorTally, range_of
 from engine.types import Corpus
 from engine.vectors import CorpusWords, Unembedded, embeddable, source_of
 
@@ -77,10 +77,14 @@ class ToEmbed(Nearest):
             generation=state["generation"],
         )
 
-    async def tally(self, corpus: Corpus, model_id: int) -> Tally:
+    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
         """Return what all processes together have stored and settled."""
         state = await self._state(corpus, model_id)
-        return Tally(stored=state["stored"], settled=state["settled"]) if state else Tally()
+        return (
+            VectorTally(stored=state["stored"], settled=state["settled"])
+            if state
+            else VectorTally()
+        )
 
     async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> bool:
         """Store them; with `anew`, begin a generation, so that all vectors count as missing.

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from engine.embed.scales import measured
-from engine.embed.store import SETTLING, Tally, VectorStore, ids_of
+from engine.embed.scales import measured_scale
+from engine.embed.store import SETTLING, VectorStore, VectorTally, ids_of
 from engine.errors import EmbeddedElsewhere, ModelAnswerInvalid
 from engine.messages import Message
 from engine.ports import Embedder
@@ -164,7 +164,7 @@ async def settle(
     corpus: Corpus,
     model_id: int,
     *,
-    begun: Tally | None = None,
+    begun: VectorTally | None = None,
 ) -> int:
     """Bring indexes and the scale up to date; return how many documents have a vector.
 
@@ -181,7 +181,7 @@ async def settle(
                 return await store.count(corpus, model_id)
 
 
-def _settled_since(begun: Tally, now: Tally) -> bool:
+def _settled_since(begun: VectorTally, now: VectorTally) -> bool:
     """Return whether another process has settled everything that is stored since then."""
     return now.settled == now.stored and now.settled != begun.settled
 
@@ -190,7 +190,7 @@ async def _settle(store: VectorStore, embedder: Embedder, corpus: Corpus, model_
     await store.settle(corpus, model_id)
     documents = await store.count(corpus, model_id)
     due = documents > _GROWTH * await store.measured(corpus, model_id)
-    if due and documents >= ENOUGH and (scale := await measured(store, embedder, corpus)):
+    if due and documents >= ENOUGH and (scale := await measured_scale(store, embedder, corpus)):
         await store.keep_scale(corpus, model_id, scale, documents=documents)
 
 

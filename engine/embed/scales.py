@@ -23,7 +23,7 @@ SCALES: Mapping[str, Scale] = {
 WORD_COUNTERS: Collection[str] = frozenset({"tfidf-384"})
 
 
-async def measured(store: VectorStore, embedder: Embedder, corpus: Corpus) -> Scale | None:
+async def measured_scale(store: VectorStore, embedder: Embedder, corpus: Corpus) -> Scale | None:
     """Measure the model's scale in this corpus; return None if there are too few vectors.
 
     Some documents are embedded as questions: their cosines with other documents are the

@@ -20,7 +20,7 @@ SETTLING = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class RangeClaim:
     """The right to embed a range; `fence` is higher for each later holder."""
 
     name: str
@@ -29,7 +29,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class VectorTally:
     """Vectors that all processes together have stored, replaced ones included."""
 
     stored: int = 0
@@ -58,7 +58,7 @@ class VectorStore(VectorIndex, Protocol):
 
     def claim(
         self, corpus: Corpus, model_id: int, place: int, *, wait: bool = False
-    ) -> AbstractAsyncContextManager[Claim | None]:
+    ) -> AbstractAsyncContextManager[RangeClaim | None]:
         """Hold a range, or SETTLING, while the block runs; None if another process holds it.
 
         With `wait`, a claim that a killed process left is waited for, but not that of a living one.
@@ -92,14 +92,14 @@ class VectorStore(VectorIndex, Protocol):
         model_id: int,
         embedded: Sequence[Embedded],
         *,
-        claim: Claim | None = None,
+        claim: RangeClaim | None = None,
     ) -> int:
         """Store vectors in one transaction, replacing older ones; return how many ever were stored.
 
         Raises EmbeddedElsewhere, and stores nothing, if `claim` is given and no longer holds.
         """
 
-    async def tally(self, corpus: Corpus, model_id: int) -> Tally:
+    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
         """Return what all processes together have stored and settled."""
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:

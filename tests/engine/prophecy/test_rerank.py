@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.embed.store import Claim, Tally
+from engine.embed.store import RangeClaim, VectorTally
 from engine.errors import ModelUnreachable, StorageRights, VectorsUnsupported
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import HONEST, Meaning
@@ -94,7 +94,7 @@ class Vectors:
         model_id: int,
         embedded: Sequence[Embedded],
         *,
-        claim: Claim | None = None,
+        claim: RangeClaim | None = None,
     ) -> int:
         assert claim is None  # a search waits for nobody
         self.kept |= {one.id: one.vector for one in embedded}
@@ -128,13 +128,13 @@ class Vectors:
 
     def claim(
         self, corpus: Corpus, model_id: int, place: int, *, wait: bool = False
-    ) -> AbstractAsyncContextManager[Claim | None]:
+    ) -> AbstractAsyncContextManager[RangeClaim | None]:
         raise NotImplementedError
 
     async def missing_by_range(self, corpus: Corpus, model_id: int) -> Mapping[int, int]:
         raise NotImplementedError
 
-    async def tally(self, corpus: Corpus, model_id: int) -> Tally:
+    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
         raise NotImplementedError
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:
