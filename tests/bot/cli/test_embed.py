@@ -211,10 +211,11 @@ async def test_a_kill_loses_the_batch_under_way_and_nothing_else(
 async def test_several_processes_embed_one_corpus_and_one_of_them_may_be_killed(
     archive: str, endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    number, batch = 3 * RANGE, 128
+    number, batch, at_once = 3 * RANGE, 64, 2
     file = write_tweets(tmp_path / "more.jsonl", range(number))
     assert (await _run("ingest", str(file), "--corpus", "me")).code == 0
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BATCH", str(batch))
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__AT_ONCE", str(at_once))
     endpoint.script = [slow(0.2, vectors())]
     async with endpoint as server:
         monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", server.base_url)
@@ -230,7 +231,7 @@ async def test_several_processes_embed_one_corpus_and_one_of_them_may_be_killed(
     assert len(set(server.texts) - {"word"}) == number
     # Requests of one text are questions, by which the scale is measured.
     documents = [len(asked.texts) for asked in server.requests if len(asked.texts) > 1]
-    assert sum(documents) <= number + batch  # what was under way
+    assert sum(documents) <= number + batch * at_once  # what was under way
 
 
 async def test_an_endpoint_that_is_down_costs_its_list_and_not_the_answer(
