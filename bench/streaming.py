@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 
 from bench.store import folder, opened, server
@@ -44,11 +45,11 @@ def write_archive(path: Path, lines: int) -> Path:
     """Write tweets of words that are as unevenly frequent as those of a language."""
     draw = random.Random(lines)
     words = [f"word{number}" for number in range(_WORDS)]
-    weights = [1 / (number + 1) for number in range(_WORDS)]
+    weights = list(accumulate(1 / (number + 1) for number in range(_WORDS)))
     begun = datetime(2010, 1, 1, tzinfo=UTC)
     with path.open("w", encoding="utf-8") as file:
         for number in range(lines):
-            text = " ".join(draw.choices(words, weights, k=18))
+            text = " ".join(draw.choices(words, cum_weights=weights, k=18))
             at = (begun + timedelta(minutes=number)).isoformat()
             file.write(json.dumps({"id": str(number), "text": text, "created_at": at}) + "\n")
     return path
