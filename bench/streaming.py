@@ -64,21 +64,20 @@ class Ingest:
     async def run(self, file: Path, corpus: str, *, killed: Callable[[], bool]) -> Loaded | None:
         """Load a file; return None if `killed` said so meanwhile."""
         begun = time.perf_counter()
-        process = subprocess.Popen(  # noqa: ASYNC220 - it is polled
+        command = reader = 0
+        with subprocess.Popen(  # noqa: ASYNC220 - it is polled
             [sys.executable, "-m", "bot", "ingest", str(file), "--corpus", corpus, "--json"],
             env=self._environment,
             stdout=subprocess.PIPE,
-        )
-        command = reader = 0
-        while process.poll() is None:
-            command = max(command, _peak_mb(process.pid))
-            reader = max([reader, *map(_peak_mb, _children(process.pid))])
-            if killed():
-                process.kill()
-                process.wait()
-                return None
-            await asyncio.sleep(_LOOK)
-        out = process.communicate()[0]
+        ) as process:
+            while process.poll() is None:
+                command = max(command, _peak_mb(process.pid))
+                reader = max([reader, *map(_peak_mb, _children(process.pid))])
+                if killed():
+                    process.kill()
+                    return None
+                await asyncio.sleep(_LOOK)
+            out = process.communicate()[0]
         if process.returncode:
             sys.exit(f"presagio ingest ended with {process.returncode}.")
         seconds = time.perf_counter() - begun
