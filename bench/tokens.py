@@ -4,7 +4,8 @@
 Plain form: one JSON object a line, {"i", "id", "created_at", "text"}, ISO date with time, texts
 cut alike. Tokens are counted with o200k_base, the vocabulary of the default model's family,
 which the package bpe-openai ships. Prints one JSON line a row; `of_plain` is the ratio to the
-first row of the archive. "why" is what the prompt and one twelve-word reason add.
+first row of the archive. "why" is what the prompt and one twelve-word reason add, "one answer" an
+answer that lists a fifth of the texts.
 """
 
 import json
@@ -30,6 +31,11 @@ ARCHIVES = {
 }
 CANDIDATES = 150
 _LIMITS = (200, 240, TEXT_LENGTH)  # characters of a text
+# Texts that score 0 are not listed.
+_LISTED = 30
+_ANSWER = json.dumps(
+    {"n": CANDIDATES, "scores": [[5 * i, i % 6 + 1] for i in range(1, _LISTED + 1)]}
+)
 _REASON = {"i": 42, "why": "He warned in 2012 that fuel prices would double within four years"}
 
 
@@ -66,6 +72,7 @@ def _forms(tweets: list[Candidate], headline: Headline) -> dict[str, str]:
         "our whole prompt": JUDGE.system + "\n" + request.content,
         "the same with why": JUDGE_WITH_REASONS.system + "\n" + request.content,
         "one why": json.dumps(_REASON),
+        "one answer": _ANSWER,
     }
 
 

@@ -78,10 +78,11 @@ def behind_others(embedder: Embedder) -> Embedder:
 
 
 def batch_of(settings: Settings) -> int:
-    """Return how many texts are embedded and stored per batch."""
+    """Return how many texts are embedded and stored per batch: for an endpoint, all at once."""
     chosen = settings.embeddings
-    asked = chosen.batch or (REMOTE_BATCH if chosen.backend == "remote" else 0)
-    return max(asked, BATCH)
+    if chosen.backend == "remote":
+        return max((chosen.batch or REMOTE_BATCH) * chosen.at_once, BATCH)
+    return max(chosen.batch, BATCH)
 
 
 def no_embedder(_: Corpus) -> Embedder:

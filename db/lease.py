@@ -75,7 +75,7 @@ class Lease:
         self._database, self.name, self._clock = database, name, clock
         self._times = times or LeaseTimes()
         self._sql = statements("lease")
-        self._holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4()}"
+        self.holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4()}"
         self._seen: _Seen | None = None
         self._fence: int | None = None
         self._renewed_at: float | None = None  # None: another process holds it, or none does
@@ -164,7 +164,7 @@ class Lease:
         fence = await connection.fetchval(
             self._sql["take"],
             self.name,
-            self._holder,
+            self.holder,
             self._times.holds,
             seen.fence,
             seen.renewals,
@@ -188,7 +188,7 @@ class Lease:
         return seen if row["released"] or now - seen.since > self._times.holds else None
 
     async def _ask(self, connection: Connection, statement: str) -> bool:
-        values = (self.name, self._fence, self._holder)
+        values = (self.name, self._fence, self.holder)
         return bool(
             await connection.fetchval(self._sql[statement], *values, timeout=self._times.answer)
         )

@@ -159,7 +159,7 @@ class VectorsUnsupported(StorageError):
 
 
 class EmbeddedElsewhere(StorageError):
-    """Another process is embedding this corpus."""
+    """Another process has taken over the texts that this one was embedding."""
 
 
 class FetchError(PresagioError):

@@ -75,6 +75,7 @@ class CorpusWords:
 
     shares: Mapping[str, float]  # of documents that contain each of the most frequent lexemes
     index_version: int  # of the rules by which texts become lexemes
+    generation: int = 0  # of the vectors: how often they were made anew
 
 
 def percent(share: float) -> str:

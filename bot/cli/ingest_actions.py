@@ -3,6 +3,7 @@
 import asyncio
 import io
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bot.app import App
 
 DEFAULT_LANGUAGE = "english"
+_LONG = 10.0  # seconds after which the rate is told at the end
 # The address of a post; X redirects the account "i", used if the account is unknown.
 TWEET_URL = "https://x.com/{author}/status/{id}"
 
@@ -74,6 +76,7 @@ async def ingest_files(
         for source in sources:
             source.read_in(corpus.language)
     damage: InputError | None = None
+    begun = time.monotonic()
     with (
         RejectsReport(app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl") as rejects,
         progress_bar(output.remarks, f"ingest {corpus.name}", _total(sources)) as tell,
@@ -82,7 +85,7 @@ async def ingest_files(
             app.documents,
             corpus,
             rejected=rejects.add,
-            progress=_telling(tell, sources),
+            progress=_telling(tell, sources, begun),
         )
         try:
             for source in sources:
@@ -111,6 +114,9 @@ async def ingest_files(
         output.remark(f"Before the damage: {_in_words(loader.report)}")
         raise damage
     _write(loader.report, options, output)
+    seconds = time.monotonic() - begun
+    if seconds > _LONG:
+        output.remark(f"It took {seconds:,.0f} s: {_rate(loader.report, seconds)}.")
     if corpus.outdated:
         output.remark(
             f"What was in {corpus.name} before is indexed by older rules."
@@ -171,13 +177,18 @@ def _total(sources: Sequence[ReadSource]) -> int | None:
 
 
 def _telling(
-    tell: Callable[[int, str], None], sources: Sequence[ReadSource]
+    tell: Callable[[int, str], None], sources: Sequence[ReadSource], begun: float
 ) -> Callable[[IngestReport], None]:
     def progress(report: IngestReport) -> None:
         done = sum(source.bytes_read for source in sources)
-        tell(done, f"{report.read:,} read, {report.rejected:,} rejected")
+        rate = _rate(report, time.monotonic() - begun)
+        tell(done, f"{report.read:,} read, {report.rejected:,} rejected, {rate}")
 
     return progress
+
+
+def _rate(report: IngestReport, seconds: float) -> str:
+    return f"{report.read / max(seconds, 0.001):,.0f} records a second"
 
 
 def _write(report: IngestReport, options: IngestOptions, output: Output) -> None:

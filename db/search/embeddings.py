@@ -1,4 +1,4 @@
-"""Stores vectors, one row per document and model; implements engine.embed.fill.VectorStore.
+"""Stores vectors, one row per document and model; implements engine.embed.store.VectorStore.
 
 Each model has its own table, created when its first vector is stored.
 """
@@ -12,6 +12,7 @@ from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.search.nearest import as_text, embedding_table, index_name
 from db.search.unembedded import ToEmbed
+from engine.embed.store import RangeClaim
 from engine.errors import EmbeddedElsewhere, StorageRights, UsageError, VectorsUnsupported
 from engine.messages import Message
 from engine.types import Corpus
@@ -102,29 +103,50 @@ class Embeddings(ToEmbed):
             )
 
     @asynccontextmanager
-    async def alone(self, corpus: Corpus, model_id: int) -> AsyncIterator[None]:
-        """Keep other processes from embedding the same. Raises EmbeddedElsewhere if one does."""
-        name = f"embed {corpus.id} {model_id}"
-        async with Lease(self._database, name, times=self._times) as lease:
-            if not await lease.settled():
-                raise EmbeddedElsewhere(
-                    Message("Another process embeds {name} already.", name=corpus.name),
-                    fix=Message("Wait for its end."),
-                )
-            yield
+    async def claim(
+        self, corpus: Corpus, model_id: int, place: int, *, wait: bool = False
+    ) -> AsyncIterator[RangeClaim | None]:
+        """Hold a lease on a range, or SETTLING, while the block runs; None if another holds it.
 
-    async def store(self, corpus: Corpus, model_id: int, embedded: Sequence[Embedded]) -> None:
-        """Store vectors in one transaction, replacing older ones."""
+        With `wait`, a lease that a killed process left is waited for.
+        """
+        name = f"{_leases(corpus, model_id)}{place}"
+        async with Lease(self._database, name, times=self._times) as lease:
+            held = await lease.settled() if wait else lease.held
+            fence = lease.fence
+            if held and fence is not None:
+                yield RangeClaim(name=name, holder=lease.holder, fence=fence)
+            else:
+                yield None
+
+    async def store(
+        self,
+        corpus: Corpus,
+        model_id: int,
+        embedded: Sequence[Embedded],
+        *,
+        claim: RangeClaim | None = None,
+    ) -> int:
+        """Store vectors in one transaction, replacing older ones; return how many ever were stored.
+
+        Raises EmbeddedElsewhere, and stores nothing, if `claim` is given and no longer holds.
+        """
         async with self._database.connection() as connection:
-            await connection.execute(
+            stored = await connection.fetchval(
                 self._formatted("store", corpus, model_id),
                 corpus.id,
                 [one.id for one in embedded],
                 [one.source for one in embedded],
                 [None if one.vector is None else as_text(one.vector) for one in embedded],
                 model_id,
+                *((claim.name, claim.fence, claim.holder) if claim else (None, None, None)),
+            )
+        if stored is None:
+            raise EmbeddedElsewhere(
+                Message("Another process took over texts of {name} meanwhile.", name=corpus.name)
             )
         self._database.changed()
+        return int(stored)
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:
         """Delete vectors of removed documents, and build an index if it is due."""
@@ -137,9 +159,6 @@ class Embeddings(ToEmbed):
             await connection.execute(
                 self._formatted("prune", corpus, model_id), corpus.id, timeout=_TIMEOUT
             )
-            await connection.execute(
-                self._formatted("recount", corpus, model_id), corpus.id, model_id, timeout=_TIMEOUT
-            )
             if documents > self._exact_up_to:
                 await connection.execute(
                     self._formatted("index", corpus, model_id, index=index), timeout=_TIMEOUT
@@ -147,6 +166,12 @@ class Embeddings(ToEmbed):
             else:
                 await connection.execute(f"DROP INDEX IF EXISTS {index}")
             await connection.execute(f"ANALYZE {table}", timeout=_TIMEOUT)
+            # From here on other processes wait before they store, so that no vector is miscounted.
+            await connection.execute(self._sql["lock_state"], corpus.id, model_id, timeout=_TIMEOUT)
+            await connection.execute(
+                self._formatted("recount", corpus, model_id), corpus.id, model_id, timeout=_TIMEOUT
+            )
+            await connection.execute(self._sql["forget_ranges"], _leases(corpus, model_id))
 
     async def measured(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents had a vector when the scale was measured; 0 = never."""
@@ -187,6 +212,11 @@ class Embeddings(ToEmbed):
         create = self._sql["create"].format(embedding=table, dimensions=int(dimensions))
         await connection.execute(create)
         return KeptModel(id=model_id, name=name, dimensions=dimensions)
+
+
+def _leases(corpus: Corpus, model_id: int) -> str:
+    """Return the beginning of the names of all leases on one model's vectors of a corpus."""
+    return f"embed {corpus.id} {model_id} "
 
 
 def _unsupported() -> VectorsUnsupported:

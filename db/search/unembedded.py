@@ -1,5 +1,6 @@
 """Finds documents without vectors, and reports how much of a corpus a model has embedded."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 
 import asyncpg
@@ -7,6 +8,7 @@ import orjson
 
 from db.corpus.partitions import partition
 from db.search.nearest import Nearest, embedding_table
+from engine.embed.store import VectorTally, range_of
 from engine.types import Corpus
 from engine.vectors import CorpusWords, Unembedded, embeddable, source_of
 
@@ -22,19 +24,32 @@ class ToEmbed(Nearest):
 
     async def count_missing(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents have no vector of their current text."""
-        return sum([len(part) async for part in self.missing(corpus, model_id)])
+        return sum((await self.missing_by_range(corpus, model_id)).values())
+
+    async def missing_by_range(self, corpus: Corpus, model_id: int) -> Counter[int]:
+        """Return the same for each range of ids (`engine.embed.store.range_of`) that has any."""
+        found = Counter[int]()
+        async for part in self.missing(corpus, model_id):
+            found.update(range_of(one.id) for one in part)
+        return found
 
     async def missing(
-        self, corpus: Corpus, model_id: int, *, after: int = 0, new: bool = False
+        self,
+        corpus: Corpus,
+        model_id: int,
+        *,
+        after: int = 0,
+        to: int | None = None,
+        new: bool = False,
     ) -> AsyncIterator[list[Unembedded]]:
-        """Yield those documents in parts, by id, starting after `after`; a part may be empty.
+        """Yield those documents in parts, by id, above `after`, up to `to`; a part may be empty.
 
         With `new`, yields only documents that never had a vector, without reading the texts of
         others. No connection is held between the parts.
         """
         generation = await self._generation(corpus, model_id)
         statement = "new_documents" if new else "documents"
-        while rows := await self._rows(statement, corpus, model_id, after, _PAGE):
+        while rows := await self._rows(statement, corpus, model_id, after, to, _PAGE):
             after = rows[-1]["id"]
             yield _outdated(rows, generation)
 
@@ -57,19 +72,30 @@ class ToEmbed(Nearest):
         if state is None:
             return CorpusWords(shares={}, index_version=corpus.index_version)
         return CorpusWords(
-            shares=orjson.loads(state["shares"]), index_version=state["index_version"]
+            shares=orjson.loads(state["shares"]),
+            index_version=state["index_version"],
+            generation=state["generation"],
         )
 
-    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> None:
+    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
+        """Return what all processes together have stored and settled."""
+        state = await self._state(corpus, model_id)
+        return (
+            VectorTally(stored=state["stored"], settled=state["settled"])
+            if state
+            else VectorTally()
+        )
+
+    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> bool:
         """Store them; with `anew`, begin a generation, so that all vectors count as missing.
 
-        Existing vectors are still compared until others replace them.
+        Existing vectors are still compared until others replace them. Returns False, and stores
+        nothing, if the generation is no longer that of `words`.
         """
         shares = orjson.dumps(dict(words.shares)).decode()
+        values = (shares, words.index_version, int(anew), words.generation)
         async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["renew"], corpus.id, model_id, shares, words.index_version, int(anew)
-            )
+            return bool(await connection.fetchval(self._sql["renew"], corpus.id, model_id, *values))
 
     async def coverage(self) -> dict[str, dict[str, float]]:
         """Return, by corpus and model, the share of documents that have been embedded, if any."""

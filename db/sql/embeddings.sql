@@ -23,21 +23,21 @@ CREATE TABLE IF NOT EXISTS {embedding} (
 -- Kept inline while it fits the page: otherwise a scan would look up the vectors one by one.
 ALTER TABLE {embedding} ALTER COLUMN vector SET STORAGE MAIN
 
--- name: documents(corpus_id, after_id, limit)
+-- name: documents(corpus_id, after_id, last_id, limit)
 SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, replace(e.source::text, '-', '') AS source
   FROM {document} d
   LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = d.id
- WHERE d.corpus_id = $1 AND d.id > $2
+ WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
  ORDER BY d.id
- LIMIT $3
+ LIMIT $4
 
--- name: new_documents(corpus_id, after_id, limit)
+-- name: new_documents(corpus_id, after_id, last_id, limit)
 SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, NULL AS source
   FROM {document} d
- WHERE d.corpus_id = $1 AND d.id > $2
+ WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
    AND NOT EXISTS (SELECT FROM {embedding} e WHERE e.corpus_id = $1 AND e.document_id = d.id)
  ORDER BY d.id
- LIMIT $3
+ LIMIT $4
 
 -- name: chosen_documents(corpus_id, ids)
 SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, replace(e.source::text, '-', '') AS source
@@ -45,32 +45,46 @@ SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, r
   LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = d.id
  WHERE d.corpus_id = $1 AND d.id = ANY ($2::bigint[])
 
--- name: store(corpus_id, ids, sources, vectors, model_id)
-WITH stored AS (
+-- Stores nothing if a lease is named and no longer held. The lease cannot be taken meanwhile.
+-- name: store(corpus_id, ids, sources, vectors, model_id, lease, fence, holder)
+WITH held AS (
+    SELECT FROM lease WHERE name = $6 AND fence = $7 AND holder = $8 FOR SHARE
+), stored AS (
     INSERT INTO {embedding} (corpus_id, document_id, source, vector)
     SELECT $1, new.id, new.source::uuid, new.vector::halfvec
       FROM unnest($2::bigint[], $3::text[], $4::text[]) AS new (id, source, vector)
+     WHERE $6::text IS NULL OR EXISTS (SELECT FROM held)
      ORDER BY new.id
     ON CONFLICT (corpus_id, document_id) DO UPDATE
        SET source = excluded.source, vector = excluded.vector
     RETURNING (xmax = 0) AS added
 )
-INSERT INTO embedding_state AS state (model_id, corpus_id, embedded)
-SELECT $5, $1, count(*) FILTER (WHERE added) FROM stored
-ON CONFLICT (model_id, corpus_id) DO UPDATE SET embedded = state.embedded + excluded.embedded
+INSERT INTO embedding_state AS state (model_id, corpus_id, embedded, stored)
+SELECT $5, $1, count(*) FILTER (WHERE added), count(*) FROM stored HAVING count(*) > 0
+ON CONFLICT (model_id, corpus_id) DO UPDATE
+   SET embedded = state.embedded + excluded.embedded, stored = state.stored + excluded.stored
+RETURNING stored
 
 -- name: prune(corpus_id)
 DELETE FROM {embedding} e
  WHERE e.corpus_id = $1
    AND NOT EXISTS (SELECT FROM {document} d WHERE d.corpus_id = $1 AND d.id = e.document_id)
 
+-- name: lock_state(corpus_id, model_id)
+SELECT FROM embedding_state WHERE model_id = $2 AND corpus_id = $1 FOR UPDATE
+
 -- name: recount(corpus_id, model_id)
-INSERT INTO embedding_state (model_id, corpus_id, embedded)
+INSERT INTO embedding_state AS state (model_id, corpus_id, embedded)
 SELECT $2, $1, count(*) FROM {embedding} WHERE corpus_id = $1
-ON CONFLICT (model_id, corpus_id) DO UPDATE SET embedded = excluded.embedded
+ON CONFLICT (model_id, corpus_id) DO UPDATE
+   SET embedded = excluded.embedded, settled = state.stored
+
+-- name: forget_ranges(prefix)
+DELETE FROM lease WHERE starts_with(name, $1) AND expires_at = '-infinity'
 
 -- name: state(corpus_id, model_id)
-SELECT embedded, generation, shares, index_version FROM embedding_state WHERE model_id = $2 AND corpus_id = $1
+SELECT embedded, stored, settled, generation, shares, index_version
+  FROM embedding_state WHERE model_id = $2 AND corpus_id = $1
 
 -- name: coverage
 SELECT c.name AS corpus, m.name AS model,
@@ -81,12 +95,14 @@ SELECT c.name AS corpus, m.name AS model,
  WHERE state.embedded > 0
  ORDER BY c.name, m.name
 
--- name: renew(corpus_id, model_id, shares, index_version, generations)
+-- name: renew(corpus_id, model_id, shares, index_version, generations, generation)
 INSERT INTO embedding_state AS state (model_id, corpus_id, shares, index_version)
 VALUES ($2, $1, $3::jsonb, $4)
 ON CONFLICT (model_id, corpus_id) DO UPDATE
    SET shares = excluded.shares, index_version = excluded.index_version,
        generation = state.generation + $5::integer
+ WHERE state.generation = $6
+RETURNING true
 
 -- name: shares(corpus_id, limit)
 SELECT k.lexeme, k.document_frequency::float8 / greatest(c.documents, 1) AS share

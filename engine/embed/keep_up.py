@@ -1,19 +1,22 @@
 """Keeping vectors up to date by embedding what is missing in small slices, beside other work."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from engine.embed.fill import (
     BATCH,
-    VectorStore,
     batches,
     embedded,
     prepared,
     renew_moved,
     settle,
 )
+from engine.embed.store import VectorStore, range_of
+from engine.errors import EmbeddedElsewhere
 from engine.ports import Embedder
 from engine.types import Corpus
+from engine.vectors import Unembedded
 
 # Seconds between checks of texts that already have a vector: they may have changed.
 _LOOK_AGAIN = 3600.0
@@ -50,22 +53,21 @@ class KeepUp:
     async def turn(self, embedder: Embedder, corpus: Corpus, *, until: float) -> Slice:
         """Embed what is missing until the clock shows `until`, new texts first.
 
-        At least one batch is embedded, even if the time is over. Raises EmbeddedElsewhere if
-        another process is embedding the corpus, VectorsUnsupported, UsageError, ModelError,
-        SettingsError and storage errors.
+        At least one batch is embedded, even if the time is over. What another process is embedding
+        is left to it. Raises VectorsUnsupported, UsageError, ModelError, SettingsError and storage
+        errors.
         """
         if embedder.dimensions == 0 or not corpus.documents:
             return Slice()
         # A reindexed corpus is checked at once, for its texts or its words may be other ones.
         key = corpus.id, embedder.name, corpus.index_version
         model_id, _ = await prepared(self._store, embedder)
-        async with self._store.alone(corpus, model_id):
-            place = self._places.get(key, _Place())
-            if place.after is None and self._clock() - place.ended > _LOOK_AGAIN:
-                place = replace(place, after=0)
-            anew = place.after == 0 and await renew_moved(self._store, embedder, corpus, model_id)
-            done, place = await self._embed(embedder, corpus, model_id, place, until)
-            self._places[key] = place
+        place = self._places.get(key, _Place())
+        if place.after is None and self._clock() - place.ended > _LOOK_AGAIN:
+            place = replace(place, after=0)
+        anew = place.after == 0 and await renew_moved(self._store, embedder, corpus, model_id)
+        done, place = await self._embed(embedder, corpus, model_id, place, until)
+        self._places[key] = place
         return Slice(embedded=done, anew=anew)
 
     async def _embed(
@@ -93,14 +95,40 @@ class KeepUp:
         until: float,
     ) -> "_Pass":
         """Embed missing vectors of texts with ids above `after`; None: of new texts only."""
-        done, last = 0, after or 0
-        parts = self._store.missing(corpus, model_id, after=last, new=after is None)
+        passed = _Pass(done=0, after=after or 0, ended=True)
+        parts = self._store.missing(corpus, model_id, after=passed.after, new=after is None)
         async for part in parts:
-            for batch in batches(part, self._batch):
-                await self._store.store(corpus, model_id, await embedded(embedder, batch))
-                done, last = done + len(batch), batch[-1].id
+            for _, some in groupby(part, lambda one: range_of(one.id)):
+                try:
+                    more = await self._range(embedder, corpus, model_id, list(some), until)
+                except EmbeddedElsewhere:  # taken over while this process was frozen
+                    continue
+                passed = replace(more, done=passed.done + more.done)
+                if not passed.ended:
+                    return passed
+        return passed
+
+    async def _range(
+        self,
+        embedder: Embedder,
+        corpus: Corpus,
+        model_id: int,
+        texts: Sequence[Unembedded],
+        until: float,
+    ) -> "_Pass":
+        """Embed texts of one range, unless another process holds it."""
+        done, last = 0, texts[-1].id
+        async with self._store.claim(corpus, model_id, range_of(last)) as claim:
+            if claim is None:
+                return _Pass(done=0, after=last, ended=True)
+            ids = [one.id for one in texts]  # another process may have embedded some by now
+            left = await self._store.unembedded(corpus, model_id, ids)
+            for batch in batches(sorted(left, key=lambda one: one.id), self._batch):
+                vectors = await embedded(embedder, batch)
+                await self._store.store(corpus, model_id, vectors, claim=claim)
+                done += len(batch)
                 if self._clock() >= until:
-                    return _Pass(done=done, after=last, ended=False)
+                    return _Pass(done=done, after=batch[-1].id, ended=False)
         return _Pass(done=done, after=last, ended=True)
 
 

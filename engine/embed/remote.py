@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime, timedelta
 
 import httpx
@@ -9,6 +10,7 @@ import stamina
 
 from engine.budget import Budget, BudgetSource, Planned
 from engine.closing import Closable
+from engine.embed.pressure import Pressure
 from engine.embed.remote_answer import read_json_object, read_vectors
 from engine.llm.endpoint import embeddings_endpoint
 from engine.llm.faults import Fault, no_vectors, status_fault, too_slow
@@ -20,6 +22,8 @@ from engine.settings.models import REMOTE_BATCH, EmbeddingSettings
 from engine.types import Usage
 from engine.vectors import Vector
 
+_Turn = Callable[[], AbstractAsyncContextManager[None]]
+
 PURPOSE = "embed"
 MAX_ANSWER_BYTES = 64 << 20
 _CHARACTERS_A_TOKEN = 4
@@ -27,7 +31,7 @@ _FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.5, 30.0, 0.5  # seconds between attempts
 
 
 class RemoteEmbedder(Closable):
-    """Calls one endpoint in batches, with retries.
+    """Calls one endpoint in batches, a few at once, with retries.
 
     `clock` returns the current time, `source` the budget source of the current call. The usage of
     each answer is recorded in the ledger. Tokens of embeddings cost next to nothing, so `budget`
@@ -54,6 +58,8 @@ class RemoteEmbedder(Closable):
         self._endpoint = embeddings_endpoint(settings, api_key)
         wanted = f":{settings.dimensions}" if settings.dimensions else ""
         self.name = settings.prefixes.naming(f"{self._endpoint.host}/{settings.model}{wanted}")
+        self._slots = asyncio.Semaphore(settings.at_once)
+        self._pressure = Pressure()
         self._transport = Transport(
             self._endpoint,
             "embeddings",
@@ -74,20 +80,34 @@ class RemoteEmbedder(Closable):
         ModelAnswerInvalid, and whatever the ledger raises.
         """
         prefixed = [self._settings.prefixes.document + text for text in texts]
-        vectors: list[Vector] = []
         batch = self._settings.batch or REMOTE_BATCH
-        for start in range(0, len(prefixed), batch):
-            vectors += await self._batch(prefixed[start : start + batch])
-        return vectors
+        requests = [
+            asyncio.create_task(self._in_turn(prefixed[start : start + batch]))
+            for start in range(0, len(prefixed), batch)
+        ]
+        try:
+            answers = await asyncio.gather(*requests)
+        finally:  # one failed, or this was cancelled
+            for request in requests:
+                request.cancel()
+            await asyncio.gather(*requests, return_exceptions=True)
+        return [vector for vectors in answers for vector in vectors]
 
     async def embed_query(self, text: str) -> Vector:
-        """Return the vector of a question. Raises what `embed_documents` raises."""
-        return (await self._batch([self._settings.prefixes.query + text]))[0]
+        """Return the vector of a question, which waits for no documents.
 
-    async def _batch(self, texts: list[str]) -> list[Vector]:
+        Raises what `embed_documents` raises.
+        """
+        return (await self._batch([self._settings.prefixes.query + text], nullcontext))[0]
+
+    async def _in_turn(self, texts: list[str]) -> list[Vector]:
+        async with self._slots:
+            return await self._batch(texts, self._pressure.turn)
+
+    async def _batch(self, texts: list[str], turn: _Turn) -> list[Vector]:
         planned = self._planned(texts)
         async with within_budget(self._budget, planned, self._ledger, now=self._clock()):
-            return await self._with_retries(texts, planned.source)
+            return await self._with_retries(texts, planned.source, turn)
 
     def _planned(self, texts: list[str]) -> Planned:
         settings = self._settings
@@ -99,7 +119,9 @@ class RemoteEmbedder(Closable):
             until=self._clock() + timedelta(seconds=longest),
         )
 
-    async def _with_retries(self, texts: list[str], source: BudgetSource) -> list[Vector]:
+    async def _with_retries(
+        self, texts: list[str], source: BudgetSource, turn: _Turn
+    ) -> list[Vector]:
         try:
             async for attempt in stamina.retry_context(
                 on=_again,
@@ -110,7 +132,8 @@ class RemoteEmbedder(Closable):
                 wait_jitter=_JITTER,
             ):
                 with attempt:
-                    return await self._attempt(texts, source)
+                    async with turn():
+                        return await self._attempt(texts, source)
         except Fault as fault:
             raise fault.error from fault.__cause__
         raise AssertionError("the retry context ends by returning or raising")
@@ -121,9 +144,13 @@ class RemoteEmbedder(Closable):
             body["dimensions"] = self._settings.dimensions
         status, headers, content = await self._post(body)
         if status != httpx.codes.OK:
-            raise status_fault(
+            fault = status_fault(
                 status, said_by(content), self._endpoint, headers=headers, now=self._clock()
             )
+            if status == httpx.codes.TOO_MANY_REQUESTS or fault.retry_after is not None:
+                wait = _FIRST_WAIT if fault.retry_after is None else fault.retry_after
+                self._pressure.slow_down(min(wait, _LONGEST_WAIT))
+            raise fault
         payload = read_json_object(content)
         await self._bill(payload, source)
         vectors = read_vectors(payload, len(texts))

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from engine.embed.fill import VectorStore, embedded
+from engine.embed.fill import embedded
 from engine.embed.scales import SCALES
+from engine.embed.store import VectorStore
 from engine.errors import (
     ModelError,
     StorageFull,

@@ -110,6 +110,12 @@ class EmbeddingSettings(Section):
         description="Texts that the model is given at once; a question to a local one waits for"
         " them. 0 is 128 in one request for remote, 8 for local.",
     )
+    at_once: int = Field(
+        4,
+        ge=1,
+        le=64,
+        description="remote: requests at once; fewer while the endpoint asks to slow down.",
+    )
     timeout: float = Field(30, gt=0, description="remote: seconds for one request.")
     retries: int = Field(4, ge=0, le=10, description="remote: times that a request is repeated.")
     usd_per_million_tokens: float = Field(

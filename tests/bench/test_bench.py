@@ -21,6 +21,7 @@ from bench import (
     retrieval,
     scales,
     startup,
+    streaming,
 )
 from bench.store import filled, opened, server
 from bench.timing import Output
@@ -93,6 +94,21 @@ def test_every_load_takes_in_every_record(shared_data: Path, printed: Callable[[
         "sqlite fts5",
     ]
     assert {row["records"] for row in rows} == {2_000}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_ingest_takes_no_more_memory_for_a_longer_archive_and_survives_a_kill(
+    printed: Callable[[], Rows],
+) -> None:
+    streaming.main(["--quick"])
+    rows = printed()
+    assert [row["lines"] for row in rows] == [20_000, 60_000, 60_000]
+    stored = [int(str(row["inserted"])) for row in rows]
+    assert stored[:2] == [20_000, 60_000]
+    assert 0 < stored[2] <= 30_000  # half had been stored when it was killed
+    for process in ("command_mb", "reader_mb"):
+        short, long, _ = (int(str(row[process])) for row in rows)
+        assert 0 < long < short + 15
 
 
 def test_the_dialect_finds_what_a_scan_finds(

@@ -85,8 +85,9 @@ def test_a_search_imports_no_model_and_no_http_client_for_meaning() -> None:
     [
         ({"backend": "local"}, 64),
         ({"backend": "local", "batch": "256"}, 256),
-        ({"backend": "remote"}, 128),
-        ({"backend": "remote", "batch": "16"}, 64),
+        ({"backend": "remote"}, 4 * 128),
+        ({"backend": "remote", "at_once": "1"}, 128),
+        ({"backend": "remote", "batch": "16", "at_once": "2"}, 64),
         ({"backend": "tfidf"}, 64),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 
 from db.pool import Database
 from engine.embed.local import is_installed
+from engine.embed.store import RANGE
 from tests.bot.command_line import Done, ask, finish, start, write_chat, write_tweets
 from tests.bot.forking import forked
 from tests.database import wait_for
@@ -204,6 +205,33 @@ async def test_a_kill_loses_the_batch_under_way_and_nothing_else(
     assert f"me: {NUMBER - 64} embedded, {NUMBER} vectors" in done.out
     spent = "SELECT sum(prompt_tokens) FROM model_call WHERE purpose = 'embed'"
     assert await asyncio.to_thread(ask, archive, spent) >= 5 * NUMBER
+
+
+@pytest.mark.slow  # a killed process is believed dead after 15 seconds
+async def test_several_processes_embed_one_corpus_and_one_of_them_may_be_killed(
+    archive: str, endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    number, batch, at_once = 3 * RANGE, 64, 2
+    file = write_tweets(tmp_path / "more.jsonl", range(number))
+    assert (await _run("ingest", str(file), "--corpus", "me")).code == 0
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BATCH", str(batch))
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__AT_ONCE", str(at_once))
+    endpoint.script = [slow(0.2, vectors())]
+    async with endpoint as server:
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", server.base_url)
+        processes = [start("embed", "--json") for _ in range(3)]
+        while server.calls < 15:
+            assert processes[0].poll() is None, finish(processes[0])
+            await asyncio.sleep(0.02)
+        processes[0].send_signal(signal.SIGKILL)
+        done = [await asyncio.to_thread(finish, process) for process in processes]
+    others = [one.json for one in done[1:]]
+    assert {one["vectors"] for one in others} == {number}
+    assert min(one["embedded"] for one in others) > 0
+    assert len(set(server.texts) - {"word"}) == number
+    # Requests of one text are questions, by which the scale is measured.
+    documents = [len(asked.texts) for asked in server.requests if len(asked.texts) > 1]
+    assert sum(documents) <= number + batch * at_once  # what was under way
 
 
 async def test_an_endpoint_that_is_down_costs_its_list_and_not_the_answer(

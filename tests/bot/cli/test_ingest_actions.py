@@ -1,6 +1,7 @@
 """`presagio ingest`: what goes in, what is counted, what is refused."""
 
 import gzip
+import re
 import zipfile
 from pathlib import Path
 
@@ -55,6 +56,14 @@ class TestCounts:
         done = invoke("ingest", str(file), "--author", "ana")
         assert done.out == ("tweets: 5 read, 5 inserted, 0 updated, 0 unchanged, 0 rejected\n")
         assert done.err == ""
+
+    def test_a_long_load_says_how_fast_it_was(
+        self, invoke: Invoke, database: str, file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.cli.ingest_actions._LONG", 0.0)
+        done = invoke("ingest", str(file), "--author", "ana")
+        assert re.fullmatch(r"It took \d+ s: \d+ records a second\.\n", done.err)
+        assert done.out.startswith("tweets: 5 read")
 
     def test_a_repeated_id_is_stored_once_as_it_stands_last(
         self, invoke: Invoke, database: str, tmp_path: Path

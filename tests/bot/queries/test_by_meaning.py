@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -226,7 +226,10 @@ async def test_the_job_leaves_out_what_another_process_does_and_what_it_may_not_
     async with opened(database_url) as app:
         work, corpus = embedding_of(app), await app.corpus("said")
         model_id = await app.embeddings.prepare("tfidf-384", 384)
-        async with app.embeddings.alone(corpus, model_id):
+        ranges = await app.embeddings.missing_by_range(corpus, model_id)
+        async with AsyncExitStack() as stack:
+            for number in ranges:
+                await stack.enter_async_context(app.embeddings.claim(corpus, model_id, number))
             assert await embed_missing(work, now=NOW) == 0
 
         async def refuse(now: datetime) -> None:

@@ -14,7 +14,6 @@ from db.search.embeddings import Embeddings
 from engine.embed.fill import BATCH, ENOUGH, Filled, fill
 from engine.errors import (
     ModelAnswerInvalid,
-    PresagioError,
     StorageError,
     UsageError,
     VectorsUnsupported,
@@ -182,17 +181,6 @@ async def test_a_model_that_leaves_texts_out_is_refused(
     corpus = await load_texts(database, "c", ["one", "two"])
     with pytest.raises(ModelAnswerInvalid, match="gave 1 of 2 vectors"):
         await filled(embeddings, Lazy(), corpus)
-
-
-async def test_two_processes_do_not_embed_the_same(
-    database: Database, embeddings: Embeddings
-) -> None:
-    corpus = await load_texts(database, "c", ["one"])
-    model_id = await embeddings.prepare("words", 16)
-    async with embeddings.alone(corpus, model_id):
-        with pytest.raises(PresagioError, match="Another process embeds c already"):
-            await filled(embeddings, WordModel(), corpus)
-    assert (await filled(embeddings, WordModel(), corpus)).embedded == 1
 
 
 async def test_many_may_make_room_for_a_model_at_once(embeddings: Embeddings) -> None:

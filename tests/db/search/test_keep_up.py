@@ -12,8 +12,8 @@ from db.search.embeddings import Embeddings
 from db.search.vocabulary import CorpusVocabulary
 from engine.embed.fill import fill, share_moved
 from engine.embed.keep_up import KeepUp, Slice
+from engine.embed.store import range_of
 from engine.embed.tfidf import TfidfEmbedder
-from engine.errors import EmbeddedElsewhere
 from engine.types import Corpus
 from tests.db.loading import document, load, load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
@@ -99,13 +99,23 @@ async def test_a_turn_after_a_restart_makes_nothing_twice(
     assert await Turns(embeddings).turn(corpus) == 0
 
 
-async def test_one_process_at_a_time(database: Database, embeddings: Embeddings) -> None:
-    corpus = await load_texts(database, "c", ["one"])
+async def test_what_another_process_embeds_is_left_to_it(
+    database: Database, embeddings: Embeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.embed.store.RANGE", 2)
+    corpus = await load_texts(database, "c", [f"text {n}" for n in range(6)])
     model_id = await embeddings.prepare("words", 16)
-    async with embeddings.alone(corpus, model_id):
-        with pytest.raises(EmbeddedElsewhere):
-            await Turns(embeddings).turn(corpus)
-    assert await Turns(embeddings).turn(corpus) == 1
+    held = range_of((await embeddings.unembedded(corpus, model_id, await ids(database)))[0].id)
+    async with embeddings.claim(corpus, model_id, held) as claim:
+        assert claim
+        assert 4 <= await Turns(embeddings).turn(corpus) < 6
+    await Turns(embeddings).turn(corpus)
+    assert await embeddings.count(corpus, model_id) == 6
+
+
+async def ids(database: Database) -> list[int]:
+    async with database.connection() as connection:
+        return [row["id"] for row in await connection.fetch("SELECT id FROM document")]
 
 
 async def test_a_model_without_vectors_and_an_empty_corpus_cost_nothing(

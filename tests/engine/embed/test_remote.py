@@ -1,11 +1,13 @@
 """The client of an embeddings endpoint, against a server on loopback."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from aiohttp import web
 
 from engine.budget import Budget
 from engine.embed.remote import RemoteEmbedder
@@ -20,6 +22,7 @@ from engine.errors import (
 from engine.settings.models import EmbeddingSettings
 from tests.fakes.embeddings import (
     DIMENSIONS,
+    Asked,
     EmbeddingServer,
     Step,
     answer,
@@ -85,6 +88,74 @@ async def test_nothing_to_embed_asks_nobody(server: EmbeddingServer) -> None:
     async with client(server) as embedder:
         assert await embedder.embed_documents([]) == []
     assert server.calls == 0
+
+
+@dataclass
+class Crowd:
+    """Answers when released; notes how many requests it held at once."""
+
+    most: int = 0
+    held: int = 0
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def step(self, asked: Asked, request: web.Request) -> web.StreamResponse:
+        self.held += 1
+        self.most = max(self.most, self.held)
+        try:
+            await self.release.wait()
+            return await vectors()(asked, request)
+        finally:
+            self.held -= 1
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not happened():  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0.01)
+
+
+async def test_so_many_requests_go_at_once_as_are_set(server: EmbeddingServer) -> None:
+    crowd = Crowd()
+    server.script = [crowd.step]
+    texts = [f"text {number}" for number in range(9)]
+    async with client(server, batch=1, at_once=3) as embedder:
+        asking = asyncio.create_task(embedder.embed_documents(texts))
+        await until(lambda: crowd.held == 3)
+        question = asyncio.create_task(embedder.embed_query("now"))
+        await until(lambda: crowd.held == 4)  # it waits for no document
+        crowd.release.set()
+        assert await question == vector_of("now")
+        assert await asking == [vector_of(text) for text in texts]
+    assert crowd.most == 4
+
+
+async def test_who_asks_one_request_to_slow_down_slows_all(server: EmbeddingServer) -> None:
+    crowd = Crowd()
+    server.script = [*[refusal(429, {"retry-after": "20"})] * 2, crowd.step]
+    texts = [f"text {number}" for number in range(6)]
+    async with client(server, batch=1, at_once=2) as embedder:
+        with movable_time() as move:
+            asking = asyncio.create_task(embedder.embed_documents(texts))
+            await until(lambda: server.calls == 2)
+            await asyncio.sleep(0.1)
+            assert server.calls == 2  # the third waits like the two that were refused
+            move(21)
+            await until(lambda: crowd.held == 1)
+            await asyncio.sleep(0.1)
+            assert crowd.held == 1  # one alone tries
+            crowd.release.set()
+            assert await asking == [vector_of(text) for text in texts]
+    assert server.calls == 8
+
+
+async def test_a_request_that_fails_ends_the_others(server: EmbeddingServer) -> None:
+    crowd = Crowd()
+    server.script = [crowd.step, crowd.step, refusal(401)]
+    async with client(server, batch=1, at_once=3) as embedder:
+        with pytest.raises(ModelRefused):
+            await embedder.embed_documents(["one", "two", "three", "four"])
+        await until(lambda: crowd.held == 0)
+    assert server.calls == 3
 
 
 async def test_the_dimensions_are_learnt_from_the_first_answer(server: EmbeddingServer) -> None:
@@ -220,7 +291,9 @@ async def test_an_answer_that_cannot_be_used_is_paid_all_the_same(server: Embedd
 async def test_a_spent_budget_stops_further_batches(server: EmbeddingServer) -> None:
     ledger = MemoryLedger()
     server.script = [vectors(usage={"prompt_tokens": 10, "cost": 0.6})]
-    async with client(server, ledger=ledger, budget=Budget(cost_usd=1.0), batch=1) as embedder:
+    async with client(
+        server, ledger=ledger, budget=Budget(cost_usd=1.0), batch=1, at_once=1
+    ) as embedder:
         with pytest.raises(BudgetExhausted):
             await embedder.embed_documents(["a", "b", "c", "d"])
     assert server.calls == 2

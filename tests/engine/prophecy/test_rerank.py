@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.embed.store import RangeClaim, VectorTally
 from engine.errors import ModelUnreachable, StorageRights, VectorsUnsupported
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import HONEST, Meaning
@@ -77,8 +78,17 @@ class Vectors:
         missing = [one for one in reversed(ids) if one not in self.kept]
         return [Unembedded(id=one, text=f"text {one}", source=str(one)) for one in missing]
 
-    async def store(self, corpus: Corpus, model_id: int, embedded: Sequence[Embedded]) -> None:
+    async def store(
+        self,
+        corpus: Corpus,
+        model_id: int,
+        embedded: Sequence[Embedded],
+        *,
+        claim: RangeClaim | None = None,
+    ) -> int:
+        assert claim is None  # a search waits for nobody
         self.kept |= {one.id: one.vector for one in embedded}
+        return len(self.kept)
 
     async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
         return VectorSpace(
@@ -96,14 +106,25 @@ class Vectors:
         raise AssertionError("a re-ranking finds nothing new")
 
     def missing(
-        self, corpus: Corpus, model_id: int, *, after: int = 0, new: bool = False
+        self,
+        corpus: Corpus,
+        model_id: int,
+        *,
+        after: int = 0,
+        to: int | None = None,
+        new: bool = False,
     ) -> AsyncIterator[Sequence[Unembedded]]:
         raise NotImplementedError
 
-    def alone(self, corpus: Corpus, model_id: int) -> AbstractAsyncContextManager[None]:
+    def claim(
+        self, corpus: Corpus, model_id: int, place: int, *, wait: bool = False
+    ) -> AbstractAsyncContextManager[RangeClaim | None]:
         raise NotImplementedError
 
-    async def count_missing(self, corpus: Corpus, model_id: int) -> int:
+    async def missing_by_range(self, corpus: Corpus, model_id: int) -> Mapping[int, int]:
+        raise NotImplementedError
+
+    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
         raise NotImplementedError
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:
@@ -126,7 +147,7 @@ class Vectors:
     async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
         raise NotImplementedError
 
-    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> None:
+    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> bool:
         raise NotImplementedError
 
 

@@ -1,0 +1,49 @@
+"""The page on scale shows what is computed, and the computation agrees with what was measured."""
+
+from dataclasses import replace
+
+import pytest
+
+from bench import scale
+from bench.scale import PAGE, Figures, Prices
+
+FIGURES = Figures()
+
+
+def test_the_page_holds_the_computed_tables() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert scale.filled_page(page, scale.tables(FIGURES, Prices())) == page
+
+
+def test_measured_figures_stand_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (small, fast), (_, slow) = FIGURES.small, FIGURES.large
+    for figure in (FIGURES.tweet, FIGURES.chat, FIGURES.ingested, small, fast, slow):
+        assert f"{figure:,.0f}" in page
+    for tokens in (FIGURES.asked_english, FIGURES.asked_spanish, FIGURES.answered):
+        assert f"{tokens:,} " in page
+
+
+def test_queries_pass_through_both_measured_sizes() -> None:
+    for documents, queries in (FIGURES.small, FIGURES.large):
+        assert scale.queries_a_core(FIGURES, documents) * FIGURES.cores == pytest.approx(queries)
+    assert scale.queries_a_core(FIGURES, 10**9) < scale.queries_a_core(FIGURES, 10**8)
+
+
+def test_a_million_headlines_cost_their_tokens() -> None:
+    figures = replace(FIGURES, answered=100)
+    prices = Prices(asked=0.5, answered=4)
+    assert scale.million_headlines(figures, prices, 8_000) == 8_000 * 0.5 + 100 * 4
+
+
+@pytest.mark.parametrize(
+    ("chats", "seconds", "bots"),
+    [(30, 1, 1), (31, 1, 2), (108_000, 3600, 1), (1_000_000, 3600, 10), (1_000_000, 86_400, 1)],
+)
+def test_as_many_bots_as_their_limit_demands(chats: int, seconds: int, bots: int) -> None:
+    assert scale.bots(FIGURES, chats, seconds) == bots
+
+
+def test_prices_are_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    scale.main(["--asked", "1", "--answered", "0"])
+    assert "| English | 7,562 | 190 | $7,562 |" in capsys.readouterr().out
