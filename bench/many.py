@@ -34,9 +34,9 @@ from db.search.lexical import LexicalIndex
 from engine.chat import Chat
 from engine.documents import Document
 from engine.feeds.types import Story
-from engine.search import Filters
+from engine.search import Filters, Prophecy, SearchRequest
 from engine.types import Corpus, Kind
-from tests.bot.prophecies import StandInEngine
+from tests.bot.prophecies import make_prophecy
 from tests.db.loading import document
 from tests.db.news import brought, configured, found, make_headline, tweet
 
@@ -249,6 +249,13 @@ async def _rounds(database: Database, output: Output) -> None:
     await _idle_search(database, output)
 
 
+class _Nobody:
+    """Is asked nothing here: every story was searched."""
+
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:  # noqa: ARG002
+        return make_prophecy()
+
+
 async def _idle_search(database: Database, output: Output) -> None:
     """Look for stories to search in the corpora of all chats, when all are searched."""
 
@@ -262,7 +269,7 @@ async def _idle_search(database: Database, output: Output) -> None:
         stories=Stories(database),
         finds=Finds(database),
         subscriptions=Subscriptions(database),
-        prophet=StandInEngine(),
+        prophet=_Nobody(),
         corpus=corpus,
         may_ask=may_ask,
     )

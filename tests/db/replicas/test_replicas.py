@@ -160,7 +160,7 @@ async def test_what_this_process_stored_is_found_at_once(both: Pair, database: D
     corpus = await load_texts(database, "own", TEXTS[:20])
     assert len(await storms(database)) == 10
     assert len(await storms(database, corpus)) == 10
-    assert state_of(database).fault == "its replay is paused"
+    await until(database, lambda state: state.fault == "its replay is paused")
 
 
 async def test_the_primary_answers_for_a_standby_that_lags(both: Pair, primary: Database) -> None:
