@@ -144,7 +144,7 @@ def id_of(file: Path) -> str | None:
     return found["id"] if found else None
 
 
-def ids_of(files: Sequence[Path]) -> Iterator[str]:
+def text_ids(files: Sequence[Path]) -> Iterator[str]:
     """Yield the ids of the texts that files belong to."""
     yield from dict.fromkeys(found for file in files if (found := id_of(file)))
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _HOMES = (
     "engine.errors",
     "engine.types",
+    "engine.search",
     "engine.prophecy.headline",
     "engine.query.types",
     "engine.answer.types",

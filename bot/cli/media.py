@@ -4,7 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from bot.console.output import Output
-from bot.media import Media, files_in, ids_of
+from bot.media import Media, files_in, text_ids
 from db.search.shown import Shown
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ async def bring_media(app: "App", name: str, folder: str, *, json: bool, output:
     """Copy the media of a corpus's texts. Raises CorpusNotFound, InputError, StorageError."""
     corpus, shown = await app.corpora.get(name), Shown(app.database)
     files = await asyncio.to_thread(files_in, folder)
-    ids, known = list(ids_of(files)), set[str]()
+    ids, known = list(text_ids(files)), set[str]()
     for first in range(0, len(ids), _BATCH):
         known |= await shown.existing(corpus, ids[first : first + _BATCH])
     media = Media(app.settings.data_dir)

@@ -21,7 +21,7 @@ from engine.llm.client import ChatClient
 _GIVEN_UP_WITHIN = timedelta(days=1)
 
 
-_OF_STANDBYS = {
+OF_STANDBYS = {
     "used": "Whether this process reads from the standby.",
     "behind_seconds": "How far the standby is behind at most, if that is known.",
     "reads": "Readers that were sent to the standby by this process.",
@@ -143,7 +143,7 @@ async def _deliveries(outbox: Outbox, registry: CollectorRegistry, now: datetime
 
 
 def _standbys(states: Sequence[ReplicaState], registry: CollectorRegistry) -> None:
-    for name, said in _OF_STANDBYS.items() if states else ():
+    for name, said in OF_STANDBYS.items() if states else ():
         gauge = Gauge(f"presagio_replica_{name}", said, ["replica"], registry=registry)
         for one in states:
             if (figure := getattr(one, name)) is not None:
