@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,7 +78,8 @@ class LoopbackServer:
             pid = self._running.pid
             children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
             for each in (pid, *map(int, children.split())):
-                os.kill(each, number)
+                with suppress(ProcessLookupError):  # a session may end meanwhile
+                    os.kill(each, number)
 
     def _start(self, program: str, arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
         account = self.account
