@@ -122,7 +122,7 @@ async def _answers(trial: Trial, database: Database) -> list[list[Candidate]]:
 
 async def caught_up(database: Database) -> None:
     """Return when the standby is in use."""
-    while not all(state.used for state in database.replicas()):  # noqa: ASYNC110 - of a server
+    while not all(state.used for state in database.replicas()):  # noqa: ASYNC110 - a server tells nobody
         await asyncio.sleep(0.05)
 
 

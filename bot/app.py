@@ -212,7 +212,7 @@ def _claim_check(settings: Settings, client: "ChatClient | None") -> "ClaimCheck
     if client is None or not settings.answer.check:
         return None
     from engine.compose.claims import ClaimChecker  # noqa: PLC0415 - only where it is wanted
-    from engine.compose.models import ClientModels  # noqa: PLC0415
+    from engine.compose.models import ClientModels  # noqa: PLC0415 - as above
 
     return ClaimChecker(
         ClientModels(client, settings.compose),

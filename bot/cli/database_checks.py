@@ -172,7 +172,7 @@ async def standby_checks(database: Database, max_lag: float) -> list[Check]:
     """Return a check for each standby, after a moment to replay what was written just now."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_REPLAY_SECONDS):
-            while any(one.answers and not one.used for one in database.replicas()):  # noqa: ASYNC110 - of a server
+            while any(one.answers and not one.used for one in database.replicas()):  # noqa: ASYNC110 - a server tells nobody
                 await asyncio.sleep(0.1)
     return [_standby_check(one, max_lag) for one in database.replicas()]
 

@@ -58,6 +58,8 @@ class Outbox:
         tweet in it was posted in the chat meanwhile: if the post is still due, the next round
         chooses again.
         """
+        if not decisions:
+            return []
         async with self._database.transaction() as connection:
             return await deciding.decide_posts(
                 connection, decisions, now=now, repeated_since=now - repeated_after

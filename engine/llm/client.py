@@ -18,7 +18,7 @@ from engine.llm.breaker import Breaker
 from engine.llm.consent import Consent
 from engine.llm.endpoint import chat_endpoint
 from engine.llm.faults import Fault, status_fault, too_slow
-from engine.llm.outcomes import CallOutcomes
+from engine.llm.outcomes import CallOutcomes, log_answer
 from engine.llm.spending import ChatSpending, Reservation
 from engine.llm.transport import Transport
 from engine.llm.wire import (
@@ -40,17 +40,14 @@ __all__ = ["ChatAnswer", "ChatClient", "PromptMessage"]
 
 logger = logging.getLogger("presagio.llm")
 
-_SLOW_SECONDS = 10.0  # a person in a chat has stopped looking by then
-
 # For the reservation before a call: the time a process may need after it to record its usage.
 _MARGIN = 60.0  # seconds
+
+FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 
 
 def _unreported(_: ModelError) -> None:
     """Ignore an error of which nobody wants to be told."""
-
-
-FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 
 
 @dataclass(slots=True)
@@ -222,7 +219,7 @@ class ChatClient(Closable):
             async with self._spending.reserved(planned, call.bills, purpose=purpose, now=now):
                 with self._breaker.guard():
                     answer = await self._within_total(call)
-        self._log(call, answer)
+        log_answer(call.purpose, answer, self._clock() - call.started)
         return replace(answer, usage=add_usage(usage for _, usage in call.bills))
 
     async def _within_total(self, call: _Call) -> ChatAnswer:
@@ -296,21 +293,3 @@ class ChatClient(Closable):
         if error := error_in_payload(payload):
             raise status_fault(*error, endpoint, headers=headers, now=now)
         return read_choice(payload, endpoint, settings.max_completion_tokens)
-
-    def _log(self, call: _Call, answer: ChatAnswer) -> None:
-        usage, seconds = answer.usage, self._clock() - call.started
-        slow = seconds >= _SLOW_SECONDS
-        logger.log(
-            logging.INFO if slow else logging.DEBUG,
-            "model slow" if slow else "model answered",
-            extra={
-                "fields": {
-                    "purpose": call.purpose,
-                    "model": answer.model,
-                    "seconds": round(seconds, 1),
-                    "prompt_tokens": usage.prompt_tokens,
-                    "completion_tokens": usage.completion_tokens,
-                    "usd": usage.cost_usd,
-                }
-            },
-        )

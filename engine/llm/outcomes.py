@@ -1,11 +1,17 @@
-"""Counts how the calls of a model ended, for operators."""
+"""Counts and logs how the calls of a model ended, for operators."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 
 from engine.errors import BudgetExhausted, ModelError, ModelPaused
+from engine.llm.wire import ChatAnswer
+
+logger = logging.getLogger("presagio.llm")
+
+_SLOW_SECONDS = 10.0  # a person in a chat has stopped looking by then
 
 
 class CallOutcome(StrEnum):
@@ -47,3 +53,21 @@ def _outcome(error: ModelError) -> CallOutcome:
             return CallOutcome.PAUSED
         case _:
             return CallOutcome.FAILED
+
+
+def log_answer(purpose: str, answer: ChatAnswer, seconds: float) -> None:
+    """Log an answer's figures, never its words: as an event if it was slow, else for debugging."""
+    slow, usage = seconds >= _SLOW_SECONDS, answer.usage
+    fields = {
+        "purpose": purpose,
+        "model": answer.model,
+        "seconds": round(seconds, 1),
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "usd": usage.cost_usd,
+    }
+    logger.log(
+        logging.INFO if slow else logging.DEBUG,
+        "model slow" if slow else "model answered",
+        extra={"fields": fields},
+    )

@@ -96,7 +96,7 @@ def state_of(database: Database) -> ReplicaState:
 
 async def until(database: Database, reached: Callable[[ReplicaState], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not reached(state_of(database)):  # noqa: ASYNC110 - of a server
+        while not reached(state_of(database)):  # noqa: ASYNC110 - a server tells nobody
             await asyncio.sleep(0.02)
 
 
@@ -218,7 +218,7 @@ async def _caught_up(both: Pair) -> None:
 async def _holds(both: Pair, condition: str) -> None:
     """Wait until a condition holds on the standby."""
     async with asyncio.timeout(PATIENCE):
-        while not await _value(both.standby.url, condition):  # noqa: ASYNC110 - of a server
+        while not await _value(both.standby.url, condition):  # noqa: ASYNC110 - a server tells nobody
             await asyncio.sleep(0.02)
 
 
