@@ -234,7 +234,7 @@ def deciding_of(app: App) -> Deciding:
     async def corpora_of(chats: Sequence[Chat]) -> Mapping[int, str]:
         # A trusted chat may choose a private corpus, but no chat gets one by default.
         public = await app.public.corpora.list()
-        every = await app.corpora.list()
+        every = await app.corpora.list() if any(map(app.trusts, chats)) else public
         names = {}
         for chat in chats:
             shown = every if chat.corpus and app.trusts(chat) else public
