@@ -1,7 +1,6 @@
 """Commands and searches with a standby: what it is asked, and what goes on without the primary."""
 
 import os
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,9 +25,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def _pair(run_folder: Path) -> Iterator[Pair]:
-    folder = Path(tempfile.mkdtemp(prefix="pair-", dir=run_folder))
-    folder.chmod(0o711)
-    with pair(folder) as both:
+    with pair(run_folder) as both:
         wait_for(_filled(both.primary.url))
         yield both
 

@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -107,8 +108,10 @@ class Pair:
 
 
 @contextmanager
-def pair(folder: Path) -> Iterator[Pair]:
-    """Run a primary with an empty database, and a standby of it."""
+def pair(parent: Path) -> Iterator[Pair]:
+    """Run a primary with an empty database, and a standby of it, in a new folder below `parent`."""
+    folder = Path(tempfile.mkdtemp(prefix="pair-", dir=parent))
+    folder.chmod(0o711)  # the server's account passes through
     account = server_account([folder])
     binaries = Binaries(Path(_FOLDER)) if _FOLDER else find_binaries()
     if not shutil.which("pg_basebackup", path=binaries.folder):

@@ -1,7 +1,6 @@
 """Fifty chats ask while a standby, or the primary, dies."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -30,9 +29,7 @@ SECONDS = 60.0
 
 @pytest.fixture
 def both(run_folder: Path) -> Iterator[Pair]:
-    folder = Path(tempfile.mkdtemp(prefix="pair-", dir=run_folder))
-    folder.chmod(0o711)
-    with pair(folder) as both:
+    with pair(run_folder) as both:
         wait_for(_filled(both.primary.url))
         yield both
 

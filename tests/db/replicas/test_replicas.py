@@ -1,7 +1,6 @@
 """A primary and a standby on loopback: what is read where, and what no reader notices."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -36,9 +35,7 @@ READERS = 50
 
 @pytest.fixture(scope="module")
 def _pair(run_folder: Path) -> Iterator[Pair]:
-    folder = Path(tempfile.mkdtemp(prefix="pair-", dir=run_folder))
-    folder.chmod(0o711)
-    with pair(folder) as both:
+    with pair(run_folder) as both:
         wait_for(_filled(both.primary.url))
         yield both
 
