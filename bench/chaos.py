@@ -16,7 +16,6 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 
 from bench.store import folder
@@ -101,7 +100,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         restarts=arguments.restarts,
         pause=arguments.pause,
         rate=arguments.rate,
-        daily_after=timedelta(seconds=(arguments.kills * arguments.pause + 15) * arguments.rate),
         seed=arguments.seed,
     )
     # It logs at length that the server is away.

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,7 +26,6 @@ _SIZE = Size(
     restarts=0,
     pause=0.0,
     rate=1.0,
-    daily_after=timedelta(hours=1),
 )
 _Deed: TypeAlias = Callable[["asyncio.subprocess.Process"], Awaitable[None]]
 

@@ -3,7 +3,6 @@
 `python -m bench.chaos` plays the same at full size.
 """
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ SMALL = Size(
     restarts=1,
     pause=0.7,
     rate=10,  # faster, and a busy machine takes longer than the time for one delivery
-    daily_after=timedelta(minutes=4),
 )
 
 

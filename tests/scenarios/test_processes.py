@@ -5,7 +5,6 @@
 
 import asyncio
 import time
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ SIZE = Size(
     restarts=0,
     pause=0.0,
     rate=10,
-    daily_after=timedelta(hours=1),
 )
 TICK = 15 / SIZE.rate  # of the jobs that the leader alone does
 WINDOW = 6.0

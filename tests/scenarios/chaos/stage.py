@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import cycle, islice
 from pathlib import Path
@@ -64,7 +64,6 @@ class Size:
     restarts: int
     pause: float  # seconds between two kills, on average
     rate: float  # of the clock
-    daily_after: timedelta  # by that clock
     processes: int = 3
     seed: int = 4
 
@@ -106,7 +105,7 @@ class Chaos:
 
     async def people(self) -> None:
         """Let the chats be and subscribe."""
-        daily = (self.clock() + self.size.daily_after).time().replace(second=0, microsecond=0)
+        later = (self.clock() + timedelta(hours=12)).time()  # `_daily_posts` sets it
         for number in range(self.size.chats):
             platform = ("telegram", "slack")[number % 2]
             external_id = self._place(platform, number)
@@ -116,7 +115,7 @@ class Chaos:
             follows = islice(cycle(self.categories), number // 2, number // 2 + 2)
             mode = PostingMode.DAILY if number % 10 in (2, 3) else PostingMode.INSTANT
             subscription = Subscription(
-                chat=chat, mode=mode, at=daily, best=_BEST, categories=tuple(follows)
+                chat=chat, mode=mode, at=later, best=_BEST, categories=tuple(follows)
             )
             stored = await Subscriptions(self.database).set(subscription, now=self.clock())
             self.chats.append(Told(platform, external_id, stored))
@@ -177,6 +176,20 @@ class Chaos:
             if number % every == 0 and self._restarts < size.restarts:
                 await self._restart()
             said(f"{number} of {size.kills} kills")
+            if number == (size.kills + 1) // 2:
+                await self._daily_posts()
+
+    async def _daily_posts(self) -> None:
+        """Let the daily posts be due soon, once every story so far was judged.
+
+        However slow the machine is, each has more than one story to tell.
+        """
+        await self.until(self._judged, "the stories so far were judged", 120)
+        soon = (self.clock() + timedelta(minutes=2)).time().replace(second=0, microsecond=0)
+        subscriptions = Subscriptions(self.database)
+        for told in self.chats:
+            if told.subscription.mode is PostingMode.DAILY:
+                await subscriptions.set(replace(told.subscription, at=soon), now=self.clock())
 
     async def _kill_sender(self, platform: str) -> None:
         async with asyncio.timeout(_AIM_SECONDS):
@@ -239,6 +252,10 @@ class Chaos:
     async def _primed(self) -> bool:
         rows = await self.rows("SELECT count(*) FROM feed WHERE succeeded_at IS NOT NULL")
         return rows == [(self.size.categories,)]
+
+    async def _judged(self) -> bool:
+        judged = await self.rows("SELECT count(*) FROM find WHERE state = 'judged'")
+        return judged == [(self._published,)]
 
     async def _all_told(self) -> bool:
         rows = await self.rows(
