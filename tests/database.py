@@ -21,6 +21,7 @@ import asyncpg
 from db.embedded.filelock import FileLock
 from db.migrate import migrate
 from tests.emptied import Pristine
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
 
@@ -34,6 +35,10 @@ CARELESS = {
 _STALE_SECONDS = 24 * 60 * 60
 _LOCK_SECONDS = 120.0
 _PREFIX = "presagio_test"
+_BLOCKED = """
+SELECT count(*) FROM pg_stat_activity
+ WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
 KEEPER = "keeper of databases"  # the name of the session that empties one
 
 
@@ -54,6 +59,17 @@ async def execute(url: str, *statements: str) -> None:
     try:
         for statement in statements:
             await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+async def until_blocked(url: str) -> None:
+    """Wait until somebody waits for a lock in a database."""
+    connection = await asyncpg.connect(url)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not await connection.fetchval(_BLOCKED):  # noqa: ASYNC110 - a server tells nobody
+                await asyncio.sleep(0.02)
     finally:
         await connection.close()
 

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 # Nothing takes this long, on a machine with better things to do either: what has not happened by
 # then never will. A test that passes waits for the event, not for this.
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 @contextmanager

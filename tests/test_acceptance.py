@@ -23,6 +23,7 @@ from engine.prophecy.prophecy import Prophet
 from engine.search import Prophecy, SearchRequest
 from engine.types import Kind
 from tests.database import Clones, wait_for
+from tests.patience import PATIENCE
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -153,7 +154,7 @@ LONG = [
 @pytest.mark.parametrize("message", LONG, ids=lambda message: message[:12])
 async def test_five_thousand_characters_are_answered(demo: Database, message: str) -> None:
     assert len(message) >= 4900
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         prophecy = await ask(demo, message)
     assert len(prophecy.hits) <= 3
     # No tweet covers a tenth of sixteen headlines: unjudged, its candidates are no finds.

@@ -49,13 +49,13 @@ from engine.search import Headline
 from engine.types import Corpus, Kind
 from tests.bot.finds import StandInFind
 from tests.bot.prophecies import NOW, StandInEngine
+from tests.patience import PATIENCE
 
 PRIVATE = Place(platform="test", chat_id="p", private=True)
 GROUP = Place(platform="test", chat_id="g", private=False, title="A group")
 ANA = Person(id="ana")
 
 _numbers = itertools.count(1)
-_SECONDS = 20.0  # after which something hangs, on a busy machine too
 
 
 def event(text: str, **changes: object) -> Request:
@@ -147,7 +147,7 @@ class Bot:
     async def hear(self, request: Request) -> Reply | None:
         """Return the one reply to an event, or None for silence."""
         before = len(self.face.delivered)
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             await self.conversation.answer(request, self.face)
         new = self.face.replies[before:]
         assert len(new) <= 1, new
@@ -182,7 +182,7 @@ class Bot:
 
 async def until(holds: Callable[[], object]) -> None:
     """Wait for something that other tasks bring about."""
-    async with asyncio.timeout(_SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110 - many things may make it true
             await asyncio.sleep(0.005)
 

@@ -11,6 +11,7 @@ from bot.database import open_database
 from bot.settings import Settings, load_settings
 from engine.errors import CorpusNotFound, StorageOutdated, StorageUnreachable
 from engine.types import Kind
+from tests.patience import PATIENCE
 
 
 class SlowServer:
@@ -26,7 +27,7 @@ class SlowServer:
 
     def acquire(self) -> None:
         self.began.set()
-        assert self.allowed.wait(10)
+        assert self.allowed.wait(PATIENCE)
         self.running = True
 
     def release(self) -> None:
@@ -54,7 +55,7 @@ async def test_a_server_that_started_while_the_command_was_cut_off_is_stopped(
     server: SlowServer,
 ) -> None:
     opening = asyncio.create_task(opened(load_settings()))
-    await asyncio.to_thread(server.began.wait, 10)
+    await asyncio.to_thread(server.began.wait, PATIENCE)
     opening.cancel()
     await asyncio.sleep(0.05)
     assert not opening.done()  # it must know whether there is something to release

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import pytest
 
 from bot.signals import run_until_signal
+from tests.patience import PATIENCE
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-SECONDS = 25  # less than the programs sleep
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def _as_from_a_terminal() -> Iterator[None]:
 async def interrupted(number: int, *, finally_: Callable[[], None]) -> str:
     os.kill(os.getpid(), number)
     try:
-        await asyncio.sleep(30)
+        await asyncio.sleep(600)
     finally:
         finally_()
     return "done"
@@ -97,9 +97,9 @@ def script(body: str) -> "Iterator[subprocess.Popen[str]]":
 
 @pytest.mark.parametrize("number", ENDING)
 def test_outside_of_any_work_the_process_ends_at_once(number: int) -> None:
-    with script("ready()\ntime.sleep(30)") as process:
+    with script("ready()\ntime.sleep(600)") as process:
         process.send_signal(number)
-        assert process.communicate(timeout=SECONDS) == ("", "")
+        assert process.communicate(timeout=PATIENCE) == ("", "")
         assert process.returncode == 128 + number
 
 
@@ -107,8 +107,8 @@ def test_a_second_signal_does_not_wait_for_what_hangs() -> None:
     body = (
         "async def work():\n"
         "    ready()\n"
-        "    try:\n        await asyncio.sleep(30)\n"
-        "    finally:\n        ready()\n        await asyncio.sleep(30)\n"
+        "    try:\n        await asyncio.sleep(600)\n"
+        "    finally:\n        ready()\n        await asyncio.sleep(600)\n"
         "run_until_signal(work())"
     )
     with script(body) as process:
@@ -116,7 +116,7 @@ def test_a_second_signal_does_not_wait_for_what_hangs() -> None:
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=SECONDS) == ("", "")
+        assert process.communicate(timeout=PATIENCE) == ("", "")
         assert process.returncode == -signal.SIGTERM
 
 
@@ -130,5 +130,5 @@ def test_what_the_caller_chose_to_ignore_stays_ignored() -> None:
     )
     with script(body) as process:
         process.send_signal(signal.SIGHUP)
-        assert process.communicate(timeout=SECONDS) == ("", "")
+        assert process.communicate(timeout=PATIENCE) == ("", "")
         assert process.returncode == 0

@@ -11,8 +11,7 @@ from typing import Self
 
 from db.embedded.server import EmbeddedServer
 from tests.database import CARELESS
-
-SECONDS = 60
+from tests.patience import PATIENCE
 
 
 class ServerUser:
@@ -33,7 +32,7 @@ class ServerUser:
     async def url(self) -> str:
         """Wait until the server runs and return its URL."""
         assert self._process.stdout
-        line = await asyncio.wait_for(self._process.stdout.readline(), SECONDS)
+        line = await asyncio.wait_for(self._process.stdout.readline(), PATIENCE)
         assert line, "the process ended without a server"
         return line.decode().strip()
 
@@ -41,7 +40,7 @@ class ServerUser:
         """Let it leave and end."""
         assert self._process.stdin
         self._process.stdin.close()
-        assert await asyncio.wait_for(self._process.wait(), SECONDS) == 0
+        assert await asyncio.wait_for(self._process.wait(), PATIENCE) == 0
 
     async def kill(self) -> None:
         """End it at once, as a crash would; do nothing when it has ended."""

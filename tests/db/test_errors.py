@@ -1,5 +1,6 @@
 """Errors of the driver become one line of the project's own."""
 
+import asyncio
 import socket
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from engine.errors import (
     StorageUnreachable,
 )
 from tests.db.loading import document, new_corpus
+from tests.patience import PATIENCE, movable_time
 
 NO_EXTENSION = 'extension "unaccent" is not available\nDETAIL:  Could not open a file.'
 
@@ -127,18 +129,21 @@ async def test_a_missing_extension_says_what_to_install(database: Database) -> N
 
 
 async def test_a_statement_that_takes_too_long_is_given_up(database_url: str) -> None:
-    database = await Database.open(database_url, PoolSettings(command_timeout=0.1))
-    with pytest.raises(StorageInterrupted, match="in time"):
+    database = await Database.open(database_url, PoolSettings(command_timeout=PATIENCE))
+    with pytest.raises(StorageInterrupted, match="in time"), movable_time() as move:
         async with database.connection() as connection:
-            await connection.execute("SELECT pg_sleep(30)")
+            sleeping = asyncio.create_task(connection.execute("SELECT pg_sleep(600)"))
+            await asyncio.sleep(0)  # it has been sent
+            move(PATIENCE)
+            await sleeping
     await database.close()
 
 
 async def test_the_server_ends_a_statement_by_itself(database_url: str) -> None:
-    database = await Database.open(database_url, PoolSettings(statement_timeout=0.1))
+    database = await Database.open(database_url, PoolSettings(statement_timeout=0.5))
     with pytest.raises(StorageInterrupted, match="in time"):
         async with database.connection() as connection:
-            await connection.execute("SELECT pg_sleep(30)")
+            await connection.execute("SELECT pg_sleep(600)")
     await database.close()
 
 

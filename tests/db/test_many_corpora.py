@@ -29,6 +29,7 @@ from engine.types import Corpus
 from tests.database import Clones, wait_for
 from tests.db.loading import START, assert_exact, document, load, new_corpus
 from tests.db.vectors import WordModel, can_keep_vectors
+from tests.patience import PATIENCE
 
 MANY, FEW = 300, 3
 TEXTS = [document(str(n), f"rust rain {n}", day=n, reply_to="0", author="ana") for n in range(20)]
@@ -251,7 +252,7 @@ async def test_four_ingests_at_once_have_room(many_url: str) -> None:
             await database.held.execute("DROP TABLE staging")  # as the end of a transaction does
             assert await documents.upsert(corpus, [document("0", "snow", author="ana")]) == (0, 1)
             assert await documents.stitch_threads(corpus)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 await ready.wait()  # nobody lets go of a lock before all have theirs
 
     await asyncio.gather(*map(ingest, range(4)))

@@ -14,8 +14,9 @@ from db.migrate import Migration, available, check, migrate, pending
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageOutdated, StorageRights
 from engine.types import Kind
-from tests.database import execute, wait_for, with_database
+from tests.database import execute, until_blocked, wait_for, with_database
 from tests.db.loading import assert_exact, load_texts
+from tests.patience import PATIENCE, movable_time
 
 ALL = [f"{migration.version:04} {migration.name}" for migration in available()]
 _ROOT = Path(__file__).parents[2]
@@ -88,7 +89,7 @@ async def test_four_processes_run_each_migration_once_and_all_find_the_tables(
         )
         for _ in range(4)
     ]  # fmt: skip
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         for starter in starters:
             assert starter.stdout
             assert await starter.stdout.readline() == b"ready\n"
@@ -101,11 +102,14 @@ async def test_it_waits_for_another_longer_than_a_query_may_take(empty_url: str)
     holder = await asyncpg.connect(empty_url)
     await holder.execute("SELECT pg_advisory_lock($1)", module.LOCK)
     database = await Database.open(
-        empty_url, PoolSettings(command_timeout=0.2, statement_timeout=0.2)
+        empty_url, PoolSettings(command_timeout=PATIENCE, statement_timeout=0.5)
     )
     waiting = asyncio.create_task(database.migrate())
-    await asyncio.sleep(0.5)
-    assert not waiting.done()
+    await until_blocked(empty_url)
+    with movable_time() as move:
+        move(PATIENCE)
+        await asyncio.sleep(0.6)
+        assert not waiting.done()
     await holder.close()
     assert await waiting == ALL
     await database.close()
@@ -122,7 +126,7 @@ async def test_a_failing_migration_leaves_nothing_and_frees_the_lock(
     async with empty.connection() as connection:
         assert await connection.fetchval("SELECT to_regclass('half')") is None
         assert await connection.fetchval("SELECT count(*) FROM migration") == len(ALL)
-    assert await asyncio.wait_for(empty.migrate(), 5) == []
+    assert await asyncio.wait_for(empty.migrate(), PATIENCE) == []
 
 
 async def test_an_edited_migration_is_noticed(database: Database) -> None:

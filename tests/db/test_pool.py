@@ -120,11 +120,12 @@ async def test_a_server_that_restarts_is_used_again(server: EmbeddedServer) -> N
 async def sleep_on_the_server(database: Database) -> None:
     async with database.transaction() as connection:
         await connection.execute("DELETE FROM document")
-        await connection.execute("SELECT pg_sleep(60)", timeout=60)
+        await connection.execute("SELECT pg_sleep(600)", timeout=600)
 
 
 async def is_sleeping(database: Database) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    query += " AND datname = current_database()"
     async with asyncio.timeout(PATIENCE), database.connection() as connection:
         while not await connection.fetchval(query):  # noqa: ASYNC110 - the server makes it true
             await asyncio.sleep(0.01)

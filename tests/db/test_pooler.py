@@ -14,6 +14,7 @@ from engine.errors import StorageOutdated
 from engine.search import Filters
 from tests.db.loading import load_texts
 from tests.fakes.pooler import pooler
+from tests.patience import PATIENCE
 
 TEXTS = ["a storm is coming", "no storm, only rain", "the wall of rain", "storm after storm"]
 
@@ -102,7 +103,7 @@ async def test_two_processes_behind_a_pooler_have_one_leader(pooled_url: str) ->
         await asyncio.sleep(0)
         await leading.__aexit__(None, None, None)
         if left:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             assert [lease.held for lease in leases].count(True) == 1
         for wait in waits:

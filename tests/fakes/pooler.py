@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-_SECONDS = 20.0
+from tests.patience import PATIENCE
+
 _SETTINGS = """\
 [databases]
 * = {server} user={user}
@@ -61,7 +62,7 @@ def _free_port() -> int:
 
 def _wait_for(running: "subprocess.Popen[bytes]", port: int) -> None:
     """Return when the port is open. Raises AssertionError if the program ended."""
-    end = time.monotonic() + _SECONDS
+    end = time.monotonic() + PATIENCE
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

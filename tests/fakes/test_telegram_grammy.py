@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.telegram import TelegramServer
+from tests.patience import PATIENCE
 
 _NODE = shutil.which("node")
 _GRAMMY = Path(os.environ.get("NODE_PATH", "nowhere")) / "grammy"
@@ -32,7 +33,7 @@ async def test_its_bot_talks_to_people() -> None:
             _NODE, str(_BOT), telegram.root, telegram.token, stderr=asyncio.subprocess.PIPE
         )
         try:
-            await telegram.until_called("getUpdates", timeout=20)
+            await telegram.until_called("getUpdates", timeout=PATIENCE)
             asked = await alice.says(chat, "man bites dog")
             answer = await asked.answer()
             assert (answer.text, answer.reply_to) == ("man bites dog", asked)
@@ -48,7 +49,7 @@ async def test_its_bot_talks_to_people() -> None:
             await telegram.until_acknowledged()
         finally:
             process.terminate()
-            _, complaints = await asyncio.wait_for(process.communicate(), 20)
+            _, complaints = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert complaints == b""
     assert telegram.errors == []
     assert [call.error for call in telegram.calls if call.error] == []

@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from tests.fakes.telegram import Chat, TelegramServer, User, png
+from tests.patience import PATIENCE
 
 Answer = dict[str, Any]
 
@@ -155,7 +156,7 @@ async def test_a_poll_is_held_until_something_happens(
     assert not done
     asked = await alice.says(chat, "x")
     assert asked.update
-    assert await asyncio.wait_for(poll, 5) == [asked.update.id]
+    assert await asyncio.wait_for(poll, PATIENCE) == [asked.update.id]
 
 
 async def test_a_poll_ends_empty_after_its_timeout(client: Client) -> None:
@@ -193,12 +194,12 @@ async def test_a_newer_poll_ends_the_older(
     older = asyncio.create_task(client("getUpdates", timeout=30))
     await telegram.until_called("getUpdates")
     newer = asyncio.create_task(client.updates(timeout=30))
-    ended = await asyncio.wait_for(older, 5)
+    ended = await asyncio.wait_for(older, PATIENCE)
     assert ended["error_code"] == 409
     assert ended["description"].startswith("Conflict: terminated by other getUpdates request")
     asked = await alice.says(chat, "x")
     assert asked.update
-    assert await asyncio.wait_for(newer, 5) == [asked.update.id]
+    assert await asyncio.wait_for(newer, PATIENCE) == [asked.update.id]
 
 
 async def test_an_acknowledged_update_can_be_redelivered(
@@ -378,7 +379,7 @@ async def test_broken_connections_on_order(
     error: type[Exception],
     sent: int,
 ) -> None:
-    client.http.timeout = httpx.Timeout(0.2)
+    client.http.timeout = httpx.Timeout(PATIENCE, read=0.2 if trouble == "hang" else PATIENCE)
     telegram.fail("sendMessage", error=trouble)
     with pytest.raises(error):
         await client("sendMessage", chat_id=chat.id, text="x")

@@ -91,7 +91,7 @@ class TelegramCrowd(Crowd):
         await self.settled()
 
     async def settled(self) -> None:
-        await self._server.until_acknowledged(timeout=30)
+        await self._server.until_acknowledged()
         assert self._server.errors == []
 
 

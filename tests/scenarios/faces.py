@@ -22,11 +22,11 @@ from bot.cli.chat import converse
 from tests.fakes.slack import Message as SlackMessage
 from tests.fakes.telegram import Message as TelegramMessage
 from tests.fakes.telegram import Press
+from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import Stage, Surroundings, until
 
 _STOP = frozenset({"Stop", "Parar"})  # buttons of an announcement
-_SECONDS = 10.0  # after which something hangs, on a busy machine too
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,33 +150,33 @@ class TelegramTalk(Talk):
     async def is_told_again(self) -> None:
         for number in self._telegram.updates:
             self._telegram.redeliver(number)
-        await self._telegram.until_acknowledged(_SECONDS)
+        await self._telegram.until_acknowledged()
 
     async def replies(self, command: str) -> Shown:
         message = await self._alice.says(self._chat, command, reply_to=self._asked)
-        await message.answer(_SECONDS)
-        await self._telegram.until_acknowledged(_SECONDS)
+        await message.answer()
+        await self._telegram.until_acknowledged()
         return self._once(_on_telegram(self._chat.bot_messages[-1]))
 
     async def edits(self, text: str) -> Shown:
         answer = self._chat.bot_messages[-1]
         await self._alice.edits(self._asked, text)
-        await self._telegram.until_acknowledged(_SECONDS)
+        await self._telegram.until_acknowledged()
         assert answer.edits == 1
         return self._once(_on_telegram(answer))
 
     async def says_slowly(self, text: str) -> tuple[str, Shown]:
         message = await self._alice.says(self._chat, text)
-        step = await message.answer(_SECONDS)
+        step = await message.answer()
         first = step.text
-        await self._telegram.until_acknowledged(_SECONDS)
+        await self._telegram.until_acknowledged()
         self._counted += 1
         return first, self._once(_on_telegram(step))
 
     async def _say(self, text: str) -> Shown:
         self._asked = message = await self._alice.says(self._chat, text)
-        await message.answer(_SECONDS)
-        await self._telegram.until_acknowledged(_SECONDS)
+        await message.answer()
+        await self._telegram.until_acknowledged()
         return _on_telegram(self._chat.bot_messages[-1])
 
     async def _command(self, text: str) -> Shown:
@@ -184,15 +184,15 @@ class TelegramTalk(Talk):
 
     async def _composed(self) -> Shown:
         message = self._chat.bot_messages[-1]
-        await until(lambda: _STOP.isdisjoint(_labels(message)), _SECONDS)
+        await until(lambda: _STOP.isdisjoint(_labels(message)), PATIENCE)
         return _on_telegram(message)
 
     async def _press(self, button: str) -> Shown:
         carrying = [one for one in self._chat.bot_messages if button in _labels(one)]
         before = self._writes()
         press: Press = await self._alice.presses(carrying[-1], button)
-        await press.answered(_SECONDS)
-        await self._telegram.until_acknowledged(_SECONDS)
+        await press.answered()
+        await self._telegram.until_acknowledged()
         (word,) = press.answers
         if self._writes() == before:
             self._passing += 1
@@ -241,14 +241,14 @@ class SlackTalk(Talk):
     async def edits(self, text: str) -> Shown:
         answer = self._said()[-1]
         await self._alice.edits(self._asked, text)
-        await self._slack.until(lambda: answer.earlier_texts, _SECONDS)
+        await self._slack.until(lambda: answer.earlier_texts, PATIENCE)
         await self._slack.quiet()
         return self._once(self._whole(answer))
 
     async def deletes(self) -> bool:
         before = len(self._said())
         await self._alice.deletes(self._asked)
-        await self._slack.until(lambda: len(self._said()) < before, _SECONDS)
+        await self._slack.until(lambda: len(self._said()) < before, PATIENCE)
         self._counted -= 1
         return True
 
@@ -257,7 +257,7 @@ class SlackTalk(Talk):
         step = await self._next()
         (message,) = self._said()
         self._counted += 1
-        await self._slack.until(lambda: message.earlier_texts, _SECONDS)
+        await self._slack.until(lambda: message.earlier_texts, PATIENCE)
         await self._slack.quiet()
         return step.text, self._once(self._whole(message))
 
@@ -282,13 +282,13 @@ class SlackTalk(Talk):
 
     async def _composed(self) -> Shown:
         message = self._said()[-1]
-        await self._slack.until(lambda: _STOP.isdisjoint(_on_slack(message).buttons), _SECONDS)
+        await self._slack.until(lambda: _STOP.isdisjoint(_on_slack(message).buttons), PATIENCE)
         await self._slack.quiet()
         return self._whole(message)
 
     async def _next(self) -> Shown:
         """What comes after all that was counted."""
-        await self._slack.until(lambda: self._shown() > self._counted, _SECONDS)
+        await self._slack.until(lambda: self._shown() > self._counted, PATIENCE)
         await self._slack.quiet()
         return self._whole(self._said()[-1])
 
@@ -341,7 +341,7 @@ class ConsoleTalk(Talk):
                 yield
             finally:
                 self._typed.close()
-                async with asyncio.timeout(_SECONDS):
+                async with asyncio.timeout(PATIENCE):
                     await task
 
     async def _converse(self) -> None:
@@ -388,7 +388,7 @@ class _Output(io.StringIO):
 
     async def after(self, number: int) -> str:
         """What is shown when so many things were shown before."""
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while len(self.written) <= number:
                 self._more.clear()
                 await self._more.wait()

@@ -25,7 +25,6 @@ from tests.scenarios.stage import (
     until,
 )
 
-_SECONDS = 20.0
 _STATE = "SELECT state, attempts FROM composition"
 # Instead of waiting until the lease of a killed process is over.
 _TAKEN_FOR_DEAD = "UPDATE lease SET expires_at = now(), fence = fence + 1"
@@ -129,7 +128,7 @@ async def test_stop_ends_it(face: Talk, model: JudgeAndWriter) -> None:
     model.waits = asyncio.Event()
     announced = await face.commands("/compose coffee prices")
     assert list(announced.buttons) == ["Stop"]
-    await until(lambda: face.stage.model.calls >= 2, _SECONDS)
+    await until(lambda: face.stage.model.calls >= 2, PATIENCE)
     face.lets_pass()
     _, shown = await face.composes(button="Stop")
     assert shown.text == "Stopped."
@@ -146,14 +145,14 @@ async def test_a_restart_in_the_middle_posts_nothing_twice(
     model.waits = asyncio.Event()
     async with talk.serving():
         await talk.commands("/compose coffee prices")
-        await until(lambda: talk.stage.model.calls >= 2, _SECONDS)
+        await until(lambda: talk.stage.model.calls >= 2, PATIENCE)
         talk.lets_pass()
     assert await talk.stage.rows("SELECT state FROM composition") == [("waiting",)]
     model.waits.set()
     async with talk.serving():
         shown = await talk.composed_meanwhile()
         assert "[1]" in shown.text
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while await talk.stage.rows(_STATE) != [("shown", 2)]:  # noqa: ASYNC110 - nobody is told of it
                 await asyncio.sleep(0.05)
 

@@ -91,7 +91,7 @@ async def test_a_killed_server_is_started_again_and_readiness_tells_the_truth(
         def alive() -> bool:
             return process.poll() is None
 
-        async with httpx.AsyncClient(base_url=web, timeout=10) as client:
+        async with httpx.AsyncClient(base_url=web, timeout=SECONDS) as client:
             await until_ready(client, 200, alive)
             assert gate.acquire(timeout=SECONDS)  # nobody may start a server
             killed = kill_postmaster(data_dir)
@@ -121,7 +121,7 @@ async def test_a_server_that_cannot_be_started_again_ends_the_process(
             await serve(app, now=lambda: datetime.now(UTC), said=print)
 
     task = asyncio.create_task(served())
-    async with httpx.AsyncClient(base_url=web, timeout=10) as client:
+    async with httpx.AsyncClient(base_url=web, timeout=SECONDS) as client:
         await until_ready(client, 200, lambda: not task.done())
     (data_dir / "postgres" / "global" / "pg_control").write_bytes(b"\0" * 8192)
     kill_postmaster(data_dir)

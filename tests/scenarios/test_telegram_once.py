@@ -216,7 +216,7 @@ async def test_a_chat_with_more_than_telegram_hands_out_holds_up_nobody(stage: S
     stage.model.script = [scoring(judged_by_words)]
     stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "-1"
     async with stage.serving():
-        last = await busy.until(lambda one: one.from_bot and "in 129" in one.text, timeout=60)
+        last = await busy.until(lambda one: one.from_bot and "in 129" in one.text)
         await stage.telegram.until_acknowledged()
     first, *answers = [one for one in busy.bot_messages if not one.deleted]
     assert first is setting

@@ -7,6 +7,7 @@ import pytest
 from bot.face.face import FaceFailed
 from tests.fakes.model import raw
 from tests.fakes.telegram import RateLimits
+from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers, staged
 
 
@@ -78,7 +79,7 @@ async def test_a_telegram_that_is_away_is_waited_for(stage: Stage) -> None:
 async def test_a_refused_token_ends_serving_within_seconds(stage: Stage) -> None:
     token = "987654321:AAnother_token_of_35_characters_xyz"
     stage.environment["TELEGRAM_BOT_TOKEN"] = token
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         with pytest.raises(FaceFailed, match="No face is left"):
             await stage.run()
     assert any("Telegram refuses the token." in said for said in stage.said)

@@ -28,6 +28,7 @@ from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
 from engine.messages import Message
 from tests.bot.conversing import GROUP, Bot, MemoryFace, bot_on, event, until
 from tests.bot.prophecies import NOW
+from tests.patience import PATIENCE
 
 PASSAGE = SourcePassage(
     key="demo:1",
@@ -241,7 +242,7 @@ class TestRestart:
         async with bot_on(storage, compose=composer) as bot:
             await bot.say("/compose Coffee prices")
             await until(lambda: composer.calls)
-            assert await bot.conversation.drain(5)
+            assert await bot.conversation.drain(PATIENCE)
 
     async def taken_up(self, bot: Bot, *, later: timedelta = timedelta()) -> Reply:
         bot.conversation.take_up(bot.face, lambda: NOW + later)
@@ -310,7 +311,7 @@ class TestRestart:
             )
             await until(lambda: face.tried)
             await asking
-            assert await bot.conversation.drain(5)
+            assert await bot.conversation.drain(PATIENCE)
         async with bot_on(storage, compose=composer) as bot:
             assert "Dear. [1]" in ((await self.taken_up(bot)).text or "")
             assert len(composer.calls) == 1, "it is not written again"

@@ -21,6 +21,7 @@ from db.pool import Database
 from engine.errors import CorpusNotFound
 from tests.bot.conversing import Bot, bot_on, event
 from tests.bot.prophecies import NOW
+from tests.patience import PATIENCE
 
 WORDS = words_for("en")
 BUTTONS = (
@@ -117,9 +118,6 @@ SCRIPT = textwrap.dedent(
 )
 
 
-SECONDS = 30
-
-
 async def typed(*lines: str) -> AsyncIterator[str]:
     for line in lines:
         yield line
@@ -214,7 +212,7 @@ def test_piped_lines_are_answered_until_their_end(
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=PATIENCE,
         env=environment,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -225,7 +223,7 @@ def test_piped_lines_are_answered_until_their_end(
 def read_until(descriptor: int, wanted: bytes) -> bytes:
     seen = b""
     while wanted not in seen:
-        ready, _, _ = select.select([descriptor], [], [], SECONDS)
+        ready, _, _ = select.select([descriptor], [], [], PATIENCE)
         assert ready, seen
         seen += os.read(descriptor, 1024)
     return seen
@@ -249,7 +247,7 @@ def test_control_d_and_control_c_end_it_at_once(
             read_until(ours, b"> ")
             os.write(ours, key)
             rest = read_until(ours, last)
-            assert process.wait(timeout=10) == 0
+            assert process.wait(PATIENCE) == 0
             assert b"Traceback" not in rest
         finally:
             if process.poll() is None:

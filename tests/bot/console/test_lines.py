@@ -68,7 +68,7 @@ async def test_reading_does_not_run_far_ahead_of_the_asker(pipe: tuple[int, int]
         pass
     os.close(writing)
     assert 0 < written < 200 * 32_000  # the pipe filled up because nobody asked
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         assert len([line async for line in lines]) >= written // 2
 
 
@@ -88,6 +88,6 @@ def test_a_line_that_comes_after_the_end_of_the_loop_is_dropped(pipe: tuple[int,
     assert asyncio.run(take_one()) == "first"
     [reader] = set(threading.enumerate()) - before
     os.write(writing, b"too late\n")
-    reader.join(timeout=10)
+    reader.join(PATIENCE)
     assert not reader.is_alive()
     os.close(writing)

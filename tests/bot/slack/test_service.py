@@ -160,7 +160,7 @@ async def test_a_frozen_line_is_replaced(slack: SlackServer, alice: User, bot: B
 async def test_a_service_that_cannot_start_says_so_within_seconds(
     slack: SlackServer, bot: Bot, settings: dict[str, object], said: str
 ) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         with pytest.raises(FaceFailed, match=said) as failed:
             await service(slack, bot, **settings).run()
     assert "xoxb" not in str(failed.value)
@@ -222,7 +222,7 @@ async def test_a_stop_waits_for_whoever_is_still_being_looked_up(
     with suppress(asyncio.CancelledError):
         await task
     assert slack.bot_messages == []
-    assert await bot.conversation.drain(5)
+    assert await bot.conversation.drain(PATIENCE)
     assert len(slack.bot_messages) == 1
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import aiohttp
 
-_SECONDS = 30
+from tests.patience import PATIENCE
+
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
     "--no-first-run", "--no-default-browser-check", "--disable-background-networking",
@@ -63,7 +64,7 @@ class Browser:
         number = next(self._numbers)
         self._waiting[number] = asyncio.get_running_loop().create_future()
         await self._socket.send_json({"id": number, "method": method, "params": values})
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             said = await self._waiting[number]
         assert "error" not in said, said
         return said["result"]
@@ -76,7 +77,7 @@ class Browser:
 
     async def load(self) -> None:
         """Wait for a page that was asked for in some way."""
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             await self._loaded.wait()
         self._loaded.clear()
 
@@ -164,7 +165,7 @@ async def browsing(program: str) -> AsyncIterator[Browser]:
 
 async def _tab(session: aiohttp.ClientSession, note: Path) -> str:
     """Return the address of the first tab."""
-    async with asyncio.timeout(_SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while not note.exists() or not (port := note.read_text().split("\n")[0]):  # noqa: ASYNC110 - a file tells nobody
             await asyncio.sleep(0.05)
         while True:

@@ -1,5 +1,6 @@
 """What becomes of an event at receivers that accept, refuse, redirect, silent or are not there."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -14,6 +15,7 @@ from bot.webhooks.poster import WebhookOff, WebhookPoster
 from bot.webhooks.targets import WebhookTarget
 from engine.chat import WEBHOOKS, Chat
 from tests.fakes.web import Answer, WebServer, huge_headers, reply, reset, silent
+from tests.patience import PATIENCE, movable_time
 
 NOW = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
 CHAT = Chat(id=1, platform=WEBHOOKS, external_id="news", private=True)
@@ -87,11 +89,17 @@ async def test_any_other_answer_is_a_failure(
 async def test_without_an_answer_it_may_have_arrived(
     answer: Answer, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SECONDS", 0.3 if answer is silent else 20.0)
+    monkeypatch.setattr(module, "_SECONDS", PATIENCE)
     async with WebServer() as web:
         web.pages["/hook"] = answer
-        with pytest.raises(Unsure, match=said):
-            await posted(web.url("/hook"))
+        with movable_time() as move:
+            posting = asyncio.create_task(posted(web.url("/hook")))
+            while answer is silent and not web.requests:  # noqa: ASYNC110 - nobody is told
+                await asyncio.sleep(0.01)
+            if answer is silent:
+                move(PATIENCE)
+            with pytest.raises(Unsure, match=said):
+                await posting
         assert web.requests[0].body == EVENT.body
 
 

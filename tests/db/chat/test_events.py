@@ -19,12 +19,12 @@ from db.pool import Database, PoolSettings
 from db.statements import statements
 from engine.errors import StorageError, StorageUnreachable
 from tests.database import CARELESS, Clones
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 EVENT = ("test", "1")
 PRESENT = "SELECT count(*) FROM lease WHERE lease_holds(expires_at, seconds)"
-SECONDS = 20.0
 
 # Takes three events, brings two of them further, and waits to be killed.
 OTHER_PROCESS = textwrap.dedent(
@@ -84,7 +84,7 @@ async def answered(claims: EventClaims, *event: str) -> None:
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while not await holds():  # noqa: ASYNC110 - the server makes it true
             await asyncio.sleep(0.02)
 
@@ -216,7 +216,7 @@ async def cancelled(claims: EventClaims, *, sending: bool = False) -> None:
             await asyncio.sleep(600)
 
     task = asyncio.create_task(work())
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         await there.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -330,7 +330,7 @@ async def test_what_was_taken_over_is_not_given_back_by_who_lost_it(
             await asyncio.sleep(600)
 
     task = asyncio.create_task(work())
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         await there.wait()
     await cut_presence(database, claims)
     await eventually(lambda: taken(other))
@@ -387,7 +387,7 @@ async def test_without_a_database_nothing_begins(server_folder: Path) -> None:
 async def test_presence_takes_no_connection_from_the_pool(database_url: str) -> None:
     database = await Database.open(database_url, PoolSettings(size=1))
     async with (
-        asyncio.timeout(SECONDS),
+        asyncio.timeout(PATIENCE),
         EventClaims(database, patience=0) as one,
         EventClaims(database, patience=0) as two,
     ):
@@ -500,7 +500,7 @@ async def test_a_delivery_after_a_kill_waits_until_the_dead_are_known(
         await asyncio.sleep(0.2)
         assert not waiting.done()
         await cut_presence(database, claims)
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             assert await waiting
 
 
@@ -514,5 +514,5 @@ async def test_a_delivery_of_what_another_process_answers_ends_with_its_answer(
         await asyncio.sleep(0.2)
         assert not waiting.done()
         assert await claim.answering()
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             assert await waiting is None

@@ -10,6 +10,7 @@ from db.corpus.documents import copy_records
 from db.pool import Database, PoolSettings
 from engine.errors import StorageInterrupted
 from tests.fakes.database_line import DatabaseLine
+from tests.patience import PATIENCE
 
 # More than any socket holds: the driver has to wait until the server reads.
 _ROWS = 2_000
@@ -42,7 +43,7 @@ async def line(database_url: str) -> AsyncIterator[DatabaseLine]:
 async def far(line: DatabaseLine) -> AsyncIterator[Database]:
     """A pool whose connections go over the line."""
     # Undoing what a silent line carries may take as long as any command.
-    opened = await Database.open(line.url, PoolSettings(command_timeout=1))
+    opened = await Database.open(line.url, PoolSettings(command_timeout=2))
     yield opened
     await opened.close()
 
@@ -61,7 +62,7 @@ async def test_a_copy_whose_server_is_lost_while_it_waits(
     far: Database, line: DatabaseLine
 ) -> None:
     rows = Rows(line)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         working = asyncio.create_task(stored(far, rows))
         await rows.sent.wait()
         line.cut()
@@ -73,5 +74,5 @@ async def test_a_copy_whose_server_is_lost_while_it_waits(
 
 async def test_a_copy_that_takes_too_long(far: Database, line: DatabaseLine) -> None:
     with pytest.raises(StorageInterrupted, match="did not answer in time"):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await stored(far, Rows(line), seconds=0.5)

@@ -21,6 +21,7 @@ from db.search.rank_statement import CLASSES
 from engine.documents import Document
 from engine.errors import StorageError, StorageInterrupted
 from engine.types import Corpus, Flag, Kind
+from tests.database import until_blocked
 from tests.db.loading import (
     assert_exact,
     document,
@@ -30,6 +31,7 @@ from tests.db.loading import (
     new_corpus,
     read_back,
 )
+from tests.patience import PATIENCE, movable_time
 
 _ROOT = Path(__file__).parents[3]
 _numbers = itertools.count()
@@ -285,7 +287,7 @@ async def test_writers_of_overlapping_batches_leave_exact_statistics(database: D
     async def write(seed: int) -> int:
         return sum([(await documents.upsert(corpus, batch))[0] for batch in overlapping(seed)])
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         inserted = await asyncio.gather(*(write(seed) for seed in range(4)))
     assert sum(inserted) == len(await read_back(database, corpus))
     await assert_exact(database, corpus)
@@ -320,7 +322,7 @@ async def test_two_processes_leave_exact_statistics(database: Database, database
         )
         for seed in (1, 2)
     ]  # fmt: skip
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         for writer in writers:
             assert writer.stdout
             assert await writer.stdout.readline() == b"ready\n"
@@ -336,7 +338,7 @@ async def test_writers_of_different_corpora_do_not_wait_for_each_other(database:
     paused = PausedDocuments(database)
     waiting = asyncio.create_task(paused.upsert(one, [document("1", "storm")]))
     await paused.reached.wait()
-    await asyncio.wait_for(Documents(database).upsert(two, [document("1", "storm")]), 10)
+    await asyncio.wait_for(Documents(database).upsert(two, [document("1", "storm")]), PATIENCE)
     paused.go_on.set()
     assert await waiting == (1, 0)
 
@@ -349,11 +351,14 @@ async def test_a_batch_waits_for_its_turn_longer_than_a_query_may_take(
     first = asyncio.create_task(paused.upsert(corpus, [document("1", "storm")]))
     await paused.reached.wait()
     hasty = await Database.open(
-        database_url, PoolSettings(command_timeout=0.2, statement_timeout=0.2)
+        database_url, PoolSettings(command_timeout=PATIENCE, statement_timeout=0.5)
     )
     second = asyncio.create_task(Documents(hasty).upsert(corpus, [document("1", "rain")]))
-    await asyncio.sleep(0.5)
-    assert not second.done()
+    await until_blocked(database_url)
+    with movable_time() as move:
+        move(PATIENCE)
+        await asyncio.sleep(0.6)
+        assert not second.done()
     paused.go_on.set()
     assert (await first, await second) == ((1, 0), (0, 1))
     await hasty.close()
@@ -393,7 +398,7 @@ async def test_a_cancelled_batch_leaves_nothing(database: Database) -> None:
     assert await read_back(database, corpus) == before
     await assert_exact(database, corpus)
     # Nothing is locked: the same batch goes in now.
-    assert await asyncio.wait_for(Documents(database).upsert(corpus, CHANGES), 10) == (2, 1)
+    assert await asyncio.wait_for(Documents(database).upsert(corpus, CHANGES), PATIENCE) == (2, 1)
 
 
 async def test_a_batch_whose_connection_dies_says_so_and_leaves_nothing(

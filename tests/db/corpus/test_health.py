@@ -6,7 +6,9 @@ import pytest
 
 from db.corpus.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
 from db.pool import Database, PoolSettings
+from tests.database import until_blocked
 from tests.db.loading import document, load, load_texts
+from tests.patience import PATIENCE, movable_time
 
 TEXTS = ("a ship and a canal", "the canal is shut", "ship ship ship")
 
@@ -75,7 +77,7 @@ async def test_a_corpus_that_was_dropped_meanwhile_is_no_damage(database: Databa
 
 
 async def test_a_recount_may_take_longer_than_a_search(database_url: str) -> None:
-    hasty = PoolSettings(command_timeout=0.2, statement_timeout=0.2)
+    hasty = PoolSettings(command_timeout=PATIENCE, statement_timeout=0.5)
     patient = await Database.open(database_url)
     database = await Database.open(database_url, hasty)
     try:
@@ -84,8 +86,11 @@ async def test_a_recount_may_take_longer_than_a_search(database_url: str) -> Non
         async with patient.transaction() as holder:
             await holder.execute("LOCK TABLE lexeme IN ACCESS EXCLUSIVE MODE")
             recount = asyncio.create_task(statistics_differ(database, corpus))
-            await asyncio.sleep(0.6)
-            assert not recount.done()
+            await until_blocked(database_url)
+            with movable_time() as move:
+                move(PATIENCE)
+                await asyncio.sleep(0.6)
+                assert not recount.done()
         assert await recount is None
     finally:
         await database.close()

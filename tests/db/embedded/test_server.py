@@ -27,6 +27,7 @@ from db.embedded.server import EmbeddedServer
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from tests.database import CARELESS
 from tests.db.server_user import ServerUser
+from tests.patience import PATIENCE
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs Unix sockets and signals")
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -79,7 +80,7 @@ async def new_user(new_dir: Path) -> AsyncIterator[NewUser]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 - other processes make it true
             await asyncio.sleep(0.01)
 
@@ -262,7 +263,7 @@ class TestCrashes:
             orphan = await connection.fetchval("SELECT pg_backend_pid()")
             endless = asyncio.create_task(connection.execute("DO $$ BEGIN LOOP END LOOP; END $$"))
             active = "SELECT state = 'active' FROM pg_stat_activity WHERE pid = $1"
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 while not await ask(server.url(), active, orphan):  # noqa: ASYNC110 - it tells nobody
                     await asyncio.sleep(0.01)
             os.kill(postmaster_pid(data_dir), signal.SIGKILL)

@@ -1,7 +1,6 @@
 """Searches are remembered for a while, without what people wrote to each other, and harm none."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from engine.budget import BudgetSource
 from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
 from engine.types import Usage
 from tests.db.loading import load_texts
+from tests.patience import PATIENCE
 
 NOW = datetime.now(UTC)
 MONTH = timedelta(days=30)
@@ -136,15 +136,13 @@ async def test_a_database_that_is_gone_harms_no_search(
     assert "secret" not in caplog.text
 
 
-async def test_a_log_that_is_locked_holds_a_search_up_for_a_second_at_most(
+async def test_a_log_that_is_locked_holds_a_search_up_for_no_more_than_a_moment(
     log: Log, database: Database
 ) -> None:
     async with database.transaction() as connection:
         await connection.execute("LOCK TABLE search_log")
-        started = time.monotonic()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await log.record(search())
-        assert time.monotonic() - started < 5
     assert await kept(log) == []
 
 

@@ -29,6 +29,7 @@ from tests.db.news import (
     read,
     tweet,
 )
+from tests.patience import PATIENCE
 
 OTHER_URL = "https://other.test/feed"
 STORM = "Great storm floods the old harbour of Lisbon"
@@ -206,7 +207,7 @@ async def test_one_story_that_many_feeds_bring_at_once_is_one(
         stories = await Feeds(processes[number % 4]).settle(feed, decision, now=NOW)
         return len(stories or ())
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         new = await asyncio.gather(*(poll(*numbered) for numbered in enumerate(feeds)))
     assert sum(new) == 13
     assert await count(database, "story") == 13

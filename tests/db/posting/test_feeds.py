@@ -25,6 +25,7 @@ from tests.db.news import (
     met,
     subscribed,
 )
+from tests.patience import PATIENCE
 
 OTHER_URL = "https://other.test/feed"
 
@@ -65,7 +66,7 @@ async def test_many_processes_that_start_at_once_agree(
 ) -> None:
     processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
     wanted = [ConfiguredFeed(url=f"https://{number}.test") for number in range(20)]
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(
             *(Feeds(one).configured(order, now=NOW) for one, order in zip(
                 processes * 2, (wanted, wanted[::-1]) * 4, strict=True))

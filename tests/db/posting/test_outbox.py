@@ -46,6 +46,7 @@ from tests.db.news import (
     subscribed,
     tweet,
 )
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 TODAY = NOW.date()
@@ -329,7 +330,7 @@ async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
         outbox = Outbox(processes[number % 4])
         return await decide_instant(outbox, subscription, chosen, content="{}", now=NOW)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         won = await asyncio.gather(*map(decide, range(12)))
     assert sorted(won) == [False] * 11 + [True]
     for process in processes:

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 from engine.ingest import Defaults, Reject, SourceRecord, worker
@@ -19,7 +20,8 @@ def act(deed: object) -> None:
         case "loop":
             while True:
                 pass
-        case "sleep":
+        case str() if deed.startswith("sleep "):
+            Path(deed.removeprefix("sleep ")).touch()  # to say so
             time.sleep(600)
         case "grow":
             held = [bytes(1 << 20)]

@@ -6,9 +6,8 @@ import io
 import os
 import re
 import sys
-import time
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import orjson
@@ -21,9 +20,10 @@ from engine.ingest import reading
 from engine.ingest.load import BatchLost
 from engine.ingest.reading import ReadSource, SourceReader
 from engine.ingest.records import Defaults, Reject
+from engine.ingest.standard_input import StandardInput
 from engine.settings.reading import IngestSettings
 from tests.engine.ingest import reading as here
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, movable_time
 
 LIMITS = IngestSettings(seconds=1.0, seconds_per_megabyte=0.5, memory_mb=400)
 linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is counted on Linux alone")
@@ -58,6 +58,12 @@ async def strange(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SourceReader
     monkeypatch.setattr(reading, "_MODULE", "tests.engine.ingest.strange_worker")
     async with SourceReader(LIMITS) as reader:
         yield reader
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - other processes make it true
+            await asyncio.sleep(0.01)
 
 
 def line(identity: str, **more: str) -> bytes:
@@ -224,18 +230,22 @@ class TestHarmfulFiles:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(reading, "_MODULE", "tests.engine.ingest.strange_worker")
-        write(tmp_path / "a.strange", line("1", read="sleep"))
+        asleep = tmp_path / "asleep"
+        write(tmp_path / "a.strange", line("1", read=f"sleep {asleep}"))
         write(tmp_path / "b.strange", line("2"))
-        async with SourceReader(patience=5.0) as reader:
+        async with SourceReader(patience=PATIENCE) as reader:
             source = await reader.open(str(tmp_path), format="strange")
-            documents, [reject] = await everything(source)
+            with movable_time() as move:
+                reading_all = asyncio.create_task(everything(source))
+                await until(asleep.exists)
+                move(PATIENCE)
+                documents, [reject] = await reading_all
         assert ids(documents) == ["2"]
         assert "takes longer to read" in reject.reason
 
     async def test_a_file_that_is_read_piece_by_piece_has_time_for_each(
         self, strange: SourceReader, tmp_path: Path
     ) -> None:
-        # Longer than the first second lasts, and no more than its megabytes allow.
         file = write(tmp_path / "a.strange", *(line(str(n), text="x" * 900) for n in range(9_000)))
         documents, rejects = await everything(await strange.open(str(file), format="strange"))
         assert (len(documents), rejects) == (9_000, [])
@@ -253,10 +263,11 @@ class TestHarmfulFiles:
             assert (ids(documents), rejects) == (["1"], [])
 
     async def test_cancelling_ends_the_process(self, strange: SourceReader, tmp_path: Path) -> None:
-        file = write(tmp_path / "a.strange", line("1", read="sleep"))
+        asleep = tmp_path / "asleep"
+        file = write(tmp_path / "a.strange", line("1", read=f"sleep {asleep}"))
         source = await strange.open(str(file), format="strange")
         waiting = asyncio.create_task(source.batch(9))
-        await asyncio.sleep(0.1)
+        await until(asleep.exists)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
@@ -317,14 +328,24 @@ class TestStandardInput:
         documents, rejects = await everything(source)
         assert (len(documents), rejects) == (6_000, [])
 
-    async def test_may_be_silent_for_longer_than_a_file(self) -> None:
+    async def test_may_be_silent_for_longer_than_a_file(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        awaited, read = asyncio.Event(), StandardInput.read
+
+        async def noting(stdin: StandardInput, size: int) -> bytes:
+            awaited.set()
+            return await read(stdin, size)
+
+        monkeypatch.setattr(StandardInput, "read", noting)
         reading_end, writing_end = os.pipe()
-        async with SourceReader(patience=2.0) as reader:
+        async with SourceReader(patience=PATIENCE) as reader:
             with os.fdopen(reading_end, "rb", buffering=0) as stdin:
                 opening = asyncio.create_task(reader.open("-", stdin=stdin))
-                started = time.monotonic()
-                while time.monotonic() - started < 3:
-                    await asyncio.sleep(0.2)
+                await awaited.wait()
+                with movable_time() as move:
+                    move(2 * PATIENCE)
+                    await asyncio.sleep(0.1)
                     assert not opening.done()
                 os.write(writing_end, line("1"))
                 os.close(writing_end)

@@ -23,6 +23,7 @@ from engine.isolation.frames import (
 )
 from engine.isolation.worker import Owner, work
 from engine.messages import Message
+from tests.patience import PATIENCE
 
 Frame = tuple[bytes, bytes]
 
@@ -129,4 +130,4 @@ def test_a_worker_whose_owner_was_killed_ends_without_a_word() -> None:
         process.stdin.write(order(b"one"))
         process.stdin.close()
         assert process.stderr.read() == b""
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0

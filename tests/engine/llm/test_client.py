@@ -408,11 +408,19 @@ async def test_waits_between_retries_grow_and_jitter(server: ModelServer) -> Non
     stamina.set_testing(False)
     set_on_retry_hooks([note])
     try:
-        await error_of(server, failure(500), retries=5, total_timeout=1.4)
+        with movable_time() as move:
+            asking = asyncio.create_task(error_of(server, failure(500), retries=3))
+            for number in range(3):
+                async with asyncio.timeout(PATIENCE):
+                    while len(waits) == number:  # noqa: ASYNC110 - a hook tells nobody
+                        await asyncio.sleep(0.001)
+                move(waits[number])
+            await asking
     finally:
         set_on_retry_hooks(None)
-    assert 0.5 <= waits[0] <= 1.0
-    assert len(waits) == 1 or 1.0 <= waits[1] <= 1.5
+    expected = [(0.5, 1.0), (1.0, 1.5), (2.0, 2.5)]
+    assert len(waits) == 3
+    assert all(least <= one <= most for one, (least, most) in zip(waits, expected, strict=True))
 
 
 # A schema that is refused

@@ -24,6 +24,7 @@ from tests.engine.passages import scored
 from tests.fakes.ports import MemoryLedger
 from tests.fakes.rerank import KEY, RerankServer
 from tests.fakes.stand_in import Step, answer, slow
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 QUERY = "ships in the harbour"
@@ -98,7 +99,8 @@ async def test_many_texts_are_sent_in_portions_where_the_server_wants_it(
 async def test_failures(
     stack: AsyncExitStack, step: Step, error: type[ModelError], said: str
 ) -> None:
-    reranker = await opened(stack, RerankServer(script=[step]), timeout=0.2)
+    seconds = 0.2 if "within" in said else PATIENCE
+    reranker = await opened(stack, RerankServer(script=[step]), timeout=seconds)
     with pytest.raises(error, match=said) as caught:
         await reranker.rerank(QUERY, TEXTS)
     assert KEY not in str(caught.value)

@@ -13,10 +13,11 @@ from tests.fakes.telegram.errors import bad_request
 from tests.fakes.telegram.signal import Signal
 from tests.fakes.telegram.updates import Update, UpdateQueue
 from tests.network import is_local
+from tests.patience import PATIENCE
 
 SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
-_PATIENCE = aiohttp.ClientTimeout(total=10)
+_TIMEOUT = aiohttp.ClientTimeout(total=PATIENCE)
 
 
 @dataclass
@@ -68,7 +69,7 @@ class Webhook:
     async def run(self) -> None:
         """Deliver until cancelled."""
         try:
-            async with aiohttp.ClientSession(timeout=_PATIENCE) as session:
+            async with aiohttp.ClientSession(timeout=_TIMEOUT) as session:
                 while True:
                     update = await self.signal.until(self._next, None)
                     self._busy.add(_lane(update))

@@ -6,6 +6,7 @@ import pytest
 
 from tests.fakes.model import scoring, slow
 from tests.fakes.slack import Message
+from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE, judged_by_words
 
@@ -51,7 +52,7 @@ async def test_many_questions_are_answered_once_and_in_the_order_of_their_channe
             ]
             for channel in channels
         }
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             await slack.until(lambda: len(slack.bot_messages) >= 40)
         await slack.quiet()
     for channel in channels:
