@@ -12,12 +12,6 @@ from tests.fakes.telegram import Chat, TelegramServer
 
 
 @pytest.fixture
-async def telegram() -> AsyncIterator[TelegramServer]:
-    async with TelegramServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def bot(telegram: TelegramServer) -> AsyncIterator[Bot]:
     bot = Bot(telegram.token, api_base=telegram.root + "/", hold=1, seconds=4)
     await bot.initialize()
