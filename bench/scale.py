@@ -55,7 +55,7 @@ def queries_a_core(figures: Figures, documents: int) -> float:
     """Return queries a second of one core, by the power law through the two measured sizes."""
     (few, fast), (many, slow) = figures.small, figures.large
     slope = math.log(slow / fast) / math.log(many / few)
-    return slow * (documents / many) ** slope / figures.cores
+    return slow * math.pow(documents / many, slope) / figures.cores
 
 
 def million_headlines(figures: Figures, prices: Prices, asked: int) -> float:

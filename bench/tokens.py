@@ -18,7 +18,6 @@ from engine.judge.request import (
     TEXT_LENGTH,
     around,
     build_judge_request,
-    candidate_line,
     one_line,
 )
 from engine.search import Candidate, Headline
@@ -62,9 +61,7 @@ def _forms(tweets: list[Candidate], headline: Headline) -> dict[str, str]:
     return {
         "plain lines": _lines(tweets, (", ", ": ")),
         "plain lines without spaces": _lines(tweets, (",", ":")),
-        "our lines": "\n".join(
-            candidate_line(i, one, headline.text) for i, one in enumerate(tweets, start=1)
-        ),
+        "our lines": request.content.split("\n", 1)[1],
         **{
             f"texts of {limit}": "\n".join(around(one.text, headline.text, limit) for one in tweets)
             for limit in _LIMITS

@@ -1,7 +1,6 @@
 """A base for what holds connections or processes until it is closed."""
 
 from abc import ABC, abstractmethod
-from types import TracebackType
 from typing import Self
 
 
@@ -15,10 +14,5 @@ class Closable(ABC):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()

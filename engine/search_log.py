@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
 
 from engine.budget import BudgetSource
 from engine.query.types import Found, touched_platforms
@@ -60,13 +59,6 @@ class LoggedSearch:
     platforms: tuple[str, ...] = ()  # of what was returned
     usage: Usage | None = None  # None: nothing was spent
     error: str | None = None  # the name of the class only: the message may quote the text
-
-
-class SearchLog(Protocol):
-    """Stores searches."""
-
-    async def record(self, search: LoggedSearch) -> None:
-        """Log a search. Raises nothing but CancelledError, and takes at most one second."""
 
 
 def may_quote(asker: Asker, job: SearchJob, *, chat_queries: bool) -> bool:

@@ -15,7 +15,7 @@ import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import urlsplit
@@ -24,7 +24,7 @@ import hypothesis
 import pytest
 
 from db.embedded.server import EmbeddedServer
-from db.pool import PoolSettings, server_settings
+from db.pool import Database, PoolSettings, server_settings
 from tests.database import CARELESS, Clones, clones, execute, wait_for, with_database
 from tests.fakes.pooler import pooler
 from tests.network import only_loopback
@@ -164,6 +164,14 @@ def database_url(_clones: Clones, _pooler_url: str | None) -> Iterator[str]:
     """URL of a database with all tables and nothing in them, for one test."""
     with _clones.lend() as url:
         yield with_database(_pooler_url, urlsplit(url).path[1:]) if _pooler_url else url
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """An open pool on a database with all tables and nothing in them."""
+    opened = await Database.open(database_url)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(scope="session")

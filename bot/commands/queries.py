@@ -13,8 +13,6 @@ from bot.replies.limits import cut
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 
-_SHOWN = 5
-_LONGEST_TEXT = 280
 _FIND_EXAMPLE = marked('/find "coffee prices" OR tea -free before:2015')
 
 

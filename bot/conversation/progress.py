@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from dataclasses import replace
-from types import TracebackType
 from typing import Self
 
 from bot.face.face import ChatGone, DeliveryError, Face, Refused, SlowDown
@@ -40,12 +39,7 @@ class Progress:
         self._showing = asyncio.create_task(self._show())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._showing:
             async with self._editing:  # an edit under way would otherwise come after the outcome
                 self._showing.cancel()

@@ -41,15 +41,13 @@ class SettingOrigin:
     source: str
 
 
-def settings_with_origins(
-    config: Path | None = None, *, environ: Mapping[str, str] | None = None
-) -> list[SettingOrigin]:
+def settings_with_origins(config: Path | None = None) -> list[SettingOrigin]:
     """Return the data folder, every setting in the order of config.example.toml, and the secrets.
 
-    The arguments are those of load_settings. Raises SettingsError.
+    `config` is that of load_settings. Raises SettingsError.
     """
-    environ = os.environ if environ is None else environ
-    settings = load_settings(config, environ=environ)
+    environ = os.environ
+    settings = load_settings(config)
     path = settings.config_file
     beside = read_variables(path)
     sources = _Sources(

@@ -20,15 +20,14 @@ _PAUSE_SECONDS = 0.5
 class Latest:
     """Picks, of each person's questions, the one that is followed by a pause."""
 
-    def __init__(self, pause: float = _PAUSE_SECONDS) -> None:
-        self._pause = pause
+    def __init__(self) -> None:
         self._numbers = itertools.count()
         self._last: dict[int, int] = {}
 
     async def stays(self, person: int) -> bool:
         """Wait a moment; return False if the person asked something else meanwhile."""
         number = self._last[person] = next(self._numbers)
-        await asyncio.sleep(self._pause)
+        await asyncio.sleep(_PAUSE_SECONDS)
         if self._last.get(person) != number:
             return False
         del self._last[person]

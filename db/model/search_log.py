@@ -1,4 +1,4 @@
-"""Stores the log of searches; implements engine.search_log.SearchLog."""
+"""Stores the log of searches."""
 
 import asyncio
 import logging

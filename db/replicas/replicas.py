@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -37,17 +37,10 @@ class Replicas:
     this process stored before. Else the primary answers; if it is lost, any standby does.
     """
 
-    def __init__(
-        self,
-        primary: Sessions,
-        settings: PoolSettings,
-        replication: Replication,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, primary: Sessions, settings: PoolSettings, replication: Replication) -> None:
         self._primary_sessions, self._primary = primary, Primary(primary.pool)
         self._replicas = [Replica(url, settings) for url in replication.urls]
-        self._replication, self._clock = replication, clock
+        self._replication = replication
         self._notes, self._noted = Notes(), asyncio.Event()
         self._primary_answers = True
         self._changed = float("-inf")
@@ -73,7 +66,7 @@ class Replicas:
 
     def changed(self) -> None:
         """From now on read from standbys that hold what was stored until now."""
-        self._changed = self._clock()
+        self._changed = time.monotonic()
 
     def servers(self, *, latest: bool) -> list[Server]:
         """Return who is to be asked, one after the other; with `latest`, the primary first."""
@@ -89,7 +82,7 @@ class Replicas:
 
     def states(self) -> list[ReplicaState]:
         """Return what is known about each standby."""
-        now, since = self._clock(), self._since()
+        now, since = time.monotonic(), self._since()
         return [replica.state(now, since=since) for replica in self._replicas]
 
     def lost_primary(self) -> None:
@@ -99,7 +92,7 @@ class Replicas:
         self._primary_answers = False
 
     def _since(self) -> float:
-        return max(self._changed, self._clock() - self._replication.max_lag)
+        return max(self._changed, time.monotonic() - self._replication.max_lag)
 
     def _watch(self, watching: Coroutine[None, None, None]) -> None:
         self._tasks.append(asyncio.create_task(watching))
@@ -108,7 +101,7 @@ class Replicas:
         lookout = Lookout()
         try:
             while True:
-                at = self._clock()
+                at = time.monotonic()
                 try:
                     self._notes.note(await lookout.look(self._primary_sessions), at)
                     self._primary_answers = True

@@ -17,7 +17,6 @@ from engine.text.plain import without_links, without_markup
 from engine.text.sentences import sentences
 
 MOST_TOKENS = 3000  # of an answer
-MOST_VARIANTS = 3
 _REQUEST_LENGTH = 1000
 _LONGEST_TWEET = 2000  # characters read of one
 _MOST_SOURCES = 1000  # numbers up to this are read as citations, whether they exist or not

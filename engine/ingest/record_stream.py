@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Generator, Sequence
-from types import TracebackType
 from typing import Self
 
 from engine.errors import InputError
@@ -78,12 +77,7 @@ class RecordStream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -56,11 +56,6 @@ def build_judge_request(
     )
 
 
-def candidate_line(number: int, candidate: Candidate, title: str) -> str:
-    """Return the line about one candidate that the model sees."""
-    return _line(number, _shown(candidate, title))
-
-
 def around(text: str, title: str, limit: int) -> str:
     """Return visible text on one line, at most `limit` characters around the words of `title`.
 

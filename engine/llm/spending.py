@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Self
 
 from engine.budget import Budget, BudgetSource, Planned, require_budget, require_open
@@ -140,12 +139,7 @@ class Reservation:
             self._place = await self._ledger.reserve(whole, check, now=self._now)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._left = []
         await self._shrink()
 

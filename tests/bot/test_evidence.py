@@ -37,28 +37,19 @@ def settings(**keys: str) -> Settings:
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
 async def stack() -> AsyncIterator[AsyncExitStack]:
     async with AsyncExitStack() as opened:
         yield opened
 
 
-async def corpus(database: Database, kind: Kind) -> Corpus:
-    return await Corpora(database).ensure(
+async def corpus(storage: Database, kind: Kind) -> Corpus:
+    return await Corpora(storage).ensure(
         kind.value, kind=kind, language="simple", author=None, url_template=None
     )
 
 
-async def test_without_a_provider_there_is_no_web(
-    database: Database, stack: AsyncExitStack
-) -> None:
-    assert open_web(settings(EXA_API_KEY="k"), database, stack) is None
+async def test_without_a_provider_there_is_no_web(storage: Database, stack: AsyncExitStack) -> None:
+    assert open_web(settings(EXA_API_KEY="k"), storage, stack) is None
 
 
 @pytest.mark.parametrize(
@@ -72,11 +63,11 @@ async def test_without_a_provider_there_is_no_web(
     ],
 )
 async def test_settings_that_cannot_work_are_told_at_once(
-    database: Database, stack: AsyncExitStack, keys: dict[str, str], said: str
+    storage: Database, stack: AsyncExitStack, keys: dict[str, str], said: str
 ) -> None:
     with pytest.raises(SettingsError, match=said):
-        open_web(settings(**keys), database, stack)
-        open_rerankers(settings(**keys), database, None, stack)
+        open_web(settings(**keys), storage, stack)
+        open_rerankers(settings(**keys), storage, None, stack)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +86,7 @@ def test_settings_that_mean_nothing_are_refused(keys: dict[str, str]) -> None:
         settings(**keys)
 
 
-async def test_the_web_is_opened_by_its_first_use_and_closed_whole(database: Database) -> None:
+async def test_the_web_is_opened_by_its_first_use_and_closed_whole(storage: Database) -> None:
     async with SearchServer() as search, WebServer() as site:
         search.found["harbour"] = [Hit(site.url("/report"), "Harbour traffic")]
         site.pages["/report"] = page(REPORT)
@@ -105,21 +96,21 @@ async def test_the_web_is_opened_by_its_first_use_and_closed_whole(database: Dat
             fetch__allow_networks='["127.0.0.0/8"]',
         )
         async with AsyncExitStack() as stack:
-            web = open_web(chosen, database, stack)
+            web = open_web(chosen, storage, stack)
             assert web
             assert web.available
             with asked_by(Asker(origin=Origin.CHAT, task="t", source=BudgetSource.CHATS)):
                 found = await web.gather(["harbour"], deadline=PATIENCE, now=NOW)
             assert [one.title for one in found.pages] == ["Harbour traffic in 2024"]
             assert found.provider == "searxng"
-            assert await WebPages(database).get(site.url("/report")) is not None
+            assert await WebPages(storage).get(site.url("/report")) is not None
         left = [one for one in psutil.Process().children() if "engine.page" in str(one.cmdline())]
         assert left == []
-        assert list(await Ledger(database).spent(NOW.date())) == [BudgetSource.CHATS]
+        assert list(await Ledger(storage).spent(NOW.date())) == [BudgetSource.CHATS]
 
 
 async def test_visitors_search_the_web_only_where_they_are_judged(
-    database: Database, stack: AsyncExitStack
+    storage: Database, stack: AsyncExitStack
 ) -> None:
     async with SearchServer() as search:
         keys = {
@@ -128,19 +119,19 @@ async def test_visitors_search_the_web_only_where_they_are_judged(
         }
         visitor = Asker(origin=Origin.CHAT, task="t", source=BudgetSource.WEB)
         for judge, asked in (("false", 0), ("true", 1)):
-            web = open_web(settings(web__judge=judge, **keys), database, stack)
+            web = open_web(settings(web__judge=judge, **keys), storage, stack)
             assert web
             with asked_by(visitor):
                 await web.gather(["harbour"], deadline=PATIENCE, now=NOW)
             assert len(search.asked) == asked
 
 
-async def test_each_backend_has_its_reranker(database: Database, stack: AsyncExitStack) -> None:
-    tweets = await corpus(database, Kind.TWEETS)
+async def test_each_backend_has_its_reranker(storage: Database, stack: AsyncExitStack) -> None:
+    tweets = await corpus(storage, Kind.TWEETS)
 
     def name(**keys: str) -> str:
         chosen = settings(**keys)
-        rerankers = open_rerankers(chosen, database, lambda _: NullEmbedder(), stack)
+        rerankers = open_rerankers(chosen, storage, lambda _: NullEmbedder(), stack)
         return rerankers([tweets]).name
 
     assert name(embeddings__backend="null") == "bm25"
@@ -149,4 +140,4 @@ async def test_each_backend_has_its_reranker(database: Database, stack: AsyncExi
     assert name(embeddings__backend="local", rerank__seconds="0") == "bm25"
     assert name(embeddings__backend="local", rerank__backend="bm25") == "bm25"
     assert name(rerank__backend="remote", rerank__model="m") == "api.cohere.com/m"
-    assert open_rerankers(settings(), database, None, stack)([tweets]).name == "bm25"
+    assert open_rerankers(settings(), storage, None, stack)([tweets]).name == "bm25"

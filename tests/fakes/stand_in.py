@@ -4,7 +4,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Self
 
 from aiohttp import web
@@ -40,12 +39,7 @@ class StandIn(ABC):
         self._port = self._runner.addresses[0][1]
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._runner is not None
         await self._runner.cleanup()
 

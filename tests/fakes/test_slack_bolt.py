@@ -17,12 +17,6 @@ QUICK = Timing(ack_within=0.3, retries=(0.0, 0.05))
 
 
 @pytest.fixture
-async def slack() -> AsyncIterator[SlackServer]:
-    async with SlackServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def impatient() -> AsyncIterator[SlackServer]:
     """One that soon gives up waiting, for tests in which it waits in vain."""
     async with SlackServer(timing=QUICK) as server:

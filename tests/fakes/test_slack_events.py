@@ -1,6 +1,5 @@
 """What the stand-in tells the app, as Bolt reads it."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -25,22 +24,6 @@ from slack_sdk.models.blocks import (
 
 from tests.fakes.bolt import web_client
 from tests.fakes.slack import App, Channel, Message, SlackServer, User
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[SlackServer]:
-    async with SlackServer() as server:
-        yield server
-
-
-@pytest.fixture
-def alice(slack: SlackServer) -> User:
-    return slack.user("alice")
-
-
-@pytest.fixture
-def general(slack: SlackServer, alice: User) -> Channel:
-    return slack.channel("general", [alice])
 
 
 def events(slack: SlackServer) -> list[dict[str, Any]]:

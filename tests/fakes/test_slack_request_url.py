@@ -20,12 +20,6 @@ from tests.fakes.slack.request_url import signed_headers
 PATH = "/slack/events"
 
 
-@pytest.fixture
-async def slack() -> AsyncIterator[SlackServer]:
-    async with SlackServer() as server:
-        yield server
-
-
 @asynccontextmanager
 async def serving(app: web.Application) -> AsyncIterator[str]:
     """The request URL of an app on a free port."""

@@ -1,6 +1,6 @@
 """response_url of the stand-in, through the official webhook client."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -30,16 +30,6 @@ def clock() -> Clock:
 async def slack(clock: Clock) -> AsyncIterator[SlackServer]:
     async with SlackServer(clock=clock) as server:
         yield server
-
-
-@pytest.fixture
-def alice(slack: SlackServer) -> Iterator[User]:
-    yield slack.user("alice")
-
-
-@pytest.fixture
-def general(slack: SlackServer, alice: User) -> Channel:
-    return slack.channel("general", [alice], with_bot=False)
 
 
 async def hook(alice: User, channel: Channel) -> AsyncWebhookClient:

@@ -17,22 +17,6 @@ from tests.patience import PATIENCE
 LATE = Timing(ack_within=0.1, retries=(0.0, 0.05))
 
 
-@pytest.fixture
-async def slack() -> AsyncIterator[SlackServer]:
-    async with SlackServer() as server:
-        yield server
-
-
-@pytest.fixture
-def alice(slack: SlackServer) -> User:
-    return slack.user("alice")
-
-
-@pytest.fixture
-def general(slack: SlackServer, alice: User) -> Channel:
-    return slack.channel("general", [alice])
-
-
 async def address(slack: SlackServer) -> str:
     answer = await web_client(slack).apps_connections_open(app_token=slack.app_token)
     return str(answer["url"])

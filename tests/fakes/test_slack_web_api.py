@@ -1,7 +1,6 @@
 """The Web API of the stand-in, called through the official client."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
@@ -15,12 +14,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.fakes.bolt import web_client
 from tests.fakes.slack import App, Fault, SlackServer
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[SlackServer]:
-    async with SlackServer() as server:
-        yield server
 
 
 @pytest.fixture

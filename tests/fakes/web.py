@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Self
 
 Answer = Callable[["Asked", asyncio.StreamWriter], Awaitable[None]]
@@ -63,12 +62,7 @@ class WebServer:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
         for task in self._busy:

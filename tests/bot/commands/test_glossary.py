@@ -22,26 +22,19 @@ ROOT = Person(id="root")
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def bot(database: Database) -> AsyncIterator[Bot]:
-    async with bot_on(database, admins=OPERATORS) as ready:
+async def bot(storage: Database) -> AsyncIterator[Bot]:
+    async with bot_on(storage, admins=OPERATORS) as ready:
         yield ready
 
 
 @pytest.fixture
-async def corpus(database: Database) -> Corpus:
-    return await load_texts(database, "demo", ["The Federal Reserve met", "cars"], "english")
+async def corpus(storage: Database) -> Corpus:
+    return await load_texts(storage, "demo", ["The Federal Reserve met", "cars"], "english")
 
 
 @pytest.fixture
-def groups(database: Database) -> Groups:
-    return Groups(database)
+def groups(storage: Database) -> Groups:
+    return Groups(storage)
 
 
 async def ask(bot: Bot, text: str, **changes: object) -> Reply:
@@ -104,9 +97,9 @@ async def test_groups_are_listed_approved_and_removed_by_number(
 
 
 async def test_what_is_decided_holds_in_the_corpus_of_the_chat(
-    bot: Bot, database: Database, corpus: Corpus, groups: Groups
+    bot: Bot, storage: Database, corpus: Corpus, groups: Groups
 ) -> None:
-    other = await load_texts(database, "other", ["x"])
+    other = await load_texts(storage, "other", ["x"])
     await groups.add(None, ("car", "automobile"), now=NOW)
     await groups.add(other, ("train", "railway"), now=NOW)
     assert (await ask(bot, "/glossary reject 2")).text == "There is no group 2."

@@ -1,6 +1,5 @@
 """What the feeds bring is a corpus: kept once, searched by its name alone, forgotten in time."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -43,15 +42,8 @@ def headline(number: int, *, days_ago: int = 0, summary: str = "") -> NewHeadlin
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def news(database: Database) -> News:
-    return News(Corpora(database), Documents(database), Retention(database))
+def news(storage: Database) -> News:
+    return News(Corpora(storage), Documents(storage), Retention(storage))
 
 
 def test_a_headline_is_a_document_under_its_link() -> None:
@@ -64,46 +56,46 @@ def test_a_headline_is_a_document_under_its_link() -> None:
 
 
 async def test_what_comes_again_is_kept_once_and_what_changes_is_kept_anew(
-    database: Database, news: News
+    storage: Database, news: News
 ) -> None:
     await news.keep(FEED, [headline(1), headline(2)])
     await news.keep(replace(FEED, category="news"), [headline(1, summary="More."), headline(2)])
-    corpus = await Corpora(database).get(NEWS_CORPUS)
+    corpus = await Corpora(storage).get(NEWS_CORPUS)
     assert (corpus.documents, corpus.kind) == (2, Kind.PUBLISHED)
-    async with database.connection() as connection:
+    async with storage.connection() as connection:
         texts = await connection.fetch("SELECT text FROM document ORDER BY external_id")
     assert [row["text"] for row in texts] == ["Headline number 1\n\nMore.", "Headline number 2"]
 
 
 async def test_what_a_chat_added_for_itself_is_no_document_of_everybody(
-    database: Database, news: News
+    storage: Database, news: News
 ) -> None:
     await news.keep(FEED, [headline(1)])
     private = replace(FEED, id=2, url="https://private.example/?token=s3cret", configured=False)
     await news.keep(private, [headline(2)])
-    assert (await Corpora(database).get(NEWS_CORPUS)).documents == 1
+    assert (await Corpora(storage).get(NEWS_CORPUS)).documents == 1
 
 
 async def test_what_is_old_is_forgotten_and_the_statistics_stay_exact(
-    database: Database, news: News
+    storage: Database, news: News
 ) -> None:
-    other = await load_texts(database, "other", ["an old text"])
+    other = await load_texts(storage, "other", ["an old text"])
     await news.keep(FEED, [headline(1, days_ago=31), headline(2, days_ago=29)])
     assert await news.forget(before=NOW - timedelta(days=30)) == 1
-    corpus = await Corpora(database).get(NEWS_CORPUS)
+    corpus = await Corpora(storage).get(NEWS_CORPUS)
     assert corpus.documents == 1
-    await assert_exact(database, corpus)
-    assert (await Corpora(database).get(other.name)).documents == 1
+    await assert_exact(storage, corpus)
+    assert (await Corpora(storage).get(other.name)).documents == 1
 
 
 async def test_news_is_never_searched_unless_it_is_named(
-    database_url: str, database: Database, news: News
+    database_url: str, storage: Database, news: News
 ) -> None:
     settings = load_settings(environ={"DATABASE_URL": database_url})
     await news.keep(FEED, [headline(1)])
     async with open_app(settings, progress=lambda _: None) as app:
         with pytest.raises(CorpusNotFound):
             await app.corpus("")
-        await load_texts(database, "tweets", ["a text"])
+        await load_texts(storage, "tweets", ["a text"])
         assert (await app.corpus("")).name == "tweets"
         assert (await app.corpus(NEWS_CORPUS)).documents == 1

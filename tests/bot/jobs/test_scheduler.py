@@ -19,21 +19,14 @@ from tests.patience import PATIENCE
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
-@pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
-
-
 @asynccontextmanager
 async def running(
-    database: Database, *jobs: Job, now: Callable[[], datetime] | None = None
+    storage: Database, *jobs: Job, now: Callable[[], datetime] | None = None
 ) -> AsyncIterator[Scheduler]:
     """A process that runs these jobs."""
     now = now or (lambda: NOW)
-    async with Lease(database, "leader", times=LeaseTimes(renewal=0.05)) as leader:
-        scheduler = Scheduler(jobs, leader=leader, outcomes=JobOutcomes(database), now=now)
+    async with Lease(storage, "leader", times=LeaseTimes(renewal=0.05)) as leader:
+        scheduler = Scheduler(jobs, leader=leader, outcomes=JobOutcomes(storage), now=now)
         task = asyncio.create_task(scheduler.run())
         try:
             yield scheduler
@@ -48,19 +41,19 @@ def job(work: Callable[[], Awaitable[int]], **changes: object) -> Job:
     return Job(**values | changes)  # type: ignore[arg-type]  # fields of Job
 
 
-async def counted(database: Database) -> dict[RunOutcome, int]:
-    found = await JobOutcomes(database).summary(NOW - timedelta(days=1))
+async def counted(storage: Database) -> dict[RunOutcome, int]:
+    found = await JobOutcomes(storage).summary(NOW - timedelta(days=1))
     return {one.outcome: one.times for one in found}
 
 
-async def until_counted(database: Database, outcome: RunOutcome, times: int = 1) -> None:
+async def until_counted(storage: Database, outcome: RunOutcome, times: int = 1) -> None:
     """Return when so many runs have ended so."""
     async with asyncio.timeout(PATIENCE):
-        while (await counted(database)).get(outcome, 0) < times:  # noqa: ASYNC110 - another process may count
+        while (await counted(storage)).get(outcome, 0) < times:  # noqa: ASYNC110 - another process may count
             await asyncio.sleep(0.02)
 
 
-async def test_a_job_runs_at_once_and_again_and_again(database: Database) -> None:
+async def test_a_job_runs_at_once_and_again_and_again(storage: Database) -> None:
     runs = 0
 
     async def work() -> int:
@@ -68,12 +61,12 @@ async def test_a_job_runs_at_once_and_again_and_again(database: Database) -> Non
         runs += 1
         return 1
 
-    async with running(database, job(work)):
+    async with running(storage, job(work)):
         await until(lambda: runs >= 3)
-    assert (await counted(database))[RunOutcome.DONE] >= 2
+    assert (await counted(storage))[RunOutcome.DONE] >= 2
 
 
-async def test_a_run_that_has_not_ended_is_not_joined_by_another(database: Database) -> None:
+async def test_a_run_that_has_not_ended_is_not_joined_by_another(storage: Database) -> None:
     under_way = most = 0
     ended = asyncio.Event()
 
@@ -85,32 +78,32 @@ async def test_a_run_that_has_not_ended_is_not_joined_by_another(database: Datab
         under_way -= 1
         return 1
 
-    async with running(database, job(work)):
-        await until_counted(database, RunOutcome.SKIPPED)
+    async with running(storage, job(work)):
+        await until_counted(storage, RunOutcome.SKIPPED)
         ended.set()
-        await until_counted(database, RunOutcome.DONE)
+        await until_counted(storage, RunOutcome.DONE)
     assert most == 1
 
 
-async def test_a_run_that_hangs_is_ended_and_counted(database: Database) -> None:
+async def test_a_run_that_hangs_is_ended_and_counted(storage: Database) -> None:
     async def work() -> int:
         await asyncio.Event().wait()
         return 1
 
-    async with running(database, job(work, timeout=0.05)):
-        await until_counted(database, RunOutcome.TIMED_OUT, 2)
+    async with running(storage, job(work, timeout=0.05)):
+        await until_counted(storage, RunOutcome.TIMED_OUT, 2)
 
 
 @pytest.mark.parametrize("error", [StorageInterrupted("The disk is on fire."), KeyError("secret")])
 async def test_a_run_that_fails_is_counted_and_repeated(
-    database: Database, error: Exception
+    storage: Database, error: Exception
 ) -> None:
     async def work() -> int:
         raise error
 
-    async with running(database, job(work)):
-        await until_counted(database, RunOutcome.FAILED, 2)
-    found = await JobOutcomes(database).summary(NOW - timedelta(days=1))
+    async with running(storage, job(work)):
+        await until_counted(storage, RunOutcome.FAILED, 2)
+    found = await JobOutcomes(storage).summary(NOW - timedelta(days=1))
     # On a busy machine a run may be skipped besides.
     (summary,) = (one for one in found if one.outcome is RunOutcome.FAILED)
     expected = "KeyError" if isinstance(error, KeyError) else "The disk is on fire."
@@ -118,7 +111,7 @@ async def test_a_run_that_fails_is_counted_and_repeated(
 
 
 async def test_the_jobs_of_the_leader_run_in_one_process_the_others_in_all(
-    database: Database,
+    storage: Database,
 ) -> None:
     led: set[str] = set()
     done: set[str] = set()
@@ -136,14 +129,14 @@ async def test_the_jobs_of_the_leader_run_in_one_process_the_others_in_all(
             job(noting(done, name), name="everybody", leader=False),
         )
 
-    async with running(database, *jobs("one")):
+    async with running(storage, *jobs("one")):
         await until(lambda: "one" in led)
-        async with running(database, *jobs("other")):
+        async with running(storage, *jobs("other")):
             await until(lambda: done == {"one", "other"})
             assert led == {"one"}
 
 
-async def test_another_process_takes_the_jobs_over(database: Database) -> None:
+async def test_another_process_takes_the_jobs_over(storage: Database) -> None:
     led: list[str] = []
 
     def work(name: str) -> Callable[[], Awaitable[int]]:
@@ -154,14 +147,14 @@ async def test_another_process_takes_the_jobs_over(database: Database) -> None:
         return note
 
     async with AsyncExitStack() as second:
-        async with running(database, job(work("first"))):
+        async with running(storage, job(work("first"))):
             await until(lambda: "first" in led)
-            await second.enter_async_context(running(database, job(work("second"))))
+            await second.enter_async_context(running(storage, job(work("second"))))
             assert "second" not in led
         await until(lambda: "second" in led)
 
 
-async def test_a_stop_waits_for_what_finishes_and_for_nothing_else(database: Database) -> None:
+async def test_a_stop_waits_for_what_finishes_and_for_nothing_else(storage: Database) -> None:
     finished: list[str] = []
     begun: set[str] = set()
 
@@ -177,14 +170,14 @@ async def test_a_stop_waits_for_what_finishes_and_for_nothing_else(database: Dat
     sending = job(work("sends", 0.5), name="sends", finishes=True, every=60)
     polling = job(work("polls", 600), name="polls", every=60, timeout=600)
     clock = asyncio.get_running_loop().time
-    async with running(database, sending, polling):
+    async with running(storage, sending, polling):
         await until(lambda: len(begun) == 2)
         stopping = clock()
     assert finished == ["sends"]
     assert clock() - stopping < PATIENCE
 
 
-async def test_a_run_with_nothing_to_do_need_not_be_counted(database: Database) -> None:
+async def test_a_run_with_nothing_to_do_need_not_be_counted(storage: Database) -> None:
     runs = 0
 
     async def work() -> int:
@@ -192,9 +185,9 @@ async def test_a_run_with_nothing_to_do_need_not_be_counted(database: Database) 
         runs += 1
         return 0
 
-    async with running(database, job(work, counts_idle=False)):
+    async with running(storage, job(work, counts_idle=False)):
         await until(lambda: runs >= 3)
-    assert await counted(database) == {}
+    assert await counted(storage) == {}
 
 
 class WallClock(datetime):
@@ -208,7 +201,7 @@ class WallClock(datetime):
 
 
 async def test_jobs_go_on_when_the_clock_is_set_back(
-    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    storage: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for module in ("schedulers.base", "triggers.interval", "executors.base"):
         monkeypatch.setattr(f"apscheduler.{module}.datetime", WallClock)
@@ -220,7 +213,7 @@ async def test_jobs_go_on_when_the_clock_is_set_back(
         runs += 1
         return 1
 
-    async with running(database, job(work), now=lambda: WallClock.now(UTC)) as scheduler:
+    async with running(storage, job(work), now=lambda: WallClock.now(UTC)) as scheduler:
         await until(lambda: runs >= 2)
         WallClock.set_by = -timedelta(hours=2)
         before = runs

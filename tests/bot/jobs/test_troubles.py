@@ -1,7 +1,6 @@
 """What operators have to mend reaches them in private, and not too often."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -36,19 +35,12 @@ REFUSED = ModelRefused(
 )
 
 
-@pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(database_url)
-    yield database
-    await database.close()
-
-
 class Desk:
     """The operators' post: time passes when it is told to."""
 
-    def __init__(self, database: Database, *admins: str, platforms: tuple[str, ...]) -> None:
-        self.database, self.now = database, NOW
-        self.troubles = Troubles(database, platforms=platforms, admins=admins, now=lambda: self.now)
+    def __init__(self, storage: Database, *admins: str, platforms: tuple[str, ...]) -> None:
+        self.database, self.now = storage, NOW
+        self.troubles = Troubles(storage, platforms=platforms, admins=admins, now=lambda: self.now)
 
     async def report(self, *errors: PresagioError) -> None:
         """Report errors, and wait until all that is told of them is stored."""
@@ -69,57 +61,57 @@ class Desk:
         return taken
 
 
-async def own(database: Database, language: str = "en") -> None:
-    await Chats(database).meet("slack", "D1", private=True, title=None, asked_in=language)
-    access = Access(database)
+async def own(storage: Database, language: str = "en") -> None:
+    await Chats(storage).meet("slack", "D1", private=True, title=None, asked_in=language)
+    access = Access(storage)
     code = await access.code("slack", "CODE", now=NOW)
     owner = BotOwner(platform="slack", person="U1", chat="D1", language=language)
     assert await access.claim(owner, code, now=NOW)
 
 
-async def said(database: Database, leased: Leased) -> str:
-    pictures = Pictures(avatar=Corpora(database).avatar)
-    reply = await reply_of(leased.delivery, Answers(database), pictures)
+async def said(storage: Database, leased: Leased) -> str:
+    pictures = Pictures(avatar=Corpora(storage).avatar)
+    reply = await reply_of(leased.delivery, Answers(storage), pictures)
     assert reply is not None
     return reply.text or ""
 
 
-async def test_the_owner_is_told_once_an_hour_of_each_kind(database: Database) -> None:
-    await own(database)
-    desk = Desk(database, platforms=("slack",))
+async def test_the_owner_is_told_once_an_hour_of_each_kind(storage: Database) -> None:
+    await own(storage)
+    desk = Desk(storage, platforms=("slack",))
     await desk.report(REFUSED, REFUSED)
     (first,) = await desk.owed()
     assert (first.delivery.chat.external_id, first.delivery.thread) == ("D1", None)
-    assert await said(database, first) == (
+    assert await said(storage, first) == (
         "This is for whoever runs me: a.example rejects the API key (401) Check OPENROUTER_API_KEY."
     )
-    other = Desk(database, platforms=("slack",))  # another process
+    other = Desk(storage, platforms=("slack",))  # another process
     other.now = desk.now = NOW + timedelta(minutes=59)
     await desk.report(REFUSED)
     await other.report(REFUSED, BudgetExhausted(Message("The daily budget is spent.")))
     (second,) = await desk.owed()
-    assert "budget" in await said(database, second)
+    assert "budget" in await said(storage, second)
     desk.now = NOW + timedelta(minutes=61)
     await desk.report(REFUSED)
     assert len(await desk.owed()) == 1
 
 
 async def test_operators_are_told_where_they_are_and_an_owner_not_twice(
-    database: Database,
+    storage: Database,
 ) -> None:
-    await own(database, "es")
+    await own(storage, "es")
     admins = ("telegram:42", "slack:U1", "slack:U2", "console:x")
-    desk = Desk(database, *admins, platforms=("slack", "telegram"))
+    desk = Desk(storage, *admins, platforms=("slack", "telegram"))
     await desk.report(REFUSED)
-    told = {one.delivery.chat.external_id: await said(database, one) for one in await desk.owed()}
+    told = {one.delivery.chat.external_id: await said(storage, one) for one in await desk.owed()}
     assert set(told) == {"D1", "42", "U2"}
     assert told["D1"].startswith("Esto es para quien me administra: ")
     assert told["D1"].endswith("Revisa OPENROUTER_API_KEY.")
 
 
-async def test_what_nobody_has_to_mend_is_told_to_nobody(database: Database) -> None:
-    await own(database)
-    desk = Desk(database, platforms=("slack",))
+async def test_what_nobody_has_to_mend_is_told_to_nobody(storage: Database) -> None:
+    await own(storage)
+    desk = Desk(storage, platforms=("slack",))
     closed = Message("Without a key no model is asked here.")
     await desk.report(ModelPaused(Message("It is left alone.")), FetchTimeout(Message("Late.")))
     await desk.report(BudgetExhausted(closed, fix=Message("Set web.judge."), plain=closed))
@@ -127,11 +119,11 @@ async def test_what_nobody_has_to_mend_is_told_to_nobody(database: Database) -> 
 
 
 async def test_an_outage_of_the_database_is_waited_for(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    storage: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await own(database)
+    await own(storage)
     monkeypatch.setattr("bot.jobs.troubles._AGAIN_SECONDS", 0.01)
-    desk = Desk(database, platforms=("slack",))
+    desk = Desk(storage, platforms=("slack",))
     working, failures = desk.troubles._access, [StorageUnreachable(Message("Away."))] * 3
 
     class Away:

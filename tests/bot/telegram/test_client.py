@@ -14,12 +14,6 @@ from tests.patience import PATIENCE
 
 
 @pytest.fixture
-async def telegram() -> AsyncIterator[TelegramServer]:
-    async with TelegramServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def bot(telegram: TelegramServer) -> AsyncIterator[Bot]:
     bot = Bot(telegram.token, api_base=telegram.root + "/", hold=1, seconds=PATIENCE)
     await bot.initialize()

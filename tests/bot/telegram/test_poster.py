@@ -36,15 +36,8 @@ def group(telegram: TelegramServer) -> Chat:
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def poster(telegram: TelegramServer, database: Database) -> AsyncIterator[TelegramPoster]:
-    poster = TelegramPoster(telegram.token, api_base=telegram.root, chats=Chats(database))
+async def poster(telegram: TelegramServer, storage: Database) -> AsyncIterator[TelegramPoster]:
+    poster = TelegramPoster(telegram.token, api_base=telegram.root, chats=Chats(storage))
     yield poster
     await poster.close()
 
@@ -76,10 +69,10 @@ async def test_a_post_goes_to_its_topic_and_without_it_to_the_chat(
 
 
 async def test_a_group_that_has_moved_is_followed(
-    telegram: TelegramServer, poster: TelegramPoster, database: Database
+    telegram: TelegramServer, poster: TelegramPoster, storage: Database
 ) -> None:
     old = telegram.group("Friends", admins=[telegram.user("Alice")], basic=True)
-    chats = Chats(database)
+    chats = Chats(storage)
     chat = await chats.meet("telegram", str(old.id), private=False, title="Friends")
     new = old.migrate()
     await poster.post(chat, None, POST, key="k")

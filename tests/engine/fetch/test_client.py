@@ -54,12 +54,6 @@ SETTINGS = FetchSettings(
 
 
 @pytest.fixture
-async def web() -> AsyncIterator[WebServer]:
-    async with WebServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def fetcher() -> AsyncIterator[Fetcher]:
     resolver = loopback_resolver("news.example", "other.example")
     async with Fetcher(SETTINGS, resolver=resolver) as ready:

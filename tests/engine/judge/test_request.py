@@ -12,7 +12,6 @@ from engine.judge.request import (
     JudgeRequest,
     around,
     build_judge_request,
-    candidate_line,
     one_line,
 )
 from engine.search import Candidate, Headline
@@ -42,9 +41,8 @@ def test_the_headline_comes_first_and_then_one_object_a_line() -> None:
 
 def test_the_date_is_the_day_in_utc() -> None:
     night = datetime(2013, 8, 30, 23, tzinfo=timezone(timedelta(hours=-5)))
-    assert (
-        json.loads(candidate_line(1, candidate(7, created_at=night), "h"))["date"] == "2013-08-31"
-    )
+    _, line = build("h", [candidate(7, created_at=night)]).content.split("\n")
+    assert json.loads(line)["date"] == "2013-08-31"
 
 
 def test_every_candidate_is_sent_once_under_its_own_number() -> None:

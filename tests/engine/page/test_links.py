@@ -37,12 +37,6 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-async def web() -> AsyncIterator[WebServer]:
-    async with WebServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def fetcher() -> AsyncIterator[Fetcher]:
     settings = FetchSettings(allow_networks=("127.0.0.0/8",))
     async with Fetcher(settings, resolver=loopback_resolver("news.example")) as ready:

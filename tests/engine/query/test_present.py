@@ -1,6 +1,6 @@
 """Excerpts are found by the lexemes of the corpus' languages, accents and endings aside."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -17,13 +17,6 @@ from tests.bot.kinds import fill
 from tests.db.loading import document
 
 FILLER = "Nada que decir por ahora, seguimos esperando. " * 30
-
-
-@pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
 
 
 class CountingIndex:

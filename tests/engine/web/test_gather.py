@@ -104,13 +104,6 @@ Build = Callable[..., Any]
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database.open(database_url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
 async def build(database: Database) -> AsyncIterator[Build]:
     async with AsyncExitStack() as stack:
 

@@ -78,12 +78,6 @@ def test_many_stars_are_matched_in_no_time() -> None:
 
 
 @pytest.fixture
-async def web() -> AsyncIterator[WebServer]:
-    async with WebServer() as server:
-        yield server
-
-
-@pytest.fixture
 async def fetcher() -> AsyncIterator[Fetcher]:
     async with Fetcher(FetchSettings(allow_networks=("127.0.0.0/8",))) as ready:
         yield ready

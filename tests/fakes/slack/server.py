@@ -3,7 +3,6 @@
 import random
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Self
 
 from aiohttp import web
@@ -112,12 +111,7 @@ class SlackServer:
     async def __aenter__(self) -> Self:
         return await self.start()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     @property

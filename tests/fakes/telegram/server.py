@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 from aiohttp import web
@@ -85,12 +84,7 @@ class TelegramServer:
         await self.start()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     # People and chats
