@@ -2,11 +2,13 @@
 
 A lease is a row that its holder renews. Other processes take it once it is released, or once they
 have themselves seen it stay the same for longer than it holds: each by its own clock, which no
-correction of the time sets back or forward. Each taking gives the lease a new number (`fence`), by
-which a process that was frozen finds out that it has lost it.
+correction of the time sets back or forward. What they saw before the server was replaced or its
+data restored does not count.
 
 `held` turns False before another process can take the lease, because the holder counts from before
-its last renewal, and for less time than the others wait.
+its last renewal, and for less time than the others wait. But a process may be frozen between asking
+for `held` and acting on it. Each taking therefore gives the lease a new number (`fence`): a write
+that must not come late names it and the holder, and stores nothing once they have changed.
 """
 
 import asyncio
@@ -17,13 +19,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
 from db.connection import Connection
 from db.pool import Database
 from db.statements import statements
+from engine.closing import Closable
 from engine.errors import StorageError
 
 logger = logging.getLogger("presagio.lease")
@@ -52,16 +54,27 @@ class LeaseTimes:
             raise ValueError("a holder must stop relying on a lease before others take it")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """A lease as it was found in one place; without a holder nobody ever took it."""
+
+    holder: str | None
+    fence: int | None
+    renewals: int | None
+    seconds: float  # that its holder has for a renewal, at most
+    free: bool
+    place: str  # tells the server, and the table, from others
+
+
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """A lease as it was when it was last found changed."""
 
-    fence: int
-    renewals: int
+    row: _Row
     since: float
 
 
-class Lease:
+class Lease(Closable):
     """Stands for a lease while it is entered. Holds a connection for that."""
 
     def __init__(
@@ -77,12 +90,16 @@ class Lease:
         self._sql = statements("lease")
         self.holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4()}"
         self._seen: _Seen | None = None
+        self._place: str | None = None
+        self._moved_at: float | None = None  # when the place was found to be another one
         self._fence: int | None = None
+        self._took = False  # or may have: an answer can be lost
         self._renewed_at: float | None = None  # None: another process holds it, or none does
         self._settled = asyncio.Event()
         self._change = asyncio.Event()
         self._tried = asyncio.Event()
         self._standing: asyncio.Task[None] | None = None
+        self._lapsing: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
         """Stand for the lease; return after the first attempt, successful or not."""
@@ -94,15 +111,12 @@ class Lease:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def aclose(self) -> None:
+        """Stand no longer, and let another process take the lease at once."""
         if self._standing:
             self._standing.cancel()
             await asyncio.gather(self._standing, return_exceptions=True)
+            self._note(None)
 
     @property
     def held(self) -> bool:
@@ -155,50 +169,63 @@ class Lease:
 
     async def _attempt(self, connection: Connection) -> bool:
         """Renew the lease or try to take it; return whether this process holds it."""
-        nobody_took_it = self._fence is not None and self._seen is None
-        if nobody_took_it and await self._ask(connection, "renew"):
-            return True
-        seen = await self._look(connection)
-        if seen is None:
-            return False
-        fence = await connection.fetchval(
-            self._sql["take"],
-            self.name,
-            self.holder,
-            self._times.holds,
-            seen.fence,
-            seen.renewals,
-            timeout=self._times.answer,
-        )
+        if self._fence is not None and self._seen is None:  # nobody was seen to take it
+            if await self._renew(connection):
+                return True
+            self._note(None)
+        row = await self._look(connection)
+        if row.holder == self.holder and not row.free and row.fence != self._fence:
+            # Its taking succeeded, but the answer was lost.
+            self._fence, self._seen = row.fence, None
+            return await self._renew(connection)
+        return self._may_take(row) and await self._take(connection, row)
+
+    async def _renew(self, connection: Connection) -> bool:
+        renewed = await self._ask(connection, "renew", self.name, self.holder, self._fence)
+        return renewed is not None
+
+    async def _take(self, connection: Connection, row: _Row) -> bool:
+        self._took = True
+        values = (self.name, self.holder, self._times.holds, row.holder, row.fence, row.renewals)
+        fence = await self._ask(connection, "take", *values)
         if fence is not None:
             self._fence, self._seen = fence, None
         return fence is not None
 
-    async def _look(self, connection: Connection) -> _Seen | None:
-        """Return the lease if it may be taken, or None."""
-        row = await connection.fetchrow(self._sql["look"], self.name, timeout=self._times.answer)
-        now = self._clock()
-        if row is None:
-            return _Seen(0, 0, now)
-        seen = self._seen
-        if seen is None or (seen.fence, seen.renewals) != (row["fence"], row["renewals"]):
-            if seen is not None:
+    async def _look(self, connection: Connection) -> _Row:
+        """Return the lease as it is now, noting since when it has been so."""
+        rows = await connection.fetch(self._sql["look"], self.name, timeout=self._times.answer)
+        row, now, seen = _Row(**rows[0]), self._clock(), self._seen
+        if self._place not in (None, row.place):
+            self._moved_at = now
+        self._place = row.place
+        if seen is None or seen.row != row:
+            if seen is not None and seen.row.place == row.place:
                 self._settled.set()
-            seen = self._seen = _Seen(row["fence"], row["renewals"], now)
-        return seen if row["released"] or now - seen.since > self._times.holds else None
+            self._seen = _Seen(row, now)
+        return row
 
-    async def _ask(self, connection: Connection, statement: str) -> bool:
-        values = (self.name, self._fence, self.holder)
-        return bool(
-            await connection.fetchval(self._sql[statement], *values, timeout=self._times.answer)
+    def _may_take(self, row: _Row) -> bool:
+        """Tell whether no process can rely on the lease any more."""
+        now = self._clock()
+        if row.free:  # in a restored database, or that of a standby, it may have been taken since
+            return self._moved_at is None or now - self._moved_at > self._times.holds
+        waits = max(self._times.holds, row.seconds)  # other versions have other times
+        return self._seen is not None and now - self._seen.since > waits
+
+    async def _ask(self, connection: Connection, statement: str, *values: object) -> int | None:
+        answer: int | None = await connection.fetchval(
+            self._sql[statement], *values, timeout=self._times.answer
         )
+        return answer
 
     async def _release(self, connection: Connection) -> None:
         """Let another process take the lease at once."""
-        held, self._renewed_at = self.held, None
-        if held and not connection.is_closed():
+        self._note(None)
+        if self._took and not connection.is_closed():
             with suppress(Exception):  # others wait for the lease to end
-                await asyncio.shield(self._ask(connection, "release"))
+                releasing = self._ask(connection, "release", self.name, self.holder)
+                await asyncio.shield(releasing)
 
     def _note(self, renewed_at: float | None) -> None:
         was_held, lapsed = self._renewed_at is not None, not self.held
@@ -209,3 +236,17 @@ class Lease:
             self._change = asyncio.Event()
         if renewed_at is not None:
             self._settled.set()
+        self._watch()
+
+    def _watch(self) -> None:
+        """Have `changed` return as soon as the lease lapses, whatever the connection does."""
+        if self._lapsing:
+            self._lapsing.cancel()
+        if self._renewed_at is None:
+            return
+        if not self.held:
+            self._note(None)
+            return
+        # The loop's clock does not count the machine's sleep: it is looked at again.
+        left = self._renewed_at + self._times.sure - self._clock()
+        self._lapsing = asyncio.get_running_loop().call_later(left, self._watch)

@@ -11,6 +11,7 @@ from bot.face.request import Request
 from bot.i18n.words import Words
 from bot.replies.composition import step_reply
 from db.chat.compositions import KeptTask
+from engine.closing import Closable
 from engine.compose.types import StepName
 
 logger = logging.getLogger("presagio.conversation")
@@ -21,7 +22,7 @@ _AGAIN_SECONDS = 2.0
 _LONGEST_WAIT = 30.0
 
 
-class Progress:
+class Progress(Closable):
     """The steps of one composition, in the block that writes it. Nothing is edited after it."""
 
     def __init__(self, face: Face, request: Request, kept: KeptTask, words: Words) -> None:
@@ -39,7 +40,8 @@ class Progress:
         self._showing = asyncio.create_task(self._show())
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def aclose(self) -> None:
+        """Show no further steps."""
         if self._showing:
             async with self._editing:  # an edit under way would otherwise come after the outcome
                 self._showing.cancel()

@@ -3,7 +3,8 @@
 APScheduler uses the wall clock: when that is set back, all ticks are restarted.
 
 A tick starts its job as a separate task, unless the previous run has not ended. Only the leader
-runs the jobs marked as the leader's. Every run has a total timeout, and its outcome is counted.
+runs the jobs marked as the leader's; when it loses the lease, their runs are cancelled, for another
+process begins them again. Every run has a total timeout, and its outcome is counted.
 """
 
 import asyncio
@@ -61,6 +62,8 @@ class Scheduler:
         following = asyncio.create_task(self._follow_clock())
         try:
             while True:
+                if not self._leader.held:
+                    self._cancel_leaders()
                 # A new leader does not wait for the next tick.
                 for job in self._jobs:
                     await self._tick(job)
@@ -114,6 +117,13 @@ class Scheduler:
             if ahead < before - _STEP_SECONDS:
                 logger.warning("The clock was set back by %.0f s; jobs go on", before - ahead)
                 self._begin_ticks()
+
+    def _cancel_leaders(self) -> None:
+        """Cancel the runs of jobs that another process may lead by now."""
+        for job in self._jobs:
+            if job.leader and (run := self._running.get(job.name)):
+                logger.warning("%s was cancelled: this process leads no longer", job.name)
+                run.cancel()
 
     async def _tick(self, job: Job) -> None:
         if job.leader and not self._leader.held:

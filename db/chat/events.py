@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.statements import statements
+from engine.closing import Closable
 from engine.errors import StorageError
 
 logger = logging.getLogger("presagio.event_claims")
@@ -61,7 +61,7 @@ class EventClaim:
             logger.warning("the step %s was not noted: %s", message, error)
 
 
-class EventClaims:
+class EventClaims(Closable):
     """Claims events for this process, which a lease proves alive."""
 
     def __init__(
@@ -82,14 +82,10 @@ class EventClaims:
         await self._presence.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def aclose(self) -> None:
+        """Leave what this process has taken and not answered to others."""
         if self._presence:
-            await self._presence.__aexit__(kind, error, trace)
+            await self._presence.aclose()
 
     @asynccontextmanager
     async def claim(

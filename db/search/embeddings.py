@@ -139,7 +139,7 @@ class Embeddings(ToEmbed):
                 [one.source for one in embedded],
                 [None if one.vector is None else as_text(one.vector) for one in embedded],
                 model_id,
-                *((claim.name, claim.fence, claim.holder) if claim else (None, None, None)),
+                *_holding(claim),
             )
         if stored is None:
             raise EmbeddedElsewhere(
@@ -180,13 +180,22 @@ class Embeddings(ToEmbed):
         return int(measured or 0)
 
     async def keep_scale(
-        self, corpus: Corpus, model_id: int, scale: Scale, *, documents: int
+        self,
+        corpus: Corpus,
+        model_id: int,
+        scale: Scale,
+        *,
+        documents: int,
+        claim: RangeClaim | None = None,
     ) -> None:
-        """Store the measured scale, and the number of documents it was measured with."""
-        figures = (scale.mean, scale.deviation, scale.same)
+        """Store the measured scale, and the number of documents it was measured with.
+
+        Stores nothing if `claim` is given and no longer holds.
+        """
+        figures = (documents, scale.mean, scale.deviation, scale.same)
         async with self._database.connection() as connection:
             await connection.execute(
-                self._sql["keep_scale"], corpus.id, model_id, documents, *figures
+                self._sql["keep_scale"], corpus.id, model_id, *figures, *_holding(claim)
             )
         self._database.changed()
 
@@ -217,6 +226,10 @@ class Embeddings(ToEmbed):
 def _leases(corpus: Corpus, model_id: int) -> str:
     """Return the beginning of the names of all leases on one model's vectors of a corpus."""
     return f"embed {corpus.id} {model_id} "
+
+
+def _holding(claim: RangeClaim | None) -> tuple[str | None, int | None, str | None]:
+    return (claim.name, claim.fence, claim.holder) if claim else (None, None, None)
 
 
 def _unsupported() -> VectorsUnsupported:

@@ -130,9 +130,14 @@ SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context
 -- name: measured(corpus_id, model_id)
 SELECT documents FROM embedding_scale WHERE corpus_id = $1 AND model_id = $2
 
--- name: keep_scale(corpus_id, model_id, documents, mean, deviation, same)
+-- name: keep_scale(corpus_id, model_id, documents, mean, deviation, same, lease, fence, holder)
+-- Stores nothing if a lease is named and no longer held.
+WITH held AS (
+    SELECT FROM lease WHERE name = $7 AND fence = $8 AND holder = $9 FOR SHARE
+)
 INSERT INTO embedding_scale (corpus_id, model_id, documents, mean, deviation, same)
-VALUES ($1, $2, $3, $4, $5, $6)
+SELECT $1, $2, $3::bigint, $4::float8, $5::float8, $6::float8
+ WHERE $7::text IS NULL OR EXISTS (SELECT FROM held)
 ON CONFLICT (model_id, corpus_id) DO UPDATE
    SET documents = excluded.documents, mean = excluded.mean,
        deviation = excluded.deviation, same = excluded.same

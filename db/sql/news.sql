@@ -226,7 +226,7 @@ ON CONFLICT (story_id, corpus) DO UPDATE
    SET state = excluded.state, coverage = excluded.coverage, best = excluded.best,
        prophecy = excluded.prophecy, note = excluded.note, found_at = excluded.found_at,
        woke = false
- WHERE find.state <> 'judged' OR excluded.state = 'judged'
+ WHERE (find.state <> 'judged' OR excluded.state = 'judged') AND excluded.state <> 'promising'
 RETURNING id
 
 -- name: find_id(story_id, corpus)

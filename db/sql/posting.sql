@@ -40,10 +40,10 @@ SELECT DISTINCT coalesce(chat_corpus, $1) AS corpus FROM subscribed
 
 -- name: wake(now, corpora)
 -- Those that are told at once, if something was found in their corpus or, of chats that name none,
--- in any.
-UPDATE subscription s SET due_at = $1
+-- in any. A process that looked at them before, and was frozen, must not move them past it.
+UPDATE subscription s SET due_at = least(s.due_at, $1), revision = s.revision + 1
   FROM chat c
- WHERE c.id = s.chat_id AND c.active AND s.mode = 'instant' AND s.due_at > $1
+ WHERE c.id = s.chat_id AND c.active AND s.mode = 'instant'
    AND (c.corpus IS NULL OR c.corpus = ANY ($2::text[]))
 
 -- name: waking

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from engine.embed.scales import measured_scale
-from engine.embed.store import SETTLING, VectorStore, VectorTally, ids_of
+from engine.embed.store import SETTLING, RangeClaim, VectorStore, VectorTally, ids_of
 from engine.errors import EmbeddedElsewhere, ModelAnswerInvalid
 from engine.messages import Message
 from engine.ports import Embedder
@@ -176,7 +176,7 @@ async def settle(
             if claim is not None:
                 tally = await store.tally(corpus, model_id)
                 if begun is None or not _settled_since(begun, tally):
-                    await _settle(store, embedder, corpus, model_id)
+                    await _settle(store, embedder, corpus, model_id, claim)
             if claim is not None or begun is None:
                 return await store.count(corpus, model_id)
 
@@ -186,12 +186,14 @@ def _settled_since(begun: VectorTally, now: VectorTally) -> bool:
     return now.settled == now.stored and now.settled != begun.settled
 
 
-async def _settle(store: VectorStore, embedder: Embedder, corpus: Corpus, model_id: int) -> None:
+async def _settle(
+    store: VectorStore, embedder: Embedder, corpus: Corpus, model_id: int, claim: RangeClaim
+) -> None:
     await store.settle(corpus, model_id)
     documents = await store.count(corpus, model_id)
     due = documents > _GROWTH * await store.measured(corpus, model_id)
     if due and documents >= ENOUGH and (scale := await measured_scale(store, embedder, corpus)):
-        await store.keep_scale(corpus, model_id, scale, documents=documents)
+        await store.keep_scale(corpus, model_id, scale, documents=documents, claim=claim)
 
 
 def batches(part: Sequence[Unembedded], size: int) -> list[Sequence[Unembedded]]:

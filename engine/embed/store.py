@@ -115,9 +115,18 @@ class VectorStore(VectorIndex, Protocol):
         """Return how many documents had one when the scale was measured; 0 = never measured."""
 
     async def keep_scale(
-        self, corpus: Corpus, model_id: int, scale: Scale, *, documents: int
+        self,
+        corpus: Corpus,
+        model_id: int,
+        scale: Scale,
+        *,
+        documents: int,
+        claim: RangeClaim | None = None,
     ) -> None:
-        """Store the measured scale, and the number of documents at that time."""
+        """Store the measured scale, and the number of documents at that time.
+
+        Stores nothing if `claim` is given and no longer holds.
+        """
 
     async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
         """Return the state of the corpus' words that its vectors were made with."""

@@ -15,7 +15,9 @@ import pytest
 from db.embedded.server import EmbeddedServer
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, PoolSettings
+from engine.errors import StorageError
 from tests.database import CARELESS
+from tests.fakes.database_line import DatabaseLine
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,8 +50,10 @@ class Clock:
 
     def __init__(self) -> None:
         self.seconds = 1000.0
+        self.asked = 0
 
     def __call__(self) -> float:
+        self.asked += 1
         return self.seconds
 
 
@@ -199,6 +203,14 @@ async def test_no_step_of_the_databases_clock_makes_two_holders(
         assert lease.fence == 1
 
 
+async def looks(clock: Clock, times: int) -> None:
+    """Return when processes by this clock have looked again so often."""
+    async with asyncio.timeout(PATIENCE):
+        end = clock.asked + 3 * times
+        while clock.asked < end:  # noqa: ASYNC110 - a clock tells nobody
+            await asyncio.sleep(0.01)
+
+
 async def test_a_lease_is_taken_after_it_stayed_the_same_for_its_time(database: Database) -> None:
     clock = Clock()
     async with database.connection() as connection:
@@ -213,6 +225,92 @@ async def test_a_lease_is_taken_after_it_stayed_the_same_for_its_time(database: 
         clock.seconds += 0.2
         await until(lease, held=True)
         assert lease.fence == 8
+
+
+async def test_a_holder_of_longer_times_is_waited_for_as_long(database: Database) -> None:
+    """Another version of the program may have other ones."""
+    clock = Clock()
+    async with database.connection() as connection:
+        await connection.execute(
+            "INSERT INTO lease VALUES ($1, 'newer', 7, 3, 60, now() + interval '60 s')", NAME
+        )
+    async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
+        clock.seconds += 59.9
+        await looks(clock, 3)
+        assert not lease.held
+        clock.seconds += 0.2
+        await until(lease, held=True)
+
+
+@pytest.mark.parametrize("backup", ["empty", "free", "older"])
+async def test_a_restored_database_makes_no_second_holder(database: Database, backup: str) -> None:
+    """Neither by a lease that was free then, nor by one that seems to have stayed the same."""
+    clock = Clock()
+    async with database.connection() as connection:
+        await connection.execute(
+            "INSERT INTO lease VALUES ($1, 'another', 7, 3, 15, now() + interval '15 s')", NAME
+        )
+    async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
+        await looks(clock, 1)
+        clock.seconds += 14.0
+        async with database.transaction() as connection:
+            await connection.execute("SET LOCAL session_replication_role = replica")
+            await connection.execute("CREATE TEMP TABLE kept ON COMMIT DROP AS TABLE lease")
+            await connection.execute("TRUNCATE lease")
+            if backup == "free":
+                await connection.execute("UPDATE kept SET fence = 0, expires_at = '-infinity'")
+            if backup != "empty":
+                await connection.execute("INSERT INTO lease TABLE kept")
+        await looks(clock, 2)
+        clock.seconds += 14.0
+        await looks(clock, 3)
+        assert not lease.held, "the other relies on what was restored away"
+        clock.seconds += 1.1
+        await until(lease, held=True)
+
+
+async def test_a_lease_that_is_held_cannot_be_deleted(database: Database) -> None:
+    async with Lease(database, NAME, times=HASTY):
+        for statement in ("DELETE FROM lease", "TRUNCATE lease"):
+            with pytest.raises(StorageError, match='lease "leader" is held by'):
+                async with database.connection() as connection:
+                    await connection.execute(statement)
+    async with database.connection() as connection:
+        await connection.execute("DELETE FROM lease")
+    async with Lease(database, NAME, times=HASTY) as again:
+        assert again.fence == 2
+
+
+async def test_a_taking_whose_answer_was_lost_is_recognised(database: Database) -> None:
+    lease = Lease(database, NAME, times=HASTY, clock=Clock())
+    async with database.connection() as connection:
+        await connection.execute(
+            "INSERT INTO lease VALUES ($1, $2, 7, 0, 15, now() + interval '15 s')",
+            *(NAME, lease.holder),
+        )
+    async with lease:
+        assert lease.held
+        assert lease.fence == 7
+
+
+async def test_who_leaves_frees_what_it_no_longer_relied_on(database: Database) -> None:
+    clock = Clock()
+    async with Lease(database, NAME, times=LeaseTimes(renewal=9.0), clock=clock) as lease:
+        clock.seconds += 11.0
+        assert not lease.held
+    assert await holders(database) == []
+
+
+async def test_a_lapse_is_told_although_the_database_does_not_answer(database_url: str) -> None:
+    times = LeaseTimes(holds=1.5, sure=1.0, renewal=0.1, answer=3600.0)
+    async with DatabaseLine.to(database_url) as line, asyncio.timeout(PATIENCE):
+        database = await Database.open(line.url)
+        async with Lease(database, NAME, times=times) as lease:
+            await until(lease, held=True)
+            line.stop_carrying()
+            await until(lease, held=False)
+            line.cut()
+        await database.close()
 
 
 async def test_a_holder_relies_on_a_renewal_for_less_long_than_others_wait(
@@ -269,6 +367,61 @@ async def test_it_survives_a_restart_of_the_server(server_folder: Path) -> None:
         await database.close()
     finally:
         await asyncio.to_thread(server.release)
+
+
+async def test_a_crash_of_the_server_undoes_no_renewal_and_restarts_the_wait(
+    server_folder: Path,
+) -> None:
+    server = EmbeddedServer(server_folder, extra={**CARELESS, "wal_writer_delay": "10s"})
+    await asyncio.to_thread(server.acquire)
+    try:
+        database = await Database.open(server.url("postgres"))
+        await database.migrate()
+        clock = Clock()
+        async with database.connection() as connection:
+            await connection.execute(
+                "INSERT INTO lease VALUES ('left', 'dead', 7, 3, 15, now() + interval '1 h');"
+                "CHECKPOINT"
+            )
+        async with (
+            Lease(database, NAME, times=HASTY),
+            Lease(database, "left", times=HASTY, clock=clock) as heir,
+        ):
+            before = await renewals(database, at_least=3)
+            clock.seconds += 14.0
+            await looks(clock, 2)
+            pid = int((server.folder / "postmaster.pid").read_text().split()[0])
+            os.kill(pid, signal.SIGQUIT)  # as a crash
+            async with asyncio.timeout(PATIENCE):
+                while not await asyncio.to_thread(server.revive):
+                    await asyncio.sleep(0.05)
+            assert await renewals(database, at_least=0) >= before
+            await renewals(database, at_least=before + 1)
+            await looks(clock, 3)
+            clock.seconds += 2.0
+            await looks(clock, 3)
+            assert not heir.held, "it might have been renewed before the crash"
+            clock.seconds += 15.0
+            await until(heir, held=True)
+        await database.close()
+    finally:
+        await asyncio.to_thread(server.release)
+
+
+async def renewals(database: Database, *, at_least: int) -> int:
+    """Return how often the holder has renewed its lease, once it has so often."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                async with database.connection() as connection:
+                    found: int = await connection.fetchval(
+                        "SELECT renewals FROM lease WHERE name = $1", NAME
+                    )
+                if found >= at_least:
+                    return found
+            except StorageError:  # the pool replaces its connections after a crash
+                pass
+            await asyncio.sleep(0.02)
 
 
 async def test_without_a_database_nobody_holds_it(server_folder: Path) -> None:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,12 +34,18 @@ class LoopbackServer:
     binaries: Binaries
     account: OsUser | None
     port: int
+    environment: Mapping[str, str] = field(default_factory=dict)  # of the server, beside ours
     _running: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
 
     @property
     def url(self) -> str:
         """URL of its database."""
         return f"postgresql://presagio@127.0.0.1:{self.port}/presagio"
+
+    @property
+    def local(self) -> Sequence[str]:
+        """What programs of PostgreSQL are given to connect to it."""
+        return ("-h", "127.0.0.1", "-p", str(self.port), "-U", "presagio")
 
     def run(self, program: str, *arguments: str) -> None:
         """Run a program of PostgreSQL to its end."""
@@ -52,7 +58,8 @@ class LoopbackServer:
             return
         settings = [*_SETTINGS, f"port={self.port}", f"unix_socket_directories={self.folder}"]
         named = [word for setting in settings for word in ("-c", setting)]
-        self._running = self._start("postgres", ["-D", str(self.folder / "data"), *named])
+        arguments = ["-D", str(self.folder / "data"), *named]
+        self._running = self._start("postgres", arguments, self.environment)
         end = time.monotonic() + PATIENCE
         ask = ("-q", "-h", "127.0.0.1", "-p", str(self.port), "-d", "postgres")
         while self._start("pg_isready", ask).wait(PATIENCE):
@@ -82,12 +89,15 @@ class LoopbackServer:
                 with suppress(ProcessLookupError):  # a session may end meanwhile
                     os.kill(each, number)
 
-    def _start(self, program: str, arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
+    def _start(
+        self, program: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> "subprocess.Popen[bytes]":
         account = self.account
         with (self.folder / "said").open("ab") as said:
             return subprocess.Popen(
                 self.binaries.command(program, *arguments),
                 cwd=self.folder,
+                env={**os.environ, **(environment or {})},
                 stdout=said,
                 stderr=said,
                 user=account.uid if account else None,
@@ -108,31 +118,41 @@ class Pair:
 
 
 @contextmanager
-def pair(parent: Path) -> Iterator[Pair]:
-    """Run a primary with an empty database, and a standby of it, in a new folder below `parent`."""
+def loopback(parent: Path) -> Iterator[LoopbackServer]:
+    """Run a server with an empty database in a new folder below `parent`."""
     folder = Path(tempfile.mkdtemp(prefix="pair-", dir=parent))
     folder.chmod(0o711)  # the server's account passes through
     account = server_account([folder])
     binaries = Binaries(Path(_FOLDER)) if _FOLDER else find_binaries()
-    if not shutil.which("pg_basebackup", path=binaries.folder):
-        pytest.skip("pg_basebackup is not installed")
     if account and not _FOLDER:
         binaries = within_reach(binaries, account, folder / "programs")
-    primary, standby = (_server(folder / name, binaries, account) for name in ("one", "two"))
-    primary.run(
+    server = _server(folder / "one", binaries, account)
+    server.run(
         *("initdb", "-D", "data", "-U", "presagio", "--auth=trust", "--encoding=UTF8"),
         *("--locale=C.UTF-8", "--no-sync", "--no-instructions"),
     )
     try:
-        primary.start()
-        local = ("-h", "127.0.0.1", "-p", str(primary.port), "-U", "presagio")
-        primary.run("psql", *local, "-d", "postgres", "-c", "CREATE DATABASE presagio")
-        standby.run("pg_basebackup", *local, "-D", "data", "-R", "-c", "fast", "--no-sync")
-        standby.start()
-        yield Pair(primary, standby)
+        server.start()
+        server.run("psql", *server.local, "-d", "postgres", "-c", "CREATE DATABASE presagio")
+        yield server
     finally:
-        standby.kill()
-        primary.kill()
+        server.kill()
+
+
+@contextmanager
+def pair(parent: Path) -> Iterator[Pair]:
+    """Run a primary with an empty database, and a standby of it, in a new folder below `parent`."""
+    with loopback(parent) as primary:
+        if not shutil.which("pg_basebackup", path=primary.binaries.folder):
+            pytest.skip("pg_basebackup is not installed")
+        standby = _server(primary.folder.parent / "two", primary.binaries, primary.account)
+        copy = ("-D", "data", "-R", "-c", "fast", "--no-sync")
+        standby.run("pg_basebackup", *primary.local, *copy)
+        try:
+            standby.start()
+            yield Pair(primary, standby)
+        finally:
+            standby.kill()
 
 
 def _server(folder: Path, binaries: Binaries, account: OsUser | None) -> LoopbackServer:

@@ -85,6 +85,33 @@ async def test_a_run_that_has_not_ended_is_not_joined_by_another(storage: Databa
     assert most == 1
 
 
+async def test_who_loses_the_lead_ends_its_jobs(storage: Database) -> None:
+    ended: list[str] = []
+    begun = asyncio.Barrier(3)
+
+    def lasting(name: str) -> Callable[[], Awaitable[int]]:
+        async def work() -> int:
+            try:
+                await begun.wait()
+                await asyncio.Event().wait()
+            finally:
+                ended.append(name)
+            return 1
+
+        return work
+
+    jobs = (
+        job(lasting("led"), name="led", every=3600),
+        job(lasting("anyone's"), name="anyone's", every=3600, leader=False),
+    )
+    async with running(storage, *jobs):
+        await begun.wait()
+        async with storage.connection() as connection:
+            await connection.execute("UPDATE lease SET holder = 'another', fence = fence + 1")
+        await until(lambda: bool(ended))
+        assert ended == ["led"]
+
+
 async def test_a_run_that_hangs_is_ended_and_counted(storage: Database) -> None:
     async def work() -> int:
         await asyncio.Event().wait()

@@ -95,6 +95,14 @@ async def test_what_was_judged_gives_way_to_no_less(database: Database) -> None:
     assert await seen(database, subscription) == [again]
 
 
+async def test_a_late_search_does_not_have_a_story_judged_again(database: Database) -> None:
+    finds = Finds(database)
+    (story,) = await some_stories(database, 1)
+    await finds.keep(story, "demo", FindState.UNJUDGED, coverage=0.5, now=NOW)
+    await finds.keep(story, "demo", FindState.PROMISING, coverage=0.5, now=NOW)
+    assert await finds.promising(["demo"], since=NOW, limit=9) == []
+
+
 async def test_nothing_is_kept_of_a_story_that_is_forgotten(database: Database) -> None:
     (story,) = await some_stories(database, 1)
     unknown = replace(story, id=story.id + 99)

@@ -220,3 +220,19 @@ async def test_those_that_are_told_at_once_are_woken_by_finds_in_their_corpus(
     assert new == [], "the same story"
     await subscriptions.wake(now=NOW)
     assert len(await due(database)) == 2, "another feed may show the story to other chats"
+
+
+@pytest.mark.parametrize("looked_before", [False, True], ids=["due", "woken"])
+async def test_who_looked_before_a_find_does_not_put_off_those_that_it_wakes(
+    database: Database, *, looked_before: bool
+) -> None:
+    """A leader that was frozen ends its round after another one has begun the next."""
+    await subscribed(database, "1", PostingMode.INSTANT)
+    frozen = await due(database)
+    if looked_before:
+        await looked(database, *frozen, at=NOW + HOUR)
+    (story,) = await some_stories(database, 1)
+    await found(database, story, [tweet(1)])
+    await Subscriptions(database).wake(now=NOW)
+    await looked(database, *frozen, at=NOW + DAY)
+    assert len(await due(database)) == 1

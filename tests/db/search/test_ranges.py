@@ -14,7 +14,7 @@ from engine.embed.fill import ENOUGH, Filled, fill
 from engine.embed.store import SETTLING, ids_of, range_of
 from engine.errors import EmbeddedElsewhere
 from engine.types import Corpus
-from engine.vectors import CorpusWords, Embedded, Vector, source_of
+from engine.vectors import CorpusWords, Embedded, Scale, Vector, source_of
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 from tests.patience import PATIENCE
@@ -165,6 +165,20 @@ async def test_a_process_that_loses_a_range_embeds_what_is_left_of_it_later(
     async with asyncio.timeout(PATIENCE):
         filled = await fill(embeddings, Loses(), corpus, progress=lambda *_: None, batch=4)
     assert filled.documents == 8
+
+
+async def test_who_lost_the_claim_stores_no_scale(database: Database) -> None:
+    corpus = await load_texts(database, "c", ["one"])
+    embeddings = Embeddings(database, times=LeaseTimes(renewal=0.05))
+    model_id = await embeddings.prepare("words", 16)
+    scale = Scale(mean=0.1, deviation=0.1, same=0.9)
+    async with embeddings.claim(corpus, model_id, SETTLING) as claim:
+        assert claim is not None
+        lost = replace(claim, fence=claim.fence + 1)
+        await embeddings.keep_scale(corpus, model_id, scale, documents=7, claim=lost)
+        assert await embeddings.measured(corpus, model_id) == 0
+        await embeddings.keep_scale(corpus, model_id, scale, documents=7, claim=claim)
+        assert await embeddings.measured(corpus, model_id) == 7
 
 
 async def test_of_two_that_notice_other_words_one_begins_a_generation(database: Database) -> None:

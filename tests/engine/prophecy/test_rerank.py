@@ -140,7 +140,13 @@ class Vectors:
         raise NotImplementedError
 
     async def keep_scale(
-        self, corpus: Corpus, model_id: int, scale: Scale, *, documents: int
+        self,
+        corpus: Corpus,
+        model_id: int,
+        scale: Scale,
+        *,
+        documents: int,
+        claim: RangeClaim | None = None,
     ) -> None:
         raise NotImplementedError
 
