@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bot.app import App
 
 
-async def forget(
+async def delete_stored(
     app: "App", name: str, *, now: datetime, json: bool = False, output: Output
 ) -> None:
     """Delete what is stored about "platform:id" and say how much it was. Raises UsageError."""
@@ -57,5 +57,7 @@ def command(
         confirm(f"Delete for good what is stored about {name!r}?")
     with_app(
         settings_of(context),
-        lambda opened: forget(opened, name, now=now(), json=json, output=Output.of_process()),
+        lambda opened: delete_stored(
+            opened, name, now=now(), json=json, output=Output.of_process()
+        ),
     )
