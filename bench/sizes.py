@@ -64,15 +64,16 @@ async def _texts(database: Database, corpus: Corpus) -> dict[str, object]:
 async def _vectors(database: Database, corpus: Corpus, model: KeptModel) -> dict[str, object]:
     """Return the bytes of a vector in its table, and in an index of this corpus."""
     table, own = embedding_table(model.id), await Embeddings(database).count(corpus, model.id)
-    create = statements("embeddings")["index"]
+    create = statements("embeddings")["index"].format(
+        index=_INDEX, embedding=table, corpus=corpus.id
+    )
     async with database.own_connection() as connection:
         await connection.execute("SET statement_timeout = 0; SET maintenance_work_mem = '512MB'")
         rows = await connection.fetchval(f"SELECT count(*) FROM {table}")
         size = await connection.fetchval(
             f"SELECT pg_table_size('{table}') + pg_relation_size('{table}_pkey')"
         )
-        statement = create.format(index=_INDEX, embedding=table, corpus=corpus.id)
-        await connection.execute(statement, timeout=_PATIENCE)
+        await connection.execute(create.format(concurrently=""), timeout=_PATIENCE)
         indexed = await connection.fetchval(f"SELECT pg_relation_size('{_INDEX}')")
         await connection.execute(f"DROP INDEX {_INDEX}")
     return {

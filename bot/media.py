@@ -4,8 +4,11 @@ import os
 import re
 import shutil
 import stat
+import tarfile
+import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -30,6 +33,8 @@ _TYPES = {
     "mp4": ("video/mp4", 4, b"ftyp"),
 }
 _READ = 16  # bytes that tell the type
+# In an archive: id of the corpus, id of the text, name.
+_PACKED = re.compile(r"\d{1,10}/\d{1,25}/[\w-]{1,100}\.\w{3,4}", re.ASCII)
 
 
 class MediaLeftOut(StrEnum):
@@ -112,6 +117,50 @@ class Media:
         """Remove all files of a corpus."""
         shutil.rmtree(self._root / str(corpus.id), ignore_errors=True)
 
+    def files(self) -> int:
+        """Return the number of files of all corpora."""
+        return sum(1 for _ in self._root.glob("*/*/[!.]*"))
+
+    def pack(self, file: Path) -> int:
+        """Write all files to a tar archive and return their number.
+
+        The archive appears under its name only when complete, and only its owner may read it.
+        Raises InputError if it cannot be written.
+        """
+        count = 0
+        try:
+            with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.") as folder:
+                part = Path(folder) / file.name
+                with tarfile.open(part, "w") as archive:
+                    for one in sorted(self._root.glob("*/*/[!.]*")):
+                        with suppress(FileNotFoundError):  # its corpus was dropped meanwhile
+                            archive.add(one, one.relative_to(self._root).as_posix())
+                            count += 1
+                part.chmod(0o600)
+                part.replace(file)
+        except OSError as error:
+            said = Message("{file} cannot be written: {reason}.", file=file, reason=_reason(error))
+            raise InputError(said) from error
+        return count
+
+    def unpack(self, file: Path) -> int:
+        """Replace all files by those of an archive of `pack`, and return their number.
+
+        Raises InputError if it cannot be read whole; the files are then as they were.
+        """
+        self._root.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with tempfile.TemporaryDirectory(dir=self._root.parent, prefix=".media.") as folder:
+                fresh, old = Path(folder) / "fresh", Path(folder) / "old"
+                fresh.mkdir(mode=0o755)
+                count = _unpacked(file, fresh)
+                with suppress(FileNotFoundError):
+                    self._root.rename(old)
+                fresh.rename(self._root)
+        except (OSError, tarfile.TarError) as error:
+            raise _unread(file, error) from error
+        return count
+
     def _copy(self, corpus: Corpus, file: Path) -> None:
         found = _NAME.fullmatch(file.name)
         assert found  # noqa: S101 - refused before
@@ -168,11 +217,31 @@ def _is_what_it_says(file: Path, suffix: str) -> bool:
         return opened.read(_READ)[at:].startswith(begins)
 
 
-def _unread(file: Path, error: OSError) -> InputError:
+def _unpacked(file: Path, folder: Path) -> int:
+    """Write what an archive holds to a folder, and return the number of files.
+
+    Whoever made the archive, nothing is written elsewhere and no link is made.
+    """
+    count = 0
+    with tarfile.open(file) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isreg() else None
+            if content is None or not _PACKED.fullmatch(member.name):
+                raise tarfile.TarError("it holds something else than pictures and videos")
+            into = folder / member.name
+            into.parent.mkdir(parents=True, exist_ok=True)
+            with content, into.open("wb") as opened:
+                shutil.copyfileobj(content, opened)
+            count += 1
+    return count
+
+
+def _unread(file: Path, error: OSError | tarfile.TarError) -> InputError:
     return InputError(
-        Message(
-            "{file} cannot be read: {error}.",
-            file=str(file),
-            error=(error.strerror or str(error)).lower(),
-        )
+        Message("{file} cannot be read: {error}.", file=str(file), error=_reason(error))
     )
+
+
+def _reason(error: OSError | tarfile.TarError) -> str:
+    said = error.strerror if isinstance(error, OSError) else None
+    return (said or str(error)).lower()

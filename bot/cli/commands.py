@@ -143,6 +143,7 @@ _GROUPS = {
         "config": "Show where settings come from, or write a first config.toml.",
         "doctor": "Check what works, and say how to mend what does not.",
         "log": "Show the last searches, newest first.",
+        "forget": "Delete what is stored about a person or a chat.",
         "eval": "Measure answers against judged headlines.",
         "init": "Create or update the tables.",
         "backup": "Write the whole database to a file, while others work in it.",

@@ -1,27 +1,23 @@
 """`presagio backup`, `presagio restore` and `presagio database run`."""
 
-import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
 
+from bot.cli.database_program import run_program
+from bot.cli.media import load_media, save_media
 from bot.cli.shared import Json, settings_of
 from bot.console.output import Output, progress_bar
 from bot.database import open_database, open_url
 from bot.settings import Settings
 from bot.signals import run_until_signal
 from db.backup.dump import dump
-from db.backup.programs import environment
 from db.backup.restore import check_backup, holds_something, is_set_up, others_work, restore
 from db.corpus.corpora import Corpora
-from db.embedded.server import EmbeddedServer
 from engine.errors import InputError, StorageInterrupted, UsageError
 from engine.types import Corpus
 
@@ -34,19 +30,23 @@ commands = typer.Typer(
 # Arguments after the program's name are passed to the program.
 _PROGRAM = {"allow_interspersed_args": False}
 _MEGABYTE = 1_000_000
-_NOT_FOUND, _NOT_RUNNABLE, _SIGNALLED = 127, 126, 128  # exit codes, as in shells
 
 
 def backup(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="File to write; an older one is replaced.")],
+    media: Annotated[
+        Path | None,
+        typer.Option("--media", help="Archive to write: pictures and videos, which are files."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write the whole database to a file, while others work in it.
 
     Example: presagio backup presagio.dump
     """
-    run_until_signal(back_up(settings_of(context), file, json=json, output=Output.of_process()))
+    settings, output = settings_of(context), Output.of_process()
+    run_until_signal(back_up(settings, file, media=media, json=json, output=output))
 
 
 def restore_backup(
@@ -63,6 +63,16 @@ def restore_backup(
     replace: Annotated[
         bool, typer.Option("--replace", help="Give up the corpora and chats that are there.")
     ] = False,
+    media: Annotated[
+        Path | None,
+        typer.Option(
+            "--media",
+            help="Archive that backup --media has written; replaces what is there.",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Load a backup into an empty database.
@@ -74,7 +84,9 @@ def restore_backup(
     Example: presagio restore presagio.dump
     """
     settings, output = settings_of(context), Output.of_process()
-    run_until_signal(bring_back(settings, file, replace=replace, json=json, output=output))
+    run_until_signal(
+        bring_back(settings, file, media=media, replace=replace, json=json, output=output)
+    )
 
 
 @commands.command("run", context_settings=_PROGRAM)
@@ -95,8 +107,12 @@ def database_run(
     sys.exit(run_program(settings_of(context), command, output=Output.of_process()))
 
 
-async def back_up(settings: Settings, file: Path, *, json: bool, output: Output) -> None:
-    """Write the whole database to `file`, with a progress bar. Raises storage errors, InputError.
+async def back_up(
+    settings: Settings, file: Path, *, media: Path | None = None, json: bool, output: Output
+) -> None:
+    """Write the whole database to `file`, with a progress bar, and then its files to `media`.
+
+    Raises storage errors, InputError.
 
     A database set up by an older version is not migrated, as a backup precedes an upgrade.
     """
@@ -106,16 +122,26 @@ async def back_up(settings: Settings, file: Path, *, json: bool, output: Output)
                 raise InputError("There is nothing to back up: the database is not set up.")
         with _bar(output, "backup") as progress:
             size = await dump(url, file, progress=progress)
+    files = await save_media(settings, media, output=output)
     if json:
-        output.json({"file": str(file), "bytes": size})
+        output.json({"file": str(file), "bytes": size} | ({"media": files} if media else {}))
     else:
         output.line(f"Wrote {file} ({size / _MEGABYTE:,.1f} MB).")
+        if media:
+            output.line(f"Wrote {media} ({files:,} pictures and videos).")
 
 
 async def bring_back(
-    settings: Settings, file: Path, *, replace: bool, json: bool, output: Output
+    settings: Settings,
+    file: Path,
+    *,
+    media: Path | None = None,
+    replace: bool,
+    json: bool,
+    output: Output,
 ) -> None:
-    """Replace the contents of the database with the backup `file`, with a progress bar.
+    """Replace the contents of the database with the backup `file`, with a progress bar, and then
+    the files of texts with those of `media`.
 
     Raises UsageError if the database is not empty and `replace` is not set, InputError, storage
     errors; the database is then unchanged.
@@ -125,92 +151,14 @@ async def bring_back(
         await _check_target(settings, replace=replace, output=output)
         with _bar(output, "restore") as progress:
             unknown = await restore(url, file, progress=progress)
+        files = await load_media(settings, media) if media else None
         async with open_database(settings, progress=output.remark) as database:
             await database.migrate()
             corpora = await Corpora(database).list()
     used = {language for corpus in corpora for language in corpus.languages}
     for language in sorted(unknown & used):
         output.remark(f"This server does not know {language}: texts in it are not found.")
-    _report(file, corpora, json=json, output=output)
-
-
-def run_program(settings: Settings, command: Sequence[str], *, output: Output) -> int:
-    """Run a program with access to the database and return its exit code, as a shell would.
-
-    Raises storage errors.
-    """
-    with ExitStack() as stack:
-        url = settings.database.url.get_secret_value()
-        if not url:
-            server = EmbeddedServer(settings.data_dir, progress=output.remark)
-            url = stack.enter_context(server).url()
-        within = environment(url)
-        try:
-            code = _outcome(command, within)
-        except FileNotFoundError:
-            output.remark(f"presagio: There is no program {command[0]}.")
-            return _NOT_FOUND
-        except OSError as error:
-            output.remark(f"presagio: {command[0]} cannot be run: {error.strerror}.")
-            return _NOT_RUNNABLE
-    return code if code >= 0 else _SIGNALLED - code
-
-
-def _outcome(command: Sequence[str], within: dict[str, str]) -> int:
-    """Run a program with this process's input and output, and return its exit status."""
-    # Looked up in the PATH it will run with, in which PostgreSQL's programs come first.
-    path = shutil.which(command[0], path=within["PATH"])
-    if path is None:
-        raise FileNotFoundError(command[0])
-    with _heard() as heard:
-        process = subprocess.Popen([path, *command[1:]], env=within)  # noqa: S603 - what it is for
-        heard.hand_on_to(process)
-        return process.wait()
-
-
-class _Heard:
-    """Forwards signals to a program, and queues them until it has started."""
-
-    def __init__(self) -> None:
-        self._early: list[int] = []
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def hear(self, number: int, _: FrameType | None) -> None:
-        if self._process is None:
-            self._early.append(number)
-        else:
-            self._process.send_signal(number)
-
-    def hand_on_to(self, process: "subprocess.Popen[bytes]") -> None:
-        self._process = process
-        for number in self._early:
-            process.send_signal(number)
-
-
-@contextmanager
-def _heard() -> Iterator[_Heard]:
-    """Let the program decide how to react to signals; it does not inherit our handlers.
-
-    Ctrl-C is ignored here, since the terminal sends it to both processes and psql survives it;
-    other signals are forwarded.
-    """
-    heard = _Heard()
-    handlers = {"SIGINT": _nothing, "SIGTERM": heard.hear, "SIGHUP": heard.hear}
-    before = {
-        number: signal.signal(number, handler)
-        for name, handler in handlers.items()
-        if (number := getattr(signal, name, None))
-        and signal.getsignal(number) is not signal.SIG_IGN
-    }
-    try:
-        yield heard
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _nothing(number: int, _: FrameType | None) -> None:
-    """Ignore Ctrl-C, which the program receives too."""
+    _report(file, corpora, files, json=json, output=output)
 
 
 async def _check_target(settings: Settings, *, replace: bool, output: Output) -> None:
@@ -233,9 +181,14 @@ def _bar(output: Output, label: str) -> Iterator[Callable[[int], None]]:
         yield lambda size: tell(size, f"{size / _MEGABYTE:,.0f} MB")
 
 
-def _report(file: Path, corpora: Sequence[Corpus], *, json: bool, output: Output) -> None:
+def _report(
+    file: Path, corpora: Sequence[Corpus], files: int | None, *, json: bool, output: Output
+) -> None:
     documents = sum(corpus.documents for corpus in corpora)
     if json:
-        output.json({"file": str(file), "corpora": len(corpora), "documents": documents})
-    else:
-        output.line(f"Restored {len(corpora):,} corpora with {documents:,} documents from {file}.")
+        row = {"file": str(file), "corpora": len(corpora), "documents": documents}
+        output.json(row if files is None else row | {"media": files})
+        return
+    output.line(f"Restored {len(corpora):,} corpora with {documents:,} documents from {file}.")
+    if files is not None:
+        output.line(f"Restored {files:,} pictures and videos.")

@@ -1,10 +1,12 @@
-"""`presagio corpora media`: brings the pictures and videos of an export."""
+"""Pictures and videos: brought from an export, and part of a backup."""
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.console.output import Output
 from bot.media import Media, files_in, text_ids
+from bot.settings import Settings
 from db.search.shown import Shown
 
 if TYPE_CHECKING:
@@ -30,3 +32,26 @@ async def bring_media(app: "App", name: str, folder: str, *, json: bool, output:
     output.line(f"{brought.files:,} files of {brought.texts:,} texts are with {name} now.")
     for reason, number in sorted(brought.left_out.items()):
         output.remark(f"Left out: {number:,}, {reason.value}.")
+
+
+async def save_media(settings: Settings, file: Path | None, *, output: Output) -> int:
+    """Write all files to the archive `file` and return their number; without one, tell of them.
+
+    Raises InputError.
+    """
+    media = Media(settings.data_dir)
+    if file:
+        return await asyncio.to_thread(media.pack, file)
+    if number := await asyncio.to_thread(media.files):
+        output.remark(
+            f"{number:,} pictures and videos of texts are not in it. To save them: --media FILE.tar"
+        )
+    return 0
+
+
+async def load_media(settings: Settings, file: Path) -> int:
+    """Replace all files by those of the archive `file` and return their number.
+
+    Raises InputError.
+    """
+    return await asyncio.to_thread(Media(settings.data_dir).unpack, file)

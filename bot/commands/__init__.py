@@ -5,6 +5,7 @@ from functools import partial
 from bot.commands.archives import CORPUS, ask_which
 from bot.commands.compose import COMPOSE
 from bot.commands.feeds import FEEDS
+from bot.commands.forget import FORGET
 from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
 from bot.commands.history import HISTORY
@@ -28,7 +29,7 @@ def standard_commands() -> Registry:
     commands = (
         *(PROPHECY, MORE, FIND, ASK, COMPOSE, WHY, TOP, PICTURE),
         *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),
-        *(SETTINGS, CORPUS, GLOSSARY, START, ACCESS, USAGE),
+        *(SETTINGS, CORPUS, GLOSSARY, START, FORGET, ACCESS, USAGE),
     )
     everything = (*commands, help_command(commands))
     names = frozenset(name for command in everything for name in command.names)

@@ -12,6 +12,7 @@ from bot.queries.compose import ComposeServices
 from bot.replies.picture import Pictures
 from db.chat.answers import Answers
 from db.chat.chats import Chats
+from db.chat.forgetting import Forgetting
 from db.chat.questions import Questions
 from db.chat.waiting import Waiting
 from db.posting.feeds import FeedOffers, Feeds
@@ -102,6 +103,7 @@ class Services:
     glossary: GlossaryService
     ownership: Ownership
     waiting: Waiting
+    forgetting: Forgetting
     document: Callable[[Corpus, str], Awaitable[Candidate | None]] = _no_document  # by its id
     corpus: str  # the configured one; "" means the only one
     limit: int  # hits per answer

@@ -29,6 +29,7 @@ from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
+from db.chat.forgetting import Forgetting
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
 from db.chat.waiting import Waiting
@@ -211,6 +212,7 @@ def chat_services(
         glossary=glossary_service(app),
         ownership=ownership,
         waiting=Waiting(app.database),
+        forgetting=Forgetting(app.database),
         document=partial(_document, app.database),
         composing=composing,
         corpus=app.settings.search.corpus,

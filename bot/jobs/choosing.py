@@ -91,20 +91,19 @@ async def _finds(
     corpora: Mapping[int, str],
     since: datetime,
 ) -> Mapping[int, Sequence[StoryFind]]:
-    """Return the finds that each chat can see. Those of chats without own feeds are read once."""
+    """Return the finds that each chat can see, read in two statements for however many chats."""
     usual = [one.subscription.chat.id for one in wanted if not one.has_feeds]
     names = {corpora[chat] for chat in usual if chat in corpora}
     shared = await work.finds.shared(names, since=since) if names else {}
     finds: dict[int, Sequence[StoryFind]] = {
         chat: shared.get(corpora[chat], ()) for chat in usual if chat in corpora
     }
-    for one in wanted:
-        chat = one.subscription.chat.id
-        if one.has_feeds and chat in corpora:
-            finds[chat] = await work.finds.for_chat(
-                one.subscription, corpora[chat], since=since, postable=True
-            )
-    return finds
+    own = [
+        (one.subscription, corpora[one.subscription.chat.id])
+        for one in wanted
+        if one.has_feeds and one.subscription.chat.id in corpora
+    ]
+    return {**finds, **(await work.finds.postable(own, since=since) if own else {})}
 
 
 def decisions_of(

@@ -116,26 +116,43 @@ class Finds:
             await connection.execute(self._sql["give_up_waiting"], found_before, below)
 
     async def for_chat(
-        self,
-        subscription: Subscription,
-        corpus: str,
-        *,
-        since: datetime,
-        postable: bool = False,
+        self, subscription: Subscription, corpus: str, *, since: datetime
     ) -> list[StoryFind]:
         """Return the finds since `since` for stories that the chat can see, oldest first.
 
         Judged and unjudged, posted or not. A story is told in the words of the chat's own feeds,
-        with the categories under which the chat knows them. With `postable`, stories that were
-        posted in the chat and judgments below its threshold are left out: a day holds hundreds, and
-        each decision reads them again.
+        with the categories under which the chat knows them.
         """
-        chat, threshold = subscription.chat.id, subscription.threshold
         async with self._database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["finds_for_chat"], chat, corpus, since, postable, threshold
+                self._sql["finds_for_chat"], subscription.chat.id, corpus, since
             )
         return [_find(row) for row in rows]
+
+    async def postable(
+        self, wanted: Sequence[tuple[Subscription, str]], *, since: datetime
+    ) -> Mapping[int, list[StoryFind]]:
+        """Return the same finds for subscriptions of different chats and their corpora, by chat.
+
+        Stories that were posted in the chat and judgments below its threshold are left out: a day
+        holds hundreds, and each decision reads them again.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["postable_finds"],
+                [subscription.chat.id for subscription, _ in wanted],
+                [corpus for _, corpus in wanted],
+                [subscription.threshold for subscription, _ in wanted],
+                since,
+            )
+        found: dict[int, list[StoryFind]] = {}
+        prophecies: dict[int, Prophecy] = {}
+        for row in rows:
+            if row["prophecy"]:
+                prophecies[row["find_id"]] = prophecy_from_json(row["prophecy"])
+            find = _find(row, prophecies[row["find_id"]])
+            found.setdefault(row["chat_id"], []).append(find)
+        return found
 
     async def shared(
         self, corpora: Collection[str], *, since: datetime
@@ -172,11 +189,11 @@ def _best(prophecy: Prophecy) -> int | None:
     return max(scores, default=None)
 
 
-def _find(row: asyncpg.Record) -> StoryFind:
+def _find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFind:
     return StoryFind(
         id=row["find_id"],
         story=story_of(row),
         corpus=row["corpus"],
-        prophecy=prophecy_from_json(row["prophecy"]),
+        prophecy=prophecy or prophecy_from_json(row["prophecy"]),
         found_at=row["found_at"],
     )

@@ -12,6 +12,7 @@ from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.search.nearest import as_text, embedding_table, index_name
 from db.search.unembedded import ToEmbed
+from db.search.vector_index import VectorIndexes
 from engine.embed.store import RangeClaim
 from engine.errors import EmbeddedElsewhere, StorageRights, UsageError, VectorsUnsupported
 from engine.messages import Message
@@ -20,7 +21,7 @@ from engine.vectors import Embedded, Scale
 
 # A corpus with more vectors gets an index: comparing with each takes 52 ms at 100,000.
 EXACT_UP_TO = 100_000
-_TIMEOUT = 3600  # seconds for an index build
+_TIMEOUT = 3600  # seconds for pruning and counting
 _LONGEST_VECTOR = 4000  # dimensions that pgvector indexes as halfvec
 
 
@@ -46,6 +47,7 @@ class Embeddings(ToEmbed):
         super().__init__(database)
         self._exact_up_to = exact_up_to
         self._times = times
+        self._indexes = VectorIndexes(database, times)
 
     async def prepare(self, model: str, dimensions: int) -> int:
         """Return the id of a model's vectors, creating their table if it is missing.
@@ -151,20 +153,18 @@ class Embeddings(ToEmbed):
     async def settle(self, corpus: Corpus, model_id: int) -> None:
         """Delete vectors of removed documents, and build an index if it is due."""
         table, index = embedding_table(model_id), index_name(corpus, model_id)
-        documents = await self.count(corpus, model_id)
         async with self._database.transaction() as connection:
-            await connection.execute(
-                "SET LOCAL statement_timeout = 0; SET LOCAL maintenance_work_mem = '512MB'"
-            )
+            await connection.execute("SET LOCAL statement_timeout = 0")
             await connection.execute(
                 self._formatted("prune", corpus, model_id), corpus.id, timeout=_TIMEOUT
             )
-            if documents > self._exact_up_to:
-                await connection.execute(
-                    self._formatted("index", corpus, model_id, index=index), timeout=_TIMEOUT
-                )
-            else:
-                await connection.execute(f"DROP INDEX IF EXISTS {index}")
+        if await self.count(corpus, model_id) > self._exact_up_to:
+            create = self._formatted("index", corpus, model_id, index=index)
+            await self._indexes.build(index, create)
+        else:
+            await self._indexes.drop(index)
+        async with self._database.transaction() as connection:
+            await connection.execute("SET LOCAL statement_timeout = 0")
             await connection.execute(f"ANALYZE {table}", timeout=_TIMEOUT)
             # From here on other processes wait before they store, so that no vector is miscounted.
             await connection.execute(self._sql["lock_state"], corpus.id, model_id, timeout=_TIMEOUT)

@@ -113,9 +113,17 @@ SELECT k.lexeme, k.document_frequency::float8 / greatest(c.documents, 1) AS shar
 
 -- Tuned on vectors that lie close together: docs/decisions/0014-embeddings.md.
 -- name: index
-CREATE INDEX IF NOT EXISTS {index} ON {embedding}
+CREATE INDEX {{concurrently}} IF NOT EXISTS {index} ON {embedding}
  USING hnsw (vector halfvec_cosine_ops) WITH (m = 24, ef_construction = 128)
  WHERE corpus_id = {corpus}
+
+-- name: is_valid(index)
+SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)
+
+-- name: is_built(index)
+-- A build shows its index from its first lock on.
+SELECT EXISTS (SELECT FROM pg_stat_progress_create_index
+                WHERE index_relid = to_regclass($1)::oid AND datname = current_database())
 
 -- name: count(corpus_id)
 SELECT count(*) FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL
@@ -153,7 +161,7 @@ SELECT m.id, m.dimensions, s.mean, s.deviation, s.same,
 
 -- name: filled(corpus_id, index)
 SELECT EXISTS (SELECT FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL) AS filled,
-       to_regclass($2) IS NOT NULL AS indexed
+       EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass($2) AND indisvalid) AS indexed
 
 -- The nearest of all, then the filters. The addition prevents the use of an index, so that every
 -- vector is compared.

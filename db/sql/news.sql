@@ -247,7 +247,7 @@ SELECT s.*, f.corpus, f.coverage
 UPDATE find SET state = 'dull'
  WHERE state = 'promising' AND found_at < $1 AND coverage < $2
 
--- name: finds_for_chat(chat_id, corpus, found_from, postable_only, least_best)
+-- name: finds_for_chat(chat_id, corpus, found_from)
 -- The story in the words of the chat's own feeds.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
        s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
@@ -265,10 +265,32 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
        HAVING count(*) > 0) v
  WHERE f.corpus = $2 AND f.found_at >= $3 AND f.state IN ('judged', 'unjudged')
    AND f.prophecy IS NOT NULL
-   AND (NOT $4
-        OR (f.state = 'unjudged' OR f.best >= $5)
-           AND NOT EXISTS (SELECT FROM posted WHERE chat_id = $1 AND story_id = s.id))
  ORDER BY f.found_at, f.id
+
+-- name: postable_finds(chat_ids, corpora, thresholds, found_from)
+-- The same for many chats, without what may not be posted in them. Chats share most finds: a
+-- prophecy is in the first row of its find alone.
+SELECT w.chat_id, f.id AS find_id, f.corpus, f.found_at,
+       CASE WHEN row_number() OVER (PARTITION BY f.id ORDER BY w.chat_id) = 1
+            THEN f.prophecy::text END AS prophecy,
+       s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
+       v.categories
+  FROM unnest($1::bigint[], $2::text[], $3::integer[]) AS w (chat_id, corpus, least_best)
+  JOIN find f ON f.corpus = w.corpus
+  JOIN story s ON s.id = f.story_id
+ CROSS JOIN LATERAL (
+       SELECT (array_agg(title ORDER BY id))[1] AS title,
+              (array_agg(link ORDER BY id))[1] AS link,
+              (array_agg(source ORDER BY id))[1] AS source,
+              min(published) AS published,
+              coalesce(array_agg(DISTINCT category ORDER BY category)
+                           FILTER (WHERE category IS NOT NULL), '{}') AS categories
+         FROM visible_headline h WHERE h.chat_id = w.chat_id AND h.story_id = s.id
+       HAVING count(*) > 0) v
+ WHERE f.found_at >= $4 AND f.prophecy IS NOT NULL
+   AND (f.state = 'unjudged' OR f.state = 'judged' AND f.best >= w.least_best)
+   AND NOT EXISTS (SELECT FROM posted p WHERE p.chat_id = w.chat_id AND p.story_id = s.id)
+ ORDER BY w.chat_id, f.found_at, f.id
 
 -- name: shared_finds(corpora, found_from)
 -- For chats without feeds of their own: the story in the words of the feeds of the settings.

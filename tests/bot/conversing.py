@@ -29,6 +29,7 @@ from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
+from db.chat.forgetting import Forgetting
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
 from db.chat.waiting import Waiting
@@ -286,6 +287,7 @@ async def bot_on(
         "glossary": glossary_service(database),
         "ownership": ownership,
         "waiting": Waiting(database),
+        "forgetting": Forgetting(database),
         "corpus": "demo",
         "limit": 3,
     }

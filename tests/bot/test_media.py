@@ -1,5 +1,6 @@
 """Pictures and videos: brought from an export, shown on the page, and nothing else sent."""
 
+import tarfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.media import LARGEST, Media, MediaLeftOut, files_in
+from bot.settings import load_settings
 from db.pool import Database
 from engine.errors import InputError
 from engine.types import Corpus, Flag, Kind
@@ -169,3 +171,58 @@ def a_corpus() -> Corpus:
         id=1, name="demo", kind=Kind.TWEETS, language="simple", author=None, url_template=None,
         documents=2, tokens=2, languages=(),
     )  # fmt: skip
+
+
+def test_files_are_part_of_a_backup(
+    coffee: Corpus, database: str, folder: Path, invoke: Invoke, tmp_path: Path
+) -> None:
+    media = Media(load_settings().data_dir)
+    media.bring(coffee, files_in(str(folder)), {"1", "2"})
+    before = media.of(coffee, "1")
+    dump, archive = str(tmp_path / "presagio.dump"), str(tmp_path / "media.tar")
+    assert "3 pictures and videos of texts are not in it" in invoke("backup", dump).err
+    done = invoke("backup", dump, "--media", archive)
+    assert done.out.splitlines()[1] == f"Wrote {archive} (3 pictures and videos)."
+    assert Path(archive).stat().st_mode & 0o777 == 0o600
+    media.drop(coffee)
+    done = invoke("restore", dump, "--media", archive, "--replace", "--json")
+    assert done.json["media"] == 3
+    assert media.of(coffee, "1") == before
+    media.drop(coffee)
+    assert invoke("restore", dump, "--replace", "--json").json.get("media") is None
+
+
+def packed(file: Path, name: str, *, link: str = "") -> Path:
+    """Write an archive with one member."""
+    with tarfile.open(file, "w") as archive:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = (tarfile.SYMTYPE, link) if link else (tarfile.REGTYPE, "")
+        archive.addfile(member)
+    return file
+
+
+@pytest.mark.parametrize("name", ["../1/2/a.png", "/1/2/a.png", "1/2/.a.png", "1/2/a.sh/b.png"])
+def test_an_archive_writes_nowhere_else(tmp_path: Path, name: str) -> None:
+    media = Media(tmp_path / "data")
+    for file in (
+        packed(tmp_path / "a.tar", name),
+        packed(tmp_path / "b.tar", "1/2/a.png", link="/"),
+    ):
+        with pytest.raises(InputError, match="something else than pictures"):
+            media.unpack(file)
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_a_damaged_archive_leaves_the_files_alone(
+    coffee: Corpus, folder: Path, tmp_path: Path
+) -> None:
+    media = Media(tmp_path / "data")
+    media.bring(coffee, files_in(str(folder)), {"1"})
+    archive = tmp_path / "media.tar"
+    assert media.pack(archive) == 2
+    archive.write_bytes(archive.read_bytes()[:600])
+    with pytest.raises(InputError, match="cannot be read"):
+        media.unpack(archive)
+    assert len(media.of(coffee, "1")) == 2
+    with pytest.raises(InputError, match="cannot be written"):
+        media.pack(tmp_path / "missing" / "media.tar")

@@ -9,10 +9,13 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.lease import Lease, LeaseTimes
 from db.pool import Database
+from db.search.embeddings import Embeddings
 from db.search.lexical import LexicalIndex
+from engine.embed.fill import fill
 from engine.errors import StorageOutdated
 from engine.search import Filters
 from tests.db.loading import load_texts
+from tests.db.vectors import WordModel, can_keep_vectors
 from tests.fakes.pooler import pooler
 from tests.patience import PATIENCE
 
@@ -110,3 +113,15 @@ async def test_two_processes_behind_a_pooler_have_one_leader(pooled_url: str) ->
             wait.cancel()
     for database in databases:
         await database.close()
+
+
+async def test_an_index_of_vectors_is_built_in_a_transaction(pooled: Database) -> None:
+    if not await can_keep_vectors(pooled):
+        pytest.skip("this server has no pgvector 0.7 or newer")
+    corpus = await load_texts(pooled, "c", [f"w{n} w{n % 7}" for n in range(60)])
+    for limit, indexed in ((10, True), (100, False)):
+        embeddings = Embeddings(pooled, exact_up_to=limit, times=LeaseTimes(renewal=0.05))
+        await fill(embeddings, WordModel(), corpus, progress=lambda *_: None)
+        space = await embeddings.space(corpus, "words")
+        assert space
+        assert space.indexed is indexed

@@ -65,7 +65,8 @@ async def test_one_command_is_shown_with_its_example(bot: Bot, asked: str, expec
 async def test_on_slack_help_is_called_as_slack_allows(bot: Bot) -> None:
     place = replace(GROUP, platform="slack")
     listed = (await bot.say("/help", place=place)).text or ""
-    assert "/presagio corpus, /presagio glossary, /presagio start, /presagio help" in listed
+    assert "/presagio corpus, /presagio glossary, /presagio start, /presagio forget" in listed
+    assert "/presagio forget, /presagio help" in listed
     assert "/presagio help NAME explains one of them." in listed
     one = (await bot.say("/help help", place=place)).text or ""
     assert one.splitlines()[1:] == ["For example: /presagio help why"]

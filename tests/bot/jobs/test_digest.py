@@ -1,8 +1,8 @@
 """A round decides what is due for many chats at once, and does not look at the others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -10,11 +10,12 @@ from bot.jobs.choosing import Deciding
 from bot.jobs.digest import digest
 from db.chat.chats import Chats
 from db.pool import Database
+from db.posting.feeds import Feeds
 from db.posting.finds import Finds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
-from engine.posting.types import PostingMode
+from engine.posting.types import PostingMode, StoryFind, Subscription
 from tests.db.news import DAY, NOW, SECOND, count, found, some_stories, subscribed, tweet
 
 DUE = NOW + timedelta(minutes=1)
@@ -92,3 +93,31 @@ async def test_a_chat_without_feeds_of_its_own_sees_what_it_would_see_by_itself(
     alone = await finds.for_chat(subscription, "demo", since=NOW)
     assert len(alone) == 3
     assert await finds.shared(["demo", "other"], since=NOW) == {"demo": alone}
+
+
+async def test_chats_with_feeds_of_their_own_take_no_more_statements(
+    storage: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many chats a page has, their finds are read at once."""
+    asked: list[int] = []
+    reading = Finds.postable
+
+    async def counted(
+        finds: Finds, wanted: Sequence[tuple[Subscription, str]], *, since: datetime
+    ) -> Mapping[int, list[StoryFind]]:
+        asked.append(len(wanted))
+        return await reading(finds, wanted, since=since)
+
+    async def never(*_: object, **__: object) -> None:
+        raise AssertionError("one chat by itself")
+
+    monkeypatch.setattr(Finds, "postable", counted)
+    monkeypatch.setattr(Finds, "for_chat", never)
+    await found_something(storage)
+    for number in range(CHATS):
+        subscription = await subscribed(storage, str(number))
+        if number:
+            url = f"https://feeds.test/{number}"
+            await Feeds(storage).add(subscription.chat, url, now=NOW - DAY)
+    assert await digest(deciding(storage), now=DUE) == CHATS
+    assert asked == [CHATS - 1]

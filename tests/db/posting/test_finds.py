@@ -53,13 +53,37 @@ async def test_deciding_reads_what_may_be_posted_alone(database: Database) -> No
     chosen = Chosen(find=told, hit=told.prophecy.hits[0])
     assert await decide_instant(Outbox(database), subscription, chosen, content="{}", now=NOW)
     everything = await finds.for_chat(subscription, "demo", since=NOW)
-    some = await finds.for_chat(subscription, "demo", since=NOW, postable=True)
+    some = (await finds.postable([(subscription, "demo")], since=NOW))[subscription.chat.id]
     assert [one.story.id for one in everything] == [high.id, low.id, posted.id, unjudged.id]
     assert [one.story.id for one in some] == [high.id, unjudged.id]
     assert some[0] == good
     demanding = replace(subscription, threshold=6)
-    fewer = await finds.for_chat(demanding, "demo", since=NOW, postable=True)
-    assert [one.story.id for one in fewer] == [unjudged.id]
+    fewer = await finds.postable([(demanding, "demo")], since=NOW)
+    assert [one.story.id for one in fewer[subscription.chat.id]] == [unjudged.id]
+
+
+async def test_many_chats_are_read_at_once_as_each_would_be_alone(database: Database) -> None:
+    chats = [await subscribed(database, str(number)) for number in range(4)]
+    stories = await some_stories(database, 3)
+    feeds = Feeds(database)
+    await feeds.add(chats[0].chat, "https://own.test/feed", category="mine", now=NOW)
+    (own,) = await feeds.claim_due(now=NOW, limit=9, lease=MINUTE)
+    _, [alone] = await brought(database, own, make_headline("Sugar tax doubles in the north"))
+    stories = [*stories, alone]
+    for number, story in enumerate(stories):
+        await found(database, story, [tweet(number)])
+        await found(database, story, [tweet(number + 10)], corpus="other")
+    async with database.connection() as connection:
+        await connection.execute("UPDATE find SET best = 6")
+    corpora = ["demo", "demo", "other", "nothing"]
+    wanted = list(zip(chats, corpora, strict=True))
+    finds = Finds(database)
+    together = await finds.postable(wanted, since=NOW)
+    assert together == {
+        one.chat.id: await finds.for_chat(one, corpus, since=NOW) for one, corpus in wanted[:3]
+    }
+    assert [len(together[one.chat.id]) for one in chats[:3]] == [4, 3, 3]
+    assert await finds.postable(wanted[3:], since=NOW) == {}
 
 
 async def test_a_find_comes_back_as_it_was_kept(database: Database) -> None:

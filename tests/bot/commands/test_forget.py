@@ -1,0 +1,81 @@
+"""/forget tells what it deletes, and deletes it once its button is pressed by who may."""
+
+from bot.face.reply import Reply
+from bot.face.request import Person
+from db.chat.quotas import Quotas
+from db.pool import Database
+from engine.chat import Listening
+from tests.bot.conversing import GROUP, PRIVATE, Bot
+from tests.bot.prophecies import NOW
+
+BOB = Person(id="bob")
+
+
+async def yes() -> bool:
+    return True
+
+
+def labels(reply: Reply) -> list[str]:
+    return [button.label for row in reply.buttons for button in row]
+
+
+async def test_nothing_is_deleted_before_the_button_is_pressed(bot: Bot) -> None:
+    await bot.say("/settings language en")
+    asked = await bot.say("/forget")
+    assert (asked.text or "").startswith("This deletes what I have stored about you:")
+    assert labels(asked) == ["Delete it for good"]
+    assert asked.ephemeral
+    assert (await bot.chat()).language == "en"
+
+
+async def test_a_person_is_forgotten_with_their_votes_elsewhere(bot: Bot) -> None:
+    await bot.say("/settings threshold 6")
+    answer = await bot.say("/prophecy Coffee prices soar", place=GROUP)
+    for person in (BOB, Person(id="ana")):
+        ballot = await bot.press(answer, "votes", place=GROUP, person=person)
+        await bot.press(ballot, "up", place=GROUP, person=person)
+    old = await bot.chat()
+    gone = await bot.press(await bot.say("/forget"), "forget")
+    assert gone.replaces
+    assert gone.text == "Deleted. What you write to me from now on is stored again."
+    new = await bot.chat()
+    assert (new.id == old.id, new.threshold) == (False, 4)
+    group = await bot.chat(GROUP)
+    latest = await bot.services.answers.last(group, None)
+    assert latest
+    [tally] = (await bot.services.answers.tallies(latest)).values()
+    assert (tally.up, tally.down) == (1, 0)
+
+
+async def test_a_button_from_before_deletes_nothing_since(bot: Bot) -> None:
+    asked = await bot.say("/forget")
+    await bot.press(asked, "forget")
+    await bot.say("/settings threshold 6")
+    assert (await bot.press(asked, "forget")).toast == "This button is too old."
+    assert (await bot.chat()).threshold == 6
+
+
+async def test_a_group_is_forgotten_by_its_admins_alone(bot: Bot) -> None:
+    await bot.set_up(GROUP, listening=Listening.ALL)
+    asked = await bot.say("/forget", place=GROUP, person=BOB)
+    assert (asked.text or "").startswith("This deletes what I have stored about this chat:")
+    assert "write to me in private" in (asked.text or "")
+    refused = await bot.press(asked, "forget", place=GROUP, person=BOB)
+    assert "Only admins of this chat" in (refused.toast or "")
+    assert (await bot.chat(GROUP)).listening is Listening.ALL
+    done = await bot.press(asked, "forget", place=GROUP, is_admin=yes)
+    assert (done.text or "").startswith("Deleted.")
+    assert (await bot.chat(GROUP)).listening is Listening.MENTIONS
+
+
+async def test_a_quota_that_is_spent_stays_spent(bot: Bot, storage: Database) -> None:
+    await Quotas(storage).use("user:test:ana", now=NOW)
+    await bot.press(await bot.say("/forget"), "forget")
+    assert await Quotas(storage).use("user:test:ana", now=NOW) == 2
+
+
+async def test_it_is_told_in_spanish(bot: Bot) -> None:
+    ana = Person(id="ana", language="es")
+    asked = await bot.say("/forget", person=ana, place=PRIVATE)
+    assert (asked.text or "").startswith("Esto borra lo que he guardado sobre ti:")
+    assert labels(asked) == ["Borrarlo para siempre"]
