@@ -73,9 +73,7 @@ async def write_prophecy(
             output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
 
 
-async def _headline(
-    app: "App", written: str, options: SearchOptions, *, now: datetime
-) -> Headline:
+async def _headline(app: "App", written: str, options: SearchOptions, *, now: datetime) -> Headline:
     """Return the headline in `written`, or the title of the page that a link alone leads to.
 
     The date is that of the options, else that of the page.
@@ -93,7 +91,9 @@ async def _headline(
 
 def command(
     context: typer.Context,
-    headline: Annotated[str, typer.Argument(help="The headline, or a link to it, in quotes.", callback=text)],
+    headline: Annotated[
+        str, typer.Argument(help="The headline, or a link to it, in quotes.", callback=text)
+    ],
     corpus: CorpusName = "",
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help="Hits [3].")
