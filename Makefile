@@ -18,6 +18,7 @@ setup: $(READY)
 
 # The install compiles the catalogues.
 $(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard bot/i18n/locale/*.po)
+	@echo "Installing what presagio needs into $(VENV): a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from db.connection import Connection, Fetches
 from db.errors import mapped_storage_errors
-from engine.errors import StorageOutdated
+from engine.errors import StorageError, StorageOutdated
 from engine.messages import Message
 
 # Any constant will do, as long as every process uses the same one.
@@ -80,9 +80,19 @@ async def migrate(connection: Connection) -> list[str]:
     """
     ran: list[str] = []
     with mapped_storage_errors():
+        await _require_unicode(connection)
         while migration := await _next(connection):
             ran.append(f"{migration.version:04} {migration.name}")
     return ran
+
+
+async def _require_unicode(connection: Connection) -> None:
+    encoding = await connection.fetchval("SHOW server_encoding")
+    if encoding != "UTF8":
+        raise StorageError(
+            Message("The database is in {encoding}, which cannot hold all texts.", encoding=encoding),
+            fix=Message("Make one in UTF-8: createdb --template=template0 --encoding=UTF8 NAME"),
+        )
 
 
 async def _next(connection: Connection) -> Migration | None:

@@ -16,7 +16,14 @@ from bot.database import open_database, open_url
 from bot.settings import Settings
 from bot.signals import run_until_signal
 from db.backup.dump import dump
-from db.backup.restore import check_backup, holds_something, is_set_up, others_work, restore
+from db.backup.restore import (
+    check_backup,
+    holds_something,
+    is_set_up,
+    others_work,
+    require_known_tables,
+    restore,
+)
 from db.corpus.corpora import Corpora
 from engine.errors import InputError, StorageInterrupted, UsageError
 from engine.types import Corpus
@@ -163,6 +170,7 @@ async def bring_back(
 
 async def _check_target(settings: Settings, *, replace: bool, output: Output) -> None:
     async with open_database(settings, progress=output.remark) as database:
+        await require_known_tables(database)
         if await holds_something(database) and not replace:
             raise UsageError(
                 "The database holds corpora or chats, which a restore would replace.",

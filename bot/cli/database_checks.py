@@ -14,6 +14,7 @@ from db.corpus.health import (
     EXTENSIONS,
     missing_extensions,
     offered_extension,
+    role_that_cannot_store,
     statistics_differ,
 )
 from db.pool import Database
@@ -39,6 +40,8 @@ async def database_checks(
     yield await _pgvector_check(database)
     if not migrations.ok:
         return
+    if role := await role_that_cannot_store(database):
+        yield _rights(role)
     corpora = await Corpora(database).list()
     if not corpora:
         fix = "Load one with: presagio ingest FILE"
@@ -98,6 +101,15 @@ async def _pgvector_check(database: Database) -> Check:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def _rights(role: str) -> Check:
+    return Check(
+        check="rights",
+        ok=False,
+        detail=f"the role {role} does not own the tables: it may read, and store little or nothing",
+        fix="Name the role that ran presagio init in DATABASE_URL",
+    )
 
 
 def _outdated(corpus: Corpus) -> Check:

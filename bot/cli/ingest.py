@@ -12,7 +12,7 @@ from engine.types import Kind
 # Repeated here because importing the readers would slow down every --help.
 FORMATS = (
     "x-archive, mastodon, bluesky, telegram, slack, whatsapp, chatgpt, linkedin, facebook, "
-    "instagram, trump-archive-json, api, jsonl, trump-archive-csv, feed, documents, markdown"
+    "instagram, trump-archive-json, api, jsonl, trump-archive-csv, csv, feed, documents, markdown"
 )
 
 
@@ -76,7 +76,7 @@ def command(
     """
     from bot.app import open_app
     from bot.cli.ingest_actions import IngestOptions, ingest_files, open_sources
-    from bot.cli.voice import name_the_author
+    from bot.cli.voice import name_the_author, tell_what_next
 
     settings = settings_of(context)
 
@@ -98,8 +98,11 @@ def command(
             open_sources(files, chosen, settings.ingest) as sources,
             open_app(settings, progress=output.remark) as opened,
         ):
+            before = {known.name for known in await opened.corpora.list()}
             corpus = await ingest_files(opened, sources, chosen, output=output)
             await name_the_author(opened, corpus, output)
+            if corpus not in before:
+                tell_what_next(await opened.corpora.get(corpus), output)
             if settings.embeddings.at_ingest:
                 from bot.cli.embed import embed_corpora
 

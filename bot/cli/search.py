@@ -1,7 +1,7 @@
 """`presagio search`: one headline from the command line."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,7 @@ from bot.replies.prophecy_json import prophecy_json
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.search import Filters, Mode, SearchRequest
+from engine.search import Filters, Headline, Mode, SearchRequest
 from engine.settings.searching import MOST_MONTHS
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ class SearchOptions:
 async def write_prophecy(
     app: "App", headline: str, options: SearchOptions, *, now: datetime, output: Output
 ) -> None:
-    """Write the answer to a headline."""
+    """Write the answer to a headline or a link. Raises FetchError if its page cannot be read."""
     started = time.perf_counter()
     request = SearchRequest(
-        headline=read_headline(headline, date=options.date),
+        headline=await _headline(app, headline, options, now=now),
         limit=options.limit or app.settings.search.limit,
         now=now,
         filters=Filters(before=options.before, after=options.after),
@@ -73,9 +73,27 @@ async def write_prophecy(
             output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
 
 
+async def _headline(app: "App", written: str, options: SearchOptions, *, now: datetime) -> Headline:
+    """Return the headline in `written`, or the title of the page that a link alone leads to.
+
+    The date is that of the options, else that of the page.
+    """
+    if "://" not in written and "www." not in written.lower():
+        return read_headline(written, date=options.date)
+    # Only here, as what reads pages is slow to import.
+    from bot.conversation.wiring import read_pasted
+    from engine.fetch.client import Fetcher
+
+    async with Fetcher(app.settings.fetch) as fetcher:
+        found = await read_pasted(fetcher, written, now=now)
+    return replace(found, date=options.date or found.date)
+
+
 def command(
     context: typer.Context,
-    headline: Annotated[str, typer.Argument(help="The headline, in quotes.", callback=text)],
+    headline: Annotated[
+        str, typer.Argument(help="The headline, or a link to it, in quotes.", callback=text)
+    ],
     corpus: CorpusName = "",
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help="Hits [3].")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.console.output import Output
 from engine.errors import InputError
-from engine.types import Kind
+from engine.types import Corpus, Kind
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -45,3 +45,10 @@ async def name_the_author(app: "App", name: str, output: Output) -> None:
         f"Nothing says whose posts {name} holds, so answers name nobody."
         f' Run: presagio corpora describe {name} --author HANDLE --name "THE NAME"'
     )
+
+
+def tell_what_next(corpus: Corpus, output: Output) -> None:
+    """Say how to ask a new corpus, to a person at a terminal."""
+    if output.remarks.isatty():
+        ask = 'search "A headline"' if corpus.kind in _SPOKEN else 'ask "A question?"'
+        output.remark(f"Next: presagio {ask} --corpus {corpus.name}")

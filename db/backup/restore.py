@@ -12,7 +12,7 @@ from db.backup.programs import environment, running
 from db.migrate import LOCK, available, pending
 from db.pool import Database, PoolSettings
 from db.statements import statements
-from engine.errors import InputError, StorageError
+from engine.errors import InputError, StorageError, StorageOutdated
 from engine.messages import Message
 
 _MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", re.MULTILINE)
@@ -35,6 +35,23 @@ async def holds_something(database: Database) -> bool:
         if not await connection.fetchval(sql["set_up"]):
             return False
         return bool(await connection.fetchval(sql["holds"]))
+
+
+async def require_known_tables(database: Database) -> None:
+    """Raise StorageOutdated if a newer version has set the database up.
+
+    A restore would leave tables and functions that only that version knows, and the next upgrade
+    would fail on them.
+    """
+    if not await is_set_up(database):
+        return
+    async with database.connection() as connection:
+        newest = await connection.fetchval(statements("restore")["newest"])
+    if newest and newest > available()[-1].version:
+        raise StorageOutdated(
+            Message("The database was set up by a newer version of presagio."),
+            fix=Message("Restore into an empty one: name it in DATABASE_URL or PRESAGIO_DATA_DIR."),
+        )
 
 
 async def is_set_up(database: Database) -> bool:

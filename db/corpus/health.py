@@ -28,6 +28,13 @@ async def missing_extensions(database: Database) -> list[str]:
     return [name for name in EXTENSIONS if name not in found]
 
 
+async def role_that_cannot_store(database: Database) -> str | None:
+    """Return the role of the connections if it lacks the right to store, else None."""
+    async with database.connection() as connection:
+        row = await connection.fetchrow(statements("health")["owner"])
+    return None if row is None or row["owns"] else str(row["role"])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedExtension:
     """An extension that the server offers: the version in use, and the one it would install."""

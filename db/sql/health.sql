@@ -4,6 +4,12 @@ SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY ($1::text[])
 -- name: offered(name)
 SELECT installed_version, default_version FROM pg_catalog.pg_available_extensions WHERE name = $1
 
+-- name: owner
+-- A corpus has tables of its own: partitions, which only the owner of the parents can make.
+SELECT current_user::text AS role,
+       pg_has_role(relowner, 'USAGE') AND has_schema_privilege(relnamespace, 'CREATE') AS owns
+  FROM pg_catalog.pg_class WHERE oid = to_regclass('document')
+
 -- name: there(relation)
 SELECT to_regclass($1) IS NOT NULL
 

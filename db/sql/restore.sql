@@ -5,6 +5,9 @@
 -- name: set_up
 SELECT to_regclass('migration') IS NOT NULL
 
+-- name: newest
+SELECT max(version) FROM migration
+
 -- name: holds
 SELECT EXISTS (SELECT FROM corpus) OR EXISTS (SELECT FROM chat)
 

@@ -5,13 +5,13 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from io import BufferedReader, BytesIO
 
-from engine.errors import InputError, UnknownFormat, UsageError
+from engine.errors import InputError, UsageError
 from engine.ingest.formats.api import ApiReader
 from engine.ingest.formats.bluesky import BlueskyReader
 from engine.ingest.formats.chatgpt import ChatGptReader
 from engine.ingest.formats.documents import DocumentReader, documents_prevail
 from engine.ingest.formats.feed import BlogFeedReader
-from engine.ingest.formats.jsonl import JsonlReader
+from engine.ingest.formats.jsonl import CsvReader, JsonlReader
 from engine.ingest.formats.linkedin import LinkedInReader
 from engine.ingest.formats.markdown import MarkdownReader
 from engine.ingest.formats.mastodon import MastodonReader
@@ -26,6 +26,7 @@ from engine.ingest.record_stream import RecordStream
 from engine.ingest.records import Bookmark, Defaults
 from engine.ingest.sources import Source, Watch, source_at
 from engine.ingest.streams import Readable
+from engine.ingest.unrecognised import page_instead_of_export, unrecognised
 from engine.messages import Message
 
 AUTO = "auto"
@@ -47,6 +48,7 @@ READERS: Mapping[str, Reader] = {
         ApiReader(),
         JsonlReader(),
         TrumpArchiveCsvReader(),
+        CsvReader(),
         BlogFeedReader(),
         MarkdownReader(),
         DocumentReader(),
@@ -93,10 +95,12 @@ def _choose(source: Source, wanted: Reader | None) -> tuple[Reader, Sequence[str
     if wanted:
         return wanted, names
     sample = _sample(source, names[0])
+    if page := page_instead_of_export(source.name, sample.head):
+        raise page
     for reader in READERS.values():
         if reader.recognises(sample):
             return reader, names
-    raise _unknown(source.name, sample.head)
+    raise unrecognised(source.name, sample, _known())
 
 
 def _choose_members(
@@ -133,27 +137,6 @@ def _sample(source: Source, name: str) -> Sample:
     found = json_objects(name, BufferedReader(BytesIO(head)))
     objects = (item.value for item in found if isinstance(item, JsonObject))
     return Sample(name=name, head=head, objects=tuple(itertools.islice(objects, _SAMPLED)))
-
-
-def _unknown(name: str, head: bytes) -> UnknownFormat:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return UnknownFormat(
-            Message("{name} is written in UTF-16.", name=name), fix=Message("Save it as UTF-8.")
-        )
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return UnknownFormat(
-            Message("{name} is a zip.", name=name),
-            fix=Message("Give its path instead of piping it."),
-        )
-    if head[257:262] == b"ustar":
-        return UnknownFormat(
-            Message("{name} is a tar archive.", name=name),
-            fix=Message("Unpack it and give the folder."),
-        )
-    return UnknownFormat(
-        Message("The format of {name} is not recognised.", name=name),
-        fix=Message("Known formats, for --format: {known}.", known=_known()),
-    )
 
 
 def _known() -> str:

@@ -160,6 +160,22 @@ async def test_a_database_that_lacks_the_last_migration_is_brought_up_to_date(
     assert await empty.migrate() == ALL[1:]
 
 
+async def test_a_database_that_cannot_hold_all_texts_is_refused(
+    empty_url: str, server_url: str
+) -> None:
+    name = empty_url.partition("?")[0].rpartition("/")[2] + "_latin"
+    create = f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'"
+    await execute(server_url, create)
+    try:
+        database = await Database.open(with_database(empty_url, name))
+        with pytest.raises(StorageError, match="in LATIN1") as refused:
+            await database.migrate()
+        await database.close()
+    finally:
+        await execute(server_url, f'DROP DATABASE "{name}"')
+    assert "--encoding=UTF8" in str(refused.value.fix)
+
+
 async def test_a_role_that_may_not_create_is_told_so(
     empty: Database, empty_url: str, server_url: str
 ) -> None:

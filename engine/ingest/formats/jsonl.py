@@ -1,5 +1,7 @@
 """Reads the plain format: one object per line (or one array), with the fields of a document.
 
+A CSV whose first line names these fields is read as well; it holds no lists.
+
 {"id": "1", "text": "...", "created_at": "2009-05-04T18:54:25+00:00"}
 
 and optionally lang, author, title, role, url, in_reply_to, platform, thread, attribution,
@@ -9,18 +11,21 @@ name there (some exports have one) only marks the document as a reply. Without `
 hashtags of the text.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 
 from engine.ingest.dates import zoned
 from engine.ingest.fields import count, flag, identifier, string, strings, text_of
+from engine.ingest.formats.csv_rows import csv_rows, first_row
 from engine.ingest.parsers.plain import article_blocks
-from engine.ingest.reader import JsonObject, JsonReader
-from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.ingest.reader import JsonObject, JsonReader, Sample
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
 _FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.DELETED}
 
-
+# Fields that a record must have.
+_NEEDED = frozenset({"id", "text", "created_at"})
 # Lists that were not read at first: records with any of them are stored again.
 _LISTS = ("tags", "attachments", "participants")
 
@@ -32,7 +37,7 @@ class JsonlReader(JsonReader):
     kinds = tuple(Kind)  # tweets first
 
     def fits(self, found: Mapping[str, object]) -> bool:
-        return {"id", "text", "created_at"} <= found.keys()
+        return found.keys() >= _NEEDED
 
     def split(
         self, found: JsonObject, digest: Callable[[bytes], int]
@@ -68,6 +73,39 @@ class JsonlReader(JsonReader):
             device=string(payload.get("device")),
             meta={name: strings(payload.get(name)) for name in ("attachments", "participants")},
         )
+
+
+class CsvReader:
+    """Reads the same fields from the columns of a CSV."""
+
+    name = "csv"
+    kinds = JsonlReader.kinds
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
+        return ()
+
+    def recognises(self, sample: Sample) -> bool:
+        return {column.strip() for column in first_row(sample.head)} >= _NEEDED
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name)
+        for name in names:
+            label = source.label(name)
+            with source.open(name) as stream:
+                for row in csv_rows(
+                    label, stream, is_header=_NEEDED.issubset, expected="id, text and created_at"
+                ):
+                    if isinstance(row, Reject):
+                        yield row
+                    else:
+                        line, value, raw = row
+                        found = JsonObject(label, line, "line", raw, value)
+                        yield found.record(self.name, value["id"], digest(raw))
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        return JsonlReader().post(payload)
 
 
 def _is_name(answered: str | None, own: object) -> bool:

@@ -41,6 +41,17 @@ def test_a_backup_comes_back(database: str, backup: Path, invoke: Invoke) -> Non
     assert [hit["id"] for hit in found.json["hits"]] == ["0"]
 
 
+def test_tables_of_a_newer_version_are_not_replaced(
+    database: str, backup: Path, invoke: Invoke
+) -> None:
+    newer = "INSERT INTO migration VALUES (9999, 'x', repeat('a', 64))"
+    wait_for(execute(database, newer, "CREATE FUNCTION of_tomorrow() RETURNS int RETURN 1"))
+    said = invoke("restore", str(backup), "--replace").complaint()
+    assert "newer version" in said
+    assert "into an empty one" in said
+    assert ask(database, CORPORA) == "kept,new"
+
+
 def test_a_restore_waits_for_nobody(database: str, backup: Path, invoke: Invoke) -> None:
     with start("database", "run", "psql", stdin=-1) as idle:
         assert idle.stdin

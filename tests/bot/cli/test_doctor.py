@@ -155,6 +155,30 @@ def with_password(url: str) -> str:
     return urlunsplit(place._replace(netloc=f"{user}:{PASSWORD}@{host}"))
 
 
+class TestRights:
+    def test_a_role_that_does_not_own_the_tables_is_named(
+        self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        role = urlsplit(database).path.removeprefix("/")
+        wait_for(
+            execute(
+                database,
+                f'CREATE ROLE "{role}"',
+                f'GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO "{role}"',
+            )
+        )
+        try:
+            assert "rights" not in checks(invoke, 0)
+            joint = "&" if "?" in database else "?"
+            monkeypatch.setenv("DATABASE_URL", f"{database}{joint}role={role}")
+            found = checks(invoke, 1)["rights"]
+        finally:
+            drop = (f'DROP OWNED BY "{role}"', f'DROP ROLE "{role}"')
+            wait_for(execute(database, *drop))
+        assert f"the role {role} does not own the tables" in found["detail"]
+        assert found["fix"] == "Name the role that ran presagio init in DATABASE_URL"
+
+
 class TestSecrets:
     COMMANDS = (
         ["doctor"], ["doctor", "--json"], ["search", "ship"], ["search", "ship", "--json"],

@@ -13,7 +13,9 @@ import pytest
 from tests.bot.command_line import ROOT, Done
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
+from tests.fakes.articles import BRITISH
 from tests.fakes.model import ModelServer, Step, answer, failure, judging, naming, scoring
+from tests.fakes.web import WebServer, page
 
 HEADLINE = "Container ship wedged across canal halts trade"
 FIRST = "213340376591758175"  # what the demo corpus foretold of it
@@ -124,6 +126,32 @@ class TestFilters:
         done = invoke("search", HEADLINE, "--before", "2001")
         assert done.code == 0
         assert "No results" in done.out
+
+
+class TestLink:
+    @pytest.fixture(autouse=True)
+    def _allowed(self, demo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PRESAGIO_FETCH__ALLOW_NETWORKS", '["127.0.0.0/8"]')
+
+    async def test_alone_is_read_for_its_title_and_date(self) -> None:
+        async with WebServer(pages={"/uk-1": page(BRITISH)}) as site:
+            found = (await search(site.url("/uk-1"), "--json")).json
+            told = await search(site.url("/uk-1"), "--date", "2012-01-01", "--near")
+        assert found["query"] == site.url("/uk-1")
+        hits = found["hits"] + found["near"]
+        assert hits
+        assert max(hit["created_at"] for hit in hits) < "2019-11-05T06:30:12"
+        assert "Ministers to scrap the Wexcombe tunnel" in told.out
+        assert "The headline is of January 1, 2012." in told.out
+
+    async def test_that_leads_nowhere_is_told(self) -> None:
+        async with WebServer() as site:
+            done = await search(site.url("/gone"))
+        assert "404" in done.complaint()
+
+    def test_without_a_network_is_no_headline_without_words(self, invoke: Invoke) -> None:
+        said = invoke("search", "http://127.0.0.1:1/").complaint()
+        assert "127.0.0.1" in said
 
 
 class TestCorpus:

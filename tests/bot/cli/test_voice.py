@@ -1,5 +1,6 @@
 """Whose texts a corpus holds is asked for or warned of, and can be mended later."""
 
+import sys
 from io import BytesIO
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def test_without_an_author_ingest_warns_and_describe_mends_it(
     assert "Ana Ruiz" in invoke("search", "Thought of rust and rain", "--corpus", "me").out
     assert "avatar: False" in invoke("corpora", "describe", "me", "--avatar", "").out
     assert "display_name: None" in invoke("corpora", "describe", "me", "--name", "").out
+
+
+@pytest.mark.usefixtures("database")
+def test_a_person_is_told_how_to_ask_a_new_corpus(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = str(write_tweets(tmp_path / "a.jsonl", range(3)))
+    load = ("ingest", archive, "--author", "ana", "--corpus")
+    assert "Next" not in invoke(*load, "quiet").err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert 'Next: presagio search "A headline" --corpus me' in invoke(*load, "me").err
+    assert "Next" not in invoke(*load, "me").err
+    assert 'ask "A question?" --corpus own' in invoke(*load, "own", "--kind", "personal").err
 
 
 @pytest.mark.usefixtures("database")

@@ -48,6 +48,7 @@ PAGE = {"data": [{"id": "1", "text": "a"}], "meta": {}}
         (orjson.dumps([NEW]), "trump-archive-json"),
         (table(COLUMNS, ROW), "trump-archive-csv"),
         (table(OLD_COLUMNS, OLD_ROW), "trump-archive-csv"),
+        (b"text,id,created_at\na,1,2009-05-04T18:54:25Z\n", "csv"),
     ],
 )
 def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path: Path) -> None:
@@ -64,8 +65,11 @@ def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path:
     ("data", "message"),
     [
         (b"hello", "is not recognised. Known formats"),
-        (b'{"a": 1}', "is not recognised. Known formats"),
-        (b"a,b,c\n1,2,3\n", "is not recognised. Known formats"),
+        (b'{"a": 1}', "is not recognised: its records hold a. Name the fields id, text and"),
+        (b"a,b,c\n1,2,3\n", "is not recognised: its first line is a, b, c. A CSV has commas"),
+        ('{"a": "caf\u00e9"}'.encode("latin-1"), "is not written in UTF-8. Save it as UTF-8."),
+        (b"Rar!\x1a\x07\x01\x00", "is a RAR archive. Unpack it"),
+        (b"7z\xbc\xaf\x27\x1c\x00", "is a 7-Zip archive. Unpack it"),
         (b"\x00\x01\x02", "is not recognised. Known formats"),
         ("ab".encode("utf-16"), "is written in UTF-16. Save it as UTF-8."),
         (b"PK\x03\x04xxxx", "is a zip. Give its path"),
@@ -75,8 +79,21 @@ def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path:
 def test_an_unknown_format_is_refused_with_a_hint(data: bytes, message: str) -> None:
     with pytest.raises(UnknownFormat, match=message.replace(".", r"\.")) as caught:
         records(data)
-    if "Known" in message:
+    if "Known" in str(caught.value):
         assert all(name in str(caught.value) for name in READERS)
+
+
+@pytest.mark.parametrize("name", ["export.zip", "tweets.js", "tweets.jsonl", "tweets.CSV"])
+def test_a_page_that_was_saved_instead_of_an_export_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("<!DOCTYPE html><title>Log in</title>")
+    with pytest.raises(UnknownFormat, match="is a web page, not an export. Log in"):
+        records(tmp_path / name)
+
+
+def test_columns_that_semicolons_divide_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id;text;date\n1;a;2015\n")
+    with pytest.raises(UnknownFormat, match="first line is id;text;date. A CSV has commas"):
+        records(tmp_path / "a.csv")
 
 
 def test_a_format_that_is_insisted_upon_is_not_second_guessed() -> None:

@@ -141,3 +141,19 @@ def test_an_equal_line_has_an_equal_digest_wherever_it_stands() -> None:
     other, _ = records(LINE, defaults=Defaults(author="me"))
     assert {record.digest for record in [*first, *again]} == {first[0].digest}
     assert other[0].digest != first[0].digest
+
+
+def test_a_table_holds_the_same_fields() -> None:
+    table = (
+        b"\xef\xbb\xbfid,created_at,text,author,lang,favorites,is_retweet,in_reply_to\n"
+        b'19827935221,2010-06-08T10:00:00Z,"El pan, otra vez",ana,es,3,false,\n'
+        b"2,2010-06-08 10:00,No zone,ana,,,,\n"
+        b"3,2010-06-09T10:00:00+02:00,Bread again,,,,TRUE,7\n"
+    )
+    (first, second), rejects = documents(table)
+    assert (first.external_id, first.text) == ("19827935221", "El pan, otra vez")
+    assert (first.author, first.lang, first.engagement) == ("ana", "es", 3)
+    assert first.flags == Flag.NONE
+    assert (second.author, second.lang) == (None, None)
+    assert second.flags == Flag.REPOST | Flag.REPLY
+    assert [(one.line, "has no zone" in one.reason) for one in rejects] == [(3, True)]
