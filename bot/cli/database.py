@@ -22,7 +22,8 @@ from db.backup.programs import environment
 from db.backup.restore import check_backup, holds_something, is_set_up, others_work, restore
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
-from engine.errors import InputError, StorageInterrupted, UsageError
+from db.pool import Database
+from engine.errors import InputError, StorageError, StorageInterrupted, UsageError
 from engine.types import Corpus
 
 commands = typer.Typer(
@@ -102,6 +103,7 @@ async def back_up(settings: Settings, file: Path, *, json: bool, output: Output)
     """
     async with open_url(settings, progress=output.remark) as url:
         async with open_database(settings, progress=output.remark) as database:
+            _require_direct(database)
             if not await is_set_up(database):
                 raise InputError("There is nothing to back up: the database is not set up.")
         with _bar(output, "backup") as progress:
@@ -215,6 +217,7 @@ def _nothing(number: int, _: FrameType | None) -> None:
 
 async def _check_target(settings: Settings, *, replace: bool, output: Output) -> None:
     async with open_database(settings, progress=output.remark) as database:
+        _require_direct(database)
         if await holds_something(database) and not replace:
             raise UsageError(
                 "The database holds corpora or chats, which a restore would replace.",
@@ -225,6 +228,18 @@ async def _check_target(settings: Settings, *, replace: bool, output: Output) ->
                 "Other processes of presagio work in the database.",
                 fix="End them first (presagio serve); nothing was changed.",
             )
+
+
+def _require_direct(database: Database) -> None:
+    """Raise StorageError behind a pooler.
+
+    PostgreSQL's programs take the search path from their session, which others use after them.
+    """
+    if database.pooled:
+        raise StorageError(
+            "PostgreSQL's own programs cannot work through a pooler.",
+            fix="Set DATABASE_URL to the address of the server itself for this command.",
+        )
 
 
 @contextmanager
