@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

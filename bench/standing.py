@@ -102,9 +102,7 @@ def main() -> None:
     parser.add_argument("notes", type=Path)
     parser.add_argument("--careless", action="store_true")
     arguments = parser.parse_args()
-    asyncio.run(
-        stand(arguments.url, arguments.lease, arguments.notes, careless=arguments.careless)
-    )
+    asyncio.run(stand(arguments.url, arguments.lease, arguments.notes, careless=arguments.careless))
 
 
 if __name__ == "__main__":

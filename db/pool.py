@@ -8,7 +8,7 @@ from typing import Self
 from db import migrate
 from db.connection import Connection
 from db.errors import mapped_storage_errors
-from db.pooler import give_role, lacking, refuse
+from db.pooler import SEARCH_PATH, give_role, lacking, refuse, renew
 from db.replicas.reader import FallbackReader
 from db.replicas.replica import Primary, ReplicaState
 from db.replicas.replicas import Replicas, Replication
@@ -31,7 +31,7 @@ class Database:
         self._primary = Primary(sessions.pool)
         self._settings = settings
         self._replicas = replicas
-        self.pooled = sessions.pooled  # by a pooler in between: see db.pooler
+        self.pooler = sessions.pooler  # what is in between: see db.pooler
 
     @classmethod
     async def open(
@@ -58,6 +58,11 @@ class Database:
             replicas.lost_primary()
         await replicas.start()
         return cls(sessions, settings, replicas)
+
+    @property
+    def pooled(self) -> bool:
+        """True if there is a pooler between here and the server."""
+        return self.pooler is not None
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -110,17 +115,25 @@ class Database:
     async def migrate(self) -> list[str]:
         """Bring the tables up to date and return the names of the migrations that ran."""
         async with self.own_connection() as connection:  # interrupted, it ends with its session
-            if self.pooled:
-                await give_role(connection, server_settings(self._settings))
-            return await migrate.migrate(connection)
+            if not self.pooled:
+                return await migrate.migrate(connection)
+            settings = server_settings(self._settings)
+            lacked = await lacking(connection, settings)
+            await give_role(connection, settings)
+            ran = await migrate.migrate(connection)
+            if ran or lacked:
+                await renew(connection)
+            return ran
 
     async def require_current(self) -> None:
         """Raise StorageOutdated if migrations are missing, or settings behind a pooler."""
         async with self.reading(latest=True) as reader:
             missing = await migrate.check(reader)
-        if self.pooled and not missing:
+        if self.pooled:
             async with self.connection() as connection:
-                refuse(await lacking(connection, server_settings(self._settings)))
+                lacked = await lacking(connection, server_settings(self._settings))
+            if not missing or SEARCH_PATH in lacked:  # without one, tables are not seen
+                refuse(lacked)
         if missing:
             new = missing == migrate.available()
             raise StorageOutdated(

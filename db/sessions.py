@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -11,7 +12,7 @@ import asyncpg
 
 from db.connection import Connection
 from db.errors import storage_error, storage_unreachable
-from db.pooler import is_pooled
+from db.pooler import Pooler, examined, is_pooled, lacking, refuse
 
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
@@ -33,7 +34,7 @@ class Sessions:
 
     pool: "asyncpg.Pool[asyncpg.Record]"
     connect: Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]
-    pooled: bool  # by a pooler in between: see db.pooler
+    pooler: Pooler | None = None  # what is in between
 
     @classmethod
     async def open(cls, url: str, settings: PoolSettings, *, read_only: bool = False) -> Self:
@@ -47,9 +48,9 @@ class Sessions:
             asked["default_transaction_read_only"] = "on"
         try:
             try:
-                return await cls._open(url, settings, asked, at_once, pooled=False)
+                return await cls._direct(url, settings, asked, at_once)
             except _Pooled:
-                return await cls._open(url, settings, asked, at_once, pooled=True)
+                return await cls._behind(url, settings, at_once)
         except (
             asyncpg.PostgresError,
             asyncpg.InterfaceError,
@@ -63,54 +64,110 @@ class Sessions:
     async def later(cls, url: str, settings: PoolSettings) -> Self:
         """Return sessions on a server that does not answer yet: each connects when it is used.
 
-        Whether a pooler is in between cannot be known; none is assumed.
+        Whether a pooler is in between, each finds out for itself.
         """
-        return await cls._pool(url, settings, server_settings(settings), 0, pooled=False)
+        connect = partial(
+            _connect_either,
+            direct=_arguments(settings, server_settings(settings)),
+            behind=_arguments_behind(settings, Pooler()),
+            needed=server_settings(settings),
+        )
+        return await cls._pool(url, settings, {"connect": connect}, 0)
 
     @classmethod
-    async def _open(
-        cls, url: str, settings: PoolSettings, asked: dict[str, str], at_once: int, *, pooled: bool
+    async def _direct(
+        cls, url: str, settings: PoolSettings, asked: dict[str, str], at_once: int
     ) -> Self:
-        try:
-            opened = await cls._pool(url, settings, asked, at_once, pooled=pooled)
-        except asyncpg.ProtocolViolationError as exc:
-            if pooled or "startup parameter" not in str(exc):
-                raise
-            raise _Pooled from exc
-        if not pooled:
-            async with opened.pool.acquire() as connection:
-                pooled_unasked = await is_pooled(connection)
-            if pooled_unasked:
-                opened.pool.terminate()
-                raise _Pooled
+        with _refused_settings():
+            opened = await cls._pool(url, settings, _arguments(settings, asked), at_once)
+        async with opened.pool.acquire() as connection:
+            pooled = await is_pooled(connection)
+        if pooled:
+            await opened.pool.close()
+            raise _Pooled
         return opened
 
     @classmethod
+    async def _behind(cls, url: str, settings: PoolSettings, at_once: int) -> Self:
+        connection = await asyncpg.connect(url, **_arguments_behind(settings, Pooler()))
+        try:
+            pooler = await examined(connection)
+        finally:
+            await connection.close()
+        return await cls._pool(url, settings, _arguments_behind(settings, pooler), at_once, pooler)
+
+    @classmethod
     async def _pool(
-        cls, url: str, settings: PoolSettings, asked: dict[str, str], at_once: int, *, pooled: bool
+        cls,
+        url: str,
+        settings: PoolSettings,
+        arguments: dict[str, Any],
+        at_once: int,
+        pooler: Pooler | None = None,
     ) -> Self:
-        connecting: dict[str, Any] = {
-            "timeout": settings.connect_timeout,
-            "command_timeout": settings.command_timeout,
-            "server_settings": asked,
-        }
-        if pooled:
-            connecting["server_settings"] = {"application_name": _application_name()}
-            connecting["statement_cache_size"] = 0
         pool = await asyncpg.create_pool(
             url,
             min_size=at_once,
             max_size=settings.size,
             init=_prepare,
-            max_cacheable_statement_size=0,  # no limit: ranking statements are long
             reset=_left_as_found,
-            **connecting,
+            **arguments,
         )
-        return cls(pool=pool, connect=partial(asyncpg.connect, url, **connecting), pooled=pooled)
+        connect = partial(arguments.pop("connect", asyncpg.connect), url, **arguments)
+        return cls(pool=pool, connect=connect, pooler=pooler)
 
 
 class _Pooled(Exception):
     """There is a pooler between here and the server."""
+
+
+@contextmanager
+def _refused_settings() -> Iterator[None]:
+    """Raise _Pooled if the settings of a session are refused, as poolers do."""
+    try:
+        yield
+    except asyncpg.ProtocolViolationError as exc:
+        if "startup parameter" not in str(exc):
+            raise
+        raise _Pooled from exc
+
+
+async def _connect_either(
+    url: str,
+    *,
+    direct: Mapping[str, Any],
+    behind: Mapping[str, Any],
+    needed: Mapping[str, str],
+    **given: Any,
+) -> "asyncpg.Connection[asyncpg.Record]":
+    """Connect directly, or through a pooler whose sessions have the settings that are needed."""
+    connection: asyncpg.Connection[asyncpg.Record]
+    with suppress(_Pooled):
+        with _refused_settings():
+            connection = await asyncpg.connect(url, **direct, **given)
+        if not await is_pooled(connection):
+            return connection
+        await connection.close()
+    connection = await asyncpg.connect(url, **behind, **given)
+    refuse(await lacking(connection, needed))
+    return connection
+
+
+def _arguments(settings: PoolSettings, asked: Mapping[str, str]) -> dict[str, Any]:
+    """Return the driver's arguments for a connection."""
+    return {
+        "timeout": settings.connect_timeout,
+        "command_timeout": settings.command_timeout,
+        "max_cacheable_statement_size": 0,  # no limit: ranking statements are long
+        "server_settings": dict(asked),
+    }
+
+
+def _arguments_behind(settings: PoolSettings, pooler: Pooler) -> dict[str, Any]:
+    arguments = _arguments(settings, {"application_name": _application_name()})
+    if not pooler.keeps_statements:
+        arguments["statement_cache_size"] = 0
+    return arguments
 
 
 def _application_name() -> str:

@@ -24,14 +24,15 @@ import hypothesis
 import pytest
 
 from db.embedded.server import EmbeddedServer
-from db.pool import Database, PoolSettings, server_settings
+from db.pool import Database
+from tests.behind_pooler import choose
 from tests.database import CARELESS, Clones, clones, execute, wait_for, with_database
 from tests.fakes.pooler import pooler
 from tests.network import only_loopback
 
 # Read before the environment is emptied for the tests.
 _EXTERNAL = os.environ.get("PRESAGIO_TEST_DATABASE_URL")
-_POOLED = bool(os.environ.get("PRESAGIO_TEST_POOLER"))
+_POOLER = os.environ.get("PRESAGIO_TEST_POOLER")
 _OURS = re.compile(r"PRESAGIO_.*|DATABASE_URL|[A-Z]+_API_KEY|.*_TOKEN|.*_SECRET|XDG_.*|PG.*")
 _SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -69,6 +70,12 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Behind a pooler, run what goes through it."""
+    if _POOLER:
+        choose(config, items)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -134,36 +141,38 @@ def server_url(run_folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def _clones(server_url: str, run_folder: Path, worker_id: str) -> Iterator[Clones]:
-    with clones(server_url, run_folder, worker_id) as ready:
-        yield ready
-
-
-@pytest.fixture(scope="session")
 def _pooler_url(server_url: str, run_folder: Path) -> Iterator[str | None]:
-    """URL of the pooler in front of the run's server, if PRESAGIO_TEST_POOLER asks for one."""
-    if not _POOLED:
+    """URL of the pooler in front of the run's server, if PRESAGIO_TEST_POOLER names one."""
+    if not _POOLER:
         yield None
         return
-    wait_for(
-        execute(
-            server_url,
-            *(
-                f"ALTER ROLE CURRENT_USER SET {name} = '{value}'"
-                for name, value in server_settings(PoolSettings()).items()
-                if name != "application_name"
-            ),
-        )
-    )
     with pooler(server_url, run_folder, "default_pool_size = 20") as url:
         yield url
 
 
+@pytest.fixture(scope="session")
+def _clones(
+    server_url: str, run_folder: Path, worker_id: str, _pooler_url: str | None
+) -> Iterator[Clones]:
+    with clones(server_url, run_folder, worker_id, _pooler_url) as ready:
+        yield ready
+
+
 @pytest.fixture
-def database_url(_clones: Clones, _pooler_url: str | None) -> Iterator[str]:
+def database_url(_clones: Clones) -> Iterator[str]:
     """URL of a database with all tables and nothing in them, for one test."""
     with _clones.lend() as url:
-        yield with_database(_pooler_url, urlsplit(url).path[1:]) if _pooler_url else url
+        yield url
+
+
+@pytest.fixture
+def direct_url(database_url: str, server_url: str) -> str:
+    """The same past the pooler of this run, and without what sessions behind one need."""
+    url = with_database(server_url, urlsplit(database_url).path[1:])
+    if _POOLER:
+        name = urlsplit(url).path[1:]
+        wait_for(execute(url, f'ALTER ROLE CURRENT_USER IN DATABASE "{name}" RESET ALL'))
+    return url
 
 
 @pytest.fixture

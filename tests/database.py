@@ -20,6 +20,8 @@ import asyncpg
 
 from db.embedded.filelock import FileLock
 from db.migrate import migrate
+from db.pool import PoolSettings, server_settings
+from db.pooler import give_role
 from tests.emptied import Pristine
 from tests.patience import PATIENCE
 
@@ -94,8 +96,11 @@ class _Loop:
 class Clones:
     """Hands out copies of a template database: new ones, or ones that are as good as new."""
 
-    def __init__(self, server_url: str, template: str, worker: str) -> None:
+    def __init__(
+        self, server_url: str, template: str, worker: str, pooler_url: str | None = None
+    ) -> None:
         self._server_url = server_url
+        self._pooler_url = pooler_url
         self._template = template
         self._worker = worker
         self._numbers = itertools.count(1)
@@ -108,7 +113,7 @@ class Clones:
         """Lend the URL of a new copy; it is dropped afterwards, whoever is still connected."""
         url = self._loop.run(self._create())
         try:
-            yield url
+            yield self._lent(url)
         finally:
             self._loop.run(self._drop(url))
 
@@ -121,7 +126,7 @@ class Clones:
         # Its session stays: a new one would spend most of its time reading the catalogue.
         url, session = self._idle.pop() if self._idle else self._loop.run(self._opened())
         try:
-            yield url
+            yield self._lent(url)
         finally:
             if self._loop.run(self._pristine.restore(session)):
                 self._idle.append((url, session))
@@ -133,6 +138,10 @@ class Clones:
         while self._idle:
             self._loop.run(self._dropped(*self._idle.pop()))
         self._loop.close()
+
+    def _lent(self, url: str) -> str:
+        """Return the URL by which a test reaches the database of a URL of the server."""
+        return with_database(self._pooler_url, urlsplit(url).path[1:]) if self._pooler_url else url
 
     async def _opened(self) -> tuple[str, asyncpg.Connection]:
         url = await self._create()
@@ -146,7 +155,10 @@ class Clones:
         name = f"{self._template.removesuffix('_template')}_{self._worker}_{next(self._numbers)}"
         create = f'CREATE DATABASE "{name}" TEMPLATE "{self._template}" STRATEGY FILE_COPY'
         await execute(self._server_url, create)
-        return with_database(self._server_url, name)
+        url = with_database(self._server_url, name)
+        if self._pooler_url:
+            await _ready_for_pooler(url)
+        return url
 
     async def _drop(self, url: str) -> None:
         name = urlsplit(url).path.removeprefix("/")
@@ -154,8 +166,10 @@ class Clones:
 
 
 @contextmanager
-def clones(server_url: str, folder: Path, worker: str) -> Iterator[Clones]:
-    """Lend the clones of the template that all workers of a run share.
+def clones(
+    server_url: str, folder: Path, worker: str, pooler_url: str | None = None
+) -> Iterator[Clones]:
+    """Lend the clones of the template that all workers of a run share, through a pooler if named.
 
     The first worker makes the template and notes its name in `folder`; the last one drops it.
     """
@@ -165,10 +179,13 @@ def clones(server_url: str, folder: Path, worker: str) -> Iterator[Clones]:
     with _held(gate):
         if not note.exists():
             wait_for(drop_stale(server_url))
-            note.write_text(wait_for(_create_template(server_url)))
+            template = wait_for(_create_template(server_url))
+            if pooler_url:
+                wait_for(_ready_for_pooler(with_database(server_url, template)))
+            note.write_text(template)
         template = note.read_text()
         assert users.acquire(shared=True, timeout=_LOCK_SECONDS)
-    ready = Clones(server_url, template, worker)
+    ready = Clones(server_url, template, worker, pooler_url)
     try:
         yield ready
     finally:
@@ -205,6 +222,15 @@ async def _create_template(server_url: str) -> str:
     finally:
         await connection.close()
     return name
+
+
+async def _ready_for_pooler(url: str) -> None:
+    """Give the role what `presagio init` gives it behind a pooler. No copy of a database has it."""
+    connection = await asyncpg.connect(url)
+    try:
+        await give_role(connection, server_settings(PoolSettings()))
+    finally:
+        await connection.close()
 
 
 async def drop_stale(server_url: str) -> None:

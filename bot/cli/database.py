@@ -25,7 +25,8 @@ from db.backup.restore import (
     restore,
 )
 from db.corpus.corpora import Corpora
-from engine.errors import InputError, StorageInterrupted, UsageError
+from db.pool import Database
+from engine.errors import InputError, StorageError, StorageInterrupted, UsageError
 from engine.types import Corpus
 
 commands = typer.Typer(
@@ -125,6 +126,7 @@ async def back_up(
     """
     async with open_url(settings, progress=output.remark) as url:
         async with open_database(settings, progress=output.remark) as database:
+            _require_direct(database)
             if not await is_set_up(database):
                 raise InputError("There is nothing to back up: the database is not set up.")
         with _bar(output, "backup") as progress:
@@ -170,6 +172,7 @@ async def bring_back(
 
 async def _check_target(settings: Settings, *, replace: bool, output: Output) -> None:
     async with open_database(settings, progress=output.remark) as database:
+        _require_direct(database)
         await require_known_tables(database)
         if await holds_something(database) and not replace:
             raise UsageError(
@@ -181,6 +184,18 @@ async def _check_target(settings: Settings, *, replace: bool, output: Output) ->
                 "Other processes of presagio work in the database.",
                 fix="End them first (presagio serve); nothing was changed.",
             )
+
+
+def _require_direct(database: Database) -> None:
+    """Raise StorageError behind a pooler.
+
+    PostgreSQL's programs take the search path from their session, which others use after them.
+    """
+    if database.pooled:
+        raise StorageError(
+            "PostgreSQL's own programs cannot work through a pooler.",
+            fix="Set DATABASE_URL to the address of the server itself for this command.",
+        )
 
 
 @contextmanager

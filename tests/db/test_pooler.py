@@ -23,11 +23,11 @@ TEXTS = ["a storm is coming", "no storm, only rain", "the wall of rain", "storm 
 
 
 @pytest.fixture
-def pooled_url(database_url: str, server_folder: Path) -> Iterator[str]:
+def pooled_url(direct_url: str, server_folder: Path) -> Iterator[str]:
     """URL through a pooler whose sessions have the settings of `presagio init`."""
-    with pooler(database_url, server_folder) as url:
+    with pooler(direct_url, server_folder) as url:
         asyncio.run(_init(url))
-    with pooler(database_url, server_folder) as url:
+    with pooler(direct_url, server_folder) as url:
         yield url
 
 
@@ -50,23 +50,23 @@ async def test_a_pooler_is_recognised(database: Database, pooled: Database) -> N
 
 
 async def test_a_pooler_that_drops_settings_silently_is_recognised(
-    database_url: str, server_folder: Path
+    direct_url: str, server_folder: Path
 ) -> None:
     ignored = (
         "ignore_startup_parameters = statement_timeout,plan_cache_mode,jit,"
         "max_parallel_workers_per_gather,pg_trgm.similarity_threshold"
     )
-    with pooler(database_url, server_folder, ignored) as url:
+    with pooler(direct_url, server_folder, ignored) as url:
         database = await Database.open(url)
         assert database.pooled
         await database.close()
 
 
 async def test_without_the_settings_nothing_is_searched(
-    database_url: str, server_folder: Path
+    direct_url: str, server_folder: Path
 ) -> None:
     """The threshold of similar words decides what is found."""
-    with pooler(database_url, server_folder) as url:
+    with pooler(direct_url, server_folder) as url:
         database = await Database.open(url)
         with pytest.raises(StorageOutdated, match=r"similarity_threshold.*presagio init"):
             await database.require_current()

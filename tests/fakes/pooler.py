@@ -14,6 +14,8 @@ import pytest
 
 from tests.patience import PATIENCE
 
+# A path names another than the installed one. Read before the environment is emptied for the tests.
+_NAMED = os.environ.get("PRESAGIO_TEST_POOLER", "")
 _SETTINGS = """\
 [databases]
 * = {server} user={user}
@@ -32,7 +34,7 @@ max_client_conn = 200
 @contextmanager
 def pooler(url: str, folder: Path, more: str = "") -> Iterator[str]:
     """Run PgBouncer in front of the database of a URL; yield the URL through it."""
-    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    program = _program()
     if program is None:
         pytest.skip("pgbouncer is not installed")
     parts, port = urlsplit(url), _free_port()
@@ -52,6 +54,12 @@ def pooler(url: str, folder: Path, more: str = "") -> Iterator[str]:
     finally:
         running.terminate()
         running.wait()
+
+
+def _program() -> str | None:
+    if os.sep in _NAMED:
+        return _NAMED
+    return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 
 
 def _free_port() -> int:

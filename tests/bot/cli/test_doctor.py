@@ -262,14 +262,14 @@ def test_the_recount_itself_changes_nothing(invoke: Invoke, demo: str) -> None:
 
 
 def test_a_pooler_is_named_and_what_its_sessions_lack(
-    invoke: Invoke, database_url: str, server_folder: Path, monkeypatch: pytest.MonkeyPatch
+    invoke: Invoke, direct_url: str, server_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pooler(database_url, server_folder) as url:
+    with pooler(direct_url, server_folder) as url:
         monkeypatch.setenv("DATABASE_URL", url)
         found = checks(invoke, 1)["pooler"]
         assert found["fix"] == "Run presagio init, then RECONNECT in the pooler's console."
         invoke("init")
-    with pooler(database_url, server_folder) as url:
+    with pooler(direct_url, server_folder) as url:
         monkeypatch.setenv("DATABASE_URL", url)
         found = checks(invoke, 0)["pooler"]
         assert (found["ok"], "PgBouncer" in found["detail"]) == (True, True)
