@@ -16,9 +16,9 @@ from db.embedded.server import EmbeddedServer
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, PoolSettings
 from tests.database import CARELESS
-from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 30.0  # in which another must hold it
 NAME = "leader"
 # A holder that is late by less than `holds` keeps the lease: tests wait for events, not for these.
 HASTY = LeaseTimes(renewal=0.05, retry=0.05)
@@ -60,7 +60,7 @@ async def holders(database: Database) -> list[str]:
 
 
 async def until(lease: Lease, *, held: bool) -> None:
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(SECONDS):
         while lease.held is not held:
             await lease.changed()
 
@@ -116,7 +116,7 @@ async def test_one_of_many_holds_it_and_each_that_leaves_is_followed_by_one(
         await holding.__aexit__(None, None, None)
         assert not holding.held
         done, pending = await asyncio.wait(
-            waits, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
+            waits, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED
         )
         assert [task.result() for task in done] == [True]
         for task in pending:
@@ -146,7 +146,7 @@ async def test_who_loses_the_connection_keeps_the_lease(database: Database, leas
         fence = lease.fence
         await end_sessions(database)
         async with database.connection() as connection:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(SECONDS):
                 before = await connection.fetchval("SELECT renewals FROM lease")
                 while await connection.fetchval("SELECT renewals FROM lease") <= before + 2:  # noqa: ASYNC110 - the database counts
                     await asyncio.sleep(0.02)
@@ -186,7 +186,7 @@ async def test_no_step_of_the_databases_clock_makes_two_holders(
     clock = Clock()
     async with Lease(database, NAME, times=HASTY, clock=clock) as other:
         looks = 0
-        async with asyncio.timeout(PATIENCE), database.connection() as connection:
+        async with asyncio.timeout(SECONDS), database.connection() as connection:
             while looks < 10:  # it renews, and each time the step is made anew
                 await connection.execute(
                     "UPDATE lease SET expires_at = expires_at - $1::text::interval", step
@@ -243,7 +243,7 @@ async def test_two_that_saw_the_same_end_do_not_both_take_it(database: Database)
     leases = [Lease(database, NAME, times=HASTY, clock=clock) for _ in range(8)]
     await asyncio.gather(*(lease.__aenter__() for lease in leases))
     clock.seconds += 16.0
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(SECONDS):
         while not any(lease.held for lease in leases):  # noqa: ASYNC110 - any may be the one
             await asyncio.sleep(0.01)
     clock.seconds += 1.0
@@ -277,7 +277,7 @@ async def test_without_a_database_nobody_holds_it(server_folder: Path) -> None:
     database = await Database.open(server.url("postgres"))
     await asyncio.to_thread(server.release)
     before = asyncio.all_tasks()
-    async with asyncio.timeout(PATIENCE), Lease(database, NAME, times=HASTY) as lease:
+    async with asyncio.timeout(SECONDS), Lease(database, NAME, times=HASTY) as lease:
         assert not lease.held
     assert asyncio.all_tasks() == before
     await database.close()
@@ -285,7 +285,7 @@ async def test_without_a_database_nobody_holds_it(server_folder: Path) -> None:
 
 async def test_it_takes_no_connection_from_the_pool(database_url: str) -> None:
     database = await Database.open(database_url, PoolSettings(size=1))
-    async with asyncio.timeout(PATIENCE), database.connection(), Lease(database, NAME) as lease:
+    async with asyncio.timeout(SECONDS), database.connection(), Lease(database, NAME) as lease:
         assert lease.held
     await database.close()
 
@@ -297,7 +297,7 @@ async def test_who_waits_for_the_outcome_is_told_of_a_holder_that_lives_and_outw
     async with database.connection() as connection:
         await connection.execute("INSERT INTO lease VALUES ('left', 'dead', 1, 0, 15, now())")
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(SECONDS),
         Lease(database, NAME, times=HASTY) as other,
         Lease(database, "left", times=HASTY, clock=clock) as heir,
     ):
