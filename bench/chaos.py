@@ -20,7 +20,8 @@ from pathlib import Path
 
 from bench.store import folder
 from bench.timing import Output, progress
-from tests.scenarios.chaos.stage import Chaos, Size, chaos
+from tests.scenarios.chaos.stage import Chaos, chaos
+from tests.scenarios.chaos.world import Size
 
 
 async def figures(stage: Chaos, output: Output) -> bool:

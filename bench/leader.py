@@ -15,7 +15,8 @@ from typing import TypeAlias
 
 from bench.store import folder
 from bench.timing import Output
-from tests.scenarios.chaos.stage import Size, chaos
+from tests.scenarios.chaos.stage import chaos
+from tests.scenarios.chaos.world import Size
 
 _WITHIN = 30.0
 _SIZE = Size(

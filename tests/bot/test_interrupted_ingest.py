@@ -55,12 +55,6 @@ def storing(url: str) -> bool:
     return bool(ask(url, f"{query} AND state = 'active' AND query ~ 'INSERT INTO docu[m]ent'"))
 
 
-def connected(url: str, process: "subprocess.Popen[bytes]") -> bool:
-    """Tell whether a command has connections to its database."""
-    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-    return bool(ask(url, f"{query} AND application_name = $1", f"presagio {process.pid}"))
-
-
 def assert_completes(invoke: Invoke, file: Path, total: int = BATCHES) -> None:
     """A second run stores the rest, and the statistics are what a recount gives."""
     again = invoke("ingest", str(file), "--json").json
@@ -100,7 +94,7 @@ class TestSignals:
         process = start("ingest", str(write_tweets(tmp_path / "b", range(9))), "-", stdin=reading)
         os.close(reading)
         os.write(writing, content)
-        until(lambda: connected(database, process))  # and wherever it is by then
+        until(lambda: readers(process))  # and wherever it is by then
         process.send_signal(signal.SIGTERM)
         assert finish(process).code == 143
         os.close(writing)

@@ -120,7 +120,7 @@ async def test_one_of_many_holds_it_and_each_that_leaves_is_followed_by_one(
         await holding.__aexit__(None, None, None)
         assert not holding.held
         done, pending = await asyncio.wait(
-            waits, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
+            waits, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED
         )
         assert [task.result() for task in done] == [True]
         for task in pending:

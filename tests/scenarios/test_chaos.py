@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.posting.types import PostingMode
-from tests.scenarios.chaos.stage import KILLED, Size, chaos
+from tests.scenarios.chaos.deeds import KILLED
+from tests.scenarios.chaos.stage import chaos
+from tests.scenarios.chaos.world import Size
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.chaos.stage import Chaos, Size, chaos
+from tests.scenarios.chaos.stage import Chaos, chaos
+from tests.scenarios.chaos.world import Size
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +25,6 @@ SIZE = Size(
 )
 TICK = 15 / SIZE.rate  # of the jobs that the leader alone does
 WINDOW = 6.0
-REPLACED_WITHIN = 30.0
 
 
 async def ticks(stage: Chaos) -> dict[str, int]:
@@ -49,10 +49,10 @@ async def test_each_tick_and_each_post_come_once_and_leadership_moves(server_fol
         for job in ("poll", "search", "digest"):
             assert 1 <= after[job] - before[job] <= seconds / TICK + 2
 
-        assert await stage.moved(stage.processes.kill) < REPLACED_WITHIN
+        await stage.moved(stage.processes.kill)
         stage.publish(20)
         await stage.settled()
-        assert await stage.moved(stage.processes.end) < REPLACED_WITHIN
+        await stage.moved(stage.processes.end)
         stage.publish(30)
         await stage.settled()
         posts = stage.shown("telegram") + stage.shown("slack")

@@ -30,8 +30,8 @@ def _closely_watched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def slack() -> AsyncIterator[SlackServer]:
-    """A Slack that waits half a second for an ack and sends an event again at once."""
-    async with SlackServer(timing=Timing(ack_within=0.5, retries=(0.0,))) as server:
+    """A Slack that waits for an ack for long, and sends an event again once."""
+    async with SlackServer(timing=Timing(ack_within=PATIENCE, retries=(0.0,))) as server:
         yield server
 
 

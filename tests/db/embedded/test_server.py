@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -183,11 +182,14 @@ class TestSharing:
             url = await other.url()
         assert await ask(url, "SELECT 1") == 1
 
-    def test_a_running_server_is_found_quickly(self, data_dir: Path) -> None:
-        with careless(data_dir), careless(data_dir):
-            began = time.perf_counter()
+    def test_a_running_server_is_found_without_any_program(
+        self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A program takes longer to start than a command may take to connect."""
+        with careless(data_dir), monkeypatch.context() as patched:
+            patched.setattr(subprocess, "Popen", None)
             with careless(data_dir):
-                assert time.perf_counter() - began < 0.5
+                assert state(data_dir) is State.READY
 
     def test_releasing_twice_does_no_harm(self, data_dir: Path) -> None:
         server = careless(data_dir)
@@ -355,7 +357,7 @@ class TestCrashes:
     async def test_a_recovery_that_takes_too_long_is_reported_and_goes_on(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(server_module, "START_SECONDS", 1.0)
+        monkeypatch.setattr(server_module, "START_SECONDS", 2.0)
         (data_dir / "postgres" / "recovery.signal").touch()
         endless = EmbeddedServer(data_dir, extra={"restore_command": "sleep 60"})
         try:

@@ -20,8 +20,8 @@ from tests.db.vectors import WordModel, can_keep_vectors
 from tests.patience import PATIENCE
 
 TEXTS = [f"thought {n} of rust and rain {n % 7}" for n in range(2 * ENOUGH)]
-# A range that nobody renews for half a second is taken over.
-SHORT = LeaseTimes(holds=0.5, sure=0.4, renewal=0.05)
+# A range that nobody renews for two seconds is taken over.
+SHORT = LeaseTimes(holds=2.0, sure=1.5, renewal=0.05)
 MODEL = WordModel()
 
 

@@ -16,10 +16,10 @@ from typing import IO
 import psutil  # type: ignore[import-untyped]  # no type information
 
 from tests.bot.command_line import ROOT
+from tests.patience import PATIENCE
 from tests.scenarios.chaos.hurried import HurriedClock
 
 _MODULE = "tests.scenarios.chaos.hurried"
-_END_SECONDS = 20.0
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Processes:
         """Ask one to end, and wait until it has."""
         self.running.remove(process)
         process.terminate()
-        async with asyncio.timeout(_END_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             await process.wait()
 
     @staticmethod

@@ -7,11 +7,10 @@ from db.embedded.binaries import find_binaries
 from db.embedded.os_user import run_as, server_account
 from db.embedded.postmaster import State, observe, start
 from db.embedded.server import EmbeddedServer
+from tests.patience import PATIENCE
 
 # A crash of the machine may cost this server its data, a crash of its own may not.
 CARELESS = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
-
-_SECONDS = 60
 
 StopMode = Literal["fast", "immediate"]
 
@@ -23,9 +22,9 @@ def restart(server: EmbeddedServer, mode: StopMode) -> float:
     """
     folder, binaries, begun = server.folder, find_binaries(), time.monotonic()
     account = server_account((folder, folder.parent))
-    stop = binaries.command("pg_ctl", "-D", ".", "-m", mode, "-t", str(_SECONDS), "-w", "stop")
+    stop = binaries.command("pg_ctl", "-D", ".", "-m", mode, "-t", str(int(PATIENCE)), "-w", "stop")
     code, output = run_as(stop, account, folder=folder)
     assert code == 0 or observe(folder)[0] is State.ABSENT, output
-    start(folder, binaries, account, progress=lambda _: None, seconds=_SECONDS)
+    start(folder, binaries, account, progress=lambda _: None, seconds=PATIENCE)
     assert observe(folder)[0] is State.READY
     return time.monotonic() - begun
