@@ -393,7 +393,7 @@ async def test_a_crash_of_the_server_undoes_no_renewal_and_restarts_the_wait(
             pid = int((server.folder / "postmaster.pid").read_text().split()[0])
             os.kill(pid, signal.SIGQUIT)  # as a crash
             async with asyncio.timeout(SECONDS):
-                while not await asyncio.to_thread(server.revive):
+                while not await asyncio.to_thread(server.revive):  # noqa: ASYNC110 - it has died
                     await asyncio.sleep(0.05)
             assert await renewals(database, at_least=0) >= before
             await renewals(database, at_least=before + 1)
