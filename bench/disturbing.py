@@ -14,13 +14,14 @@ from pathlib import Path
 import asyncpg
 
 from bench.standing import TIMES
-from bench.terms import NOTE, Term, terms
+from bench.terms import NOTE, Term, steps, terms
 from db.lease import elapsed
 from tests.fakes.standby import LoopbackServer
 
 _ROOT = Path(__file__).resolve().parents[1]
 _LIBRARIES = "/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib*/faketime/libfaketime.so.1"
 _STEPS = "+0", "+2s", "-2s", "+90s", "-90s", "+1h", "-1h", "+30d", "-30d", "+10y", "-5y"
+_READ = 1.2  # seconds after which every process has read the step
 _LOOK = 0.02
 PATIENCE = 60.0  # seconds in which somebody must hold the lease again
 
@@ -94,7 +95,8 @@ class Member:
         with suppress(FileNotFoundError), self.notes.open("rb") as file:
             whole = os.fstat(file.fileno()).st_size // NOTE.size * NOTE.size
             if whole:
-                time, fence = NOTE.unpack(os.pread(file.fileno(), NOTE.size, whole - NOTE.size))
+                note = os.pread(file.fileno(), NOTE.size, whole - NOTE.size)
+                time, fence, _ = NOTE.unpack(note)
                 return time, fence
         return None
 
@@ -102,6 +104,10 @@ class Member:
         """Yield the terms of all lives."""
         for path in self.folder.glob(f"{self.name}.*"):
             yield from terms(path.name, path.read_bytes())
+
+    def steps(self) -> int:
+        """Return how often its clock was set while it held the lease."""
+        return sum(steps(path.read_bytes()) for path in self.folder.glob(f"{self.name}.*"))
 
 
 @dataclass
@@ -115,7 +121,8 @@ class Group:
     done: Counter[str] = field(default_factory=Counter)
     met: Counter[str] = field(default_factory=Counter)  # events of the holder
     replaced: Counter[str] = field(default_factory=Counter)  # of these, after which another held it
-    freed: list[float] = field(default_factory=list)  # seconds after a kill of the holder
+    # When a holder was killed, and when another one followed.
+    freed: list[tuple[float, float]] = field(default_factory=list)
     abandoned: list[str] = field(default_factory=list)  # events that nobody led after
 
     def holder(self) -> Member | None:
@@ -140,7 +147,8 @@ class Group:
         elif member is held:
             self.met[name] += 1
             self.replaced[name] += deed == self.kill or self.holder() is not member
-            self.freed += [seconds] if deed == self.kill else []
+            if deed == self.kill:
+                self.freed.append((begun, begun + seconds))
 
     async def led(self, after: float) -> float | None:
         """Return the seconds after which a process led that does so now, or None if none did."""
@@ -167,7 +175,7 @@ class Group:
     async def step(self, member: Member) -> None:
         """Set a process' clock forward or back."""
         member.clock.step(self.chance)
-        await asyncio.sleep(2 * TIMES.renewal)
+        await asyncio.sleep(_READ)
 
     async def cut(self, member: Member) -> None:
         """End a process' sessions on the server."""
@@ -217,6 +225,7 @@ class Trouble:
     def __init__(self, server: LoopbackServer, clock: WallClock, chance: random.Random) -> None:
         self._server, self._clock, self._chance = server, clock, chance
         self.done: Counter[str] = Counter()
+        self.crashes: list[tuple[float, float]] = []  # from when to when it was away
 
     async def step(self) -> None:
         """Set the server's clock forward or back."""
@@ -225,7 +234,9 @@ class Trouble:
 
     async def restart(self) -> None:
         """End the server as a crash would, and start it again."""
+        begun = elapsed()
         await asyncio.to_thread(self._server.kill)
         await asyncio.sleep(self._chance.uniform(0.0, 2.0) * TIMES.holds)
         await asyncio.to_thread(self._server.start)
+        self.crashes.append((begun, elapsed()))
         self.done["the server crashes"] += 1

@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import os
 import random
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +17,14 @@ from db.lease import Lease, LeaseTimes, elapsed
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError
 
-TIMES = LeaseTimes(holds=1.5, sure=1.0, renewal=0.2, answer=0.5, retry=0.1)
+TIMES = LeaseTimes(holds=2.0, sure=1.4, renewal=0.25, answer=1.0, retry=0.1)
 WRITES = """
 CREATE TABLE written (
     number bigserial PRIMARY KEY,
     lease text NOT NULL,
     fence bigint NOT NULL,
-    late boolean NOT NULL  -- refused: it came when another process had taken the lease
+    late boolean NOT NULL,  -- refused: it came when another process had taken the lease
+    at timestamptz NOT NULL DEFAULT clock_timestamp()
 )
 """
 # A row that is refused is kept as such. The lease cannot be taken between the look and the write.
@@ -53,7 +55,7 @@ async def note(lease: Lease, notes: Path) -> None:
         now = elapsed()
         held = lease.held
         if held:
-            os.write(file, NOTE.pack(now, lease.fence or 0))
+            os.write(file, NOTE.pack(now, lease.fence or 0, time.time()))
         await asyncio.sleep(_HOLDING if held else _WAITING)
 
 
@@ -102,7 +104,8 @@ def main() -> None:
     parser.add_argument("notes", type=Path)
     parser.add_argument("--careless", action="store_true")
     arguments = parser.parse_args()
-    asyncio.run(stand(arguments.url, arguments.lease, arguments.notes, careless=arguments.careless))
+    url, notes = arguments.url, arguments.notes
+    asyncio.run(stand(url, arguments.lease, notes, careless=arguments.careless))
 
 
 if __name__ == "__main__":

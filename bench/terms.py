@@ -1,12 +1,13 @@
 """When which process relied on a lease, by its own notes, and where two did at once."""
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-# The time, by a clock that all processes share, and the fence.
-NOTE = struct.Struct("<dq")
+# The time by a clock that all processes share, the fence, and the time of day.
+NOTE = struct.Struct("<dqd")
+_STEP = 1.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +22,21 @@ class Term:
 
 def terms(process: str, notes: bytes) -> list[Term]:
     """Return the terms of a process. A note that a kill cut short is left out."""
-    whole = memoryview(notes)[: len(notes) // NOTE.size * NOTE.size]
     found = []
-    for fence, some in groupby(NOTE.iter_unpack(whole), lambda note: note[1]):
-        times = [time for time, _ in some]
+    for fence, some in groupby(_unpacked(notes), lambda note: note[1]):
+        times = [note[0] for note in some]
         found.append(Term(process=process, fence=fence, first=times[0], last=times[-1]))
     return found
+
+
+def steps(notes: bytes) -> int:
+    """Return how often the time of day was set forward or back, as far as the process noted it."""
+    ahead = [wall - time for time, _, wall in _unpacked(notes)]
+    return sum(abs(other - one) > _STEP for one, other in pairwise(ahead))
+
+
+def _unpacked(notes: bytes) -> Iterator[tuple[float, int, float]]:
+    return NOTE.iter_unpack(memoryview(notes)[: len(notes) // NOTE.size * NOTE.size])
 
 
 def overlaps(found: Iterable[Term]) -> list[tuple[Term, Term]]:

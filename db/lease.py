@@ -234,7 +234,7 @@ class Lease(Closable):
         if was_held != (renewed_at is not None) or (was_held and lapsed):
             self._change.set()
             self._change = asyncio.Event()
-        if renewed_at is not None:
+        if self.held:
             self._settled.set()
         self._watch()
 

@@ -18,6 +18,7 @@ from db.pool import Database, PoolSettings
 from engine.errors import StorageError
 from tests.database import CARELESS
 from tests.fakes.database_line import DatabaseLine
+from tests.fakes.standby import pair
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,7 +121,7 @@ async def test_one_of_many_holds_it_and_each_that_leaves_is_followed_by_one(
         await holding.__aexit__(None, None, None)
         assert not holding.held
         done, pending = await asyncio.wait(
-            waits, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED
+            waits, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
         )
         assert [task.result() for task in done] == [True]
         for task in pending:
@@ -393,7 +394,7 @@ async def test_a_crash_of_the_server_undoes_no_renewal_and_restarts_the_wait(
             pid = int((server.folder / "postmaster.pid").read_text().split()[0])
             os.kill(pid, signal.SIGQUIT)  # as a crash
             async with asyncio.timeout(PATIENCE):
-                while not await asyncio.to_thread(server.revive):  # noqa: ASYNC110 - the server tells nobody
+                while not await asyncio.to_thread(server.revive):  # noqa: ASYNC110 - it has died
                     await asyncio.sleep(0.05)
             assert await renewals(database, at_least=0) >= before
             await renewals(database, at_least=before + 1)
@@ -406,6 +407,54 @@ async def test_a_crash_of_the_server_undoes_no_renewal_and_restarts_the_wait(
         await database.close()
     finally:
         await asyncio.to_thread(server.release)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lacks", ["renewals", "the taking"])
+async def test_a_promoted_standby_makes_no_second_holder(server_folder: Path, lacks: str) -> None:
+    """It knows the holder and old renewals, or shows as free what somebody has taken."""
+    clock = Clock()
+    with pair(server_folder) as both:
+        async with DatabaseLine.to(both.primary.url) as line:
+            database = await Database.open(line.url)
+            await database.migrate()
+            await caught_up(database)
+            first = Lease(database, NAME, times=HASTY)
+            if lacks == "the taking":
+                await asyncio.to_thread(both.standby.kill)
+            async with first, Lease(database, NAME, times=HASTY, clock=clock) as second:
+                await renewals(database, at_least=1)
+                if lacks == "renewals":
+                    await caught_up(database)
+                    await asyncio.to_thread(both.standby.kill)
+                await renewals(database, at_least=await renewals(database, at_least=0) + 2)
+                await looks(clock, 2)
+                await asyncio.to_thread(both.primary.kill)
+                clock.seconds += 14.0
+                await asyncio.to_thread(both.standby.start)
+                await asyncio.to_thread(both.standby.promote)
+                line.lead_to(both.standby.url)
+                await looks(clock, 3)
+                clock.seconds += 2.0
+                await looks(clock, 3)
+                assert not second.held
+                if lacks == "renewals":
+                    await until(first, held=True)
+                    assert first.fence == 1
+                else:
+                    await until(first, held=False)
+                    clock.seconds += 14.0
+                    await until(second, held=True)
+            await database.close()
+
+
+async def caught_up(database: Database) -> None:
+    """Return when the standby has received everything."""
+    async with asyncio.timeout(PATIENCE), database.connection() as connection:
+        while not await connection.fetchval(  # noqa: ASYNC110 - the server counts
+            "SELECT bool_and(replay_lsn >= pg_current_wal_lsn()) FROM pg_stat_replication"
+        ):
+            await asyncio.sleep(0.02)
 
 
 async def renewals(database: Database, *, at_least: int) -> int:

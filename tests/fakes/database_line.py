@@ -38,6 +38,11 @@ class DatabaseLine:
             line.cut()
             await asyncio.gather(*line._carrying, return_exceptions=True)
 
+    def lead_to(self, url: str) -> None:
+        """Cut all connections; later ones lead to another server."""
+        self._target = _address(url)
+        self.cut()
+
     def stop_carrying(self) -> None:
         """Hold back what the client sends, until the line is cut."""
         self._flows.clear()
@@ -51,11 +56,15 @@ class DatabaseLine:
             task.cancel()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await (
-            asyncio.open_unix_connection(self._target)
-            if isinstance(self._target, str)
-            else asyncio.open_connection(*self._target)
-        )
+        try:
+            there, back = await (
+                asyncio.open_unix_connection(self._target)
+                if isinstance(self._target, str)
+                else asyncio.open_connection(*self._target)
+            )
+        except OSError:  # the server is dead
+            writer.transport.abort()
+            return
         self._writers += [writer, back]
         for source, sink in ((reader, back), (there, writer)):
             task = asyncio.create_task(self._pour(source, sink, held=source is reader))

@@ -66,6 +66,10 @@ class LoopbackServer:
             assert time.monotonic() < end, f"the server does not start: {self._said()}"
             time.sleep(0.05)
 
+    def promote(self) -> None:
+        """Let a standby take writes, without what it has not received."""
+        self.run("pg_ctl", "-D", "data", "-w", "promote")
+
     def kill(self) -> None:
         """End it as a crash would."""
         if self._running:
