@@ -4,15 +4,21 @@ import os
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Self
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Self
 
 import asyncpg
 
-from db.connection import Connection
+from db.connection import Connection, Lent
 from db.errors import storage_error, storage_unreachable
 from db.pooler import is_pooled
 
+if TYPE_CHECKING:  # not generic at run time
+    _Connection = asyncpg.Connection[asyncpg.Record]
+else:
+    _Connection = asyncpg.Connection
+
+_TABLES = re.compile(r"\b(?:document|postings)_(\d+)\b")
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
 
@@ -25,6 +31,7 @@ class PoolSettings:
     connect_timeout: float = 10.0
     command_timeout: float = 30.0  # the client gives up
     statement_timeout: float = 30.0  # the server gives up: a lost client leaves nothing running
+    corpora: int = 50  # that a session may touch before another takes its place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +41,18 @@ class Sessions:
     pool: "asyncpg.Pool[asyncpg.Record]"
     connect: Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]
     pooled: bool  # by a pooler in between: see db.pooler
+    corpora: int  # that a session may touch
+
+    async def give_back(self, connection: Lent) -> None:
+        """Return a session to the pool; end it if it has touched too many corpora.
+
+        It keeps what it knows of their tables until it ends: docs/decisions/0045-many.md. Behind a
+        pooler, its sessions do, and the pooler ends them after a while.
+        """
+        # What is closed already has no corpora any more.
+        if not self.pooled and len(getattr(connection, "corpora", ())) > self.corpora:
+            await connection.close()
+        await self.pool.release(connection)
 
     @classmethod
     async def open(cls, url: str, settings: PoolSettings, *, read_only: bool = False) -> Self:
@@ -102,11 +121,48 @@ class Sessions:
             min_size=at_once,
             max_size=settings.size,
             init=_prepare,
+            connection_class=CountingConnection,
             max_cacheable_statement_size=0,  # no limit: ranking statements are long
             reset=_left_as_found,
             **connecting,
         )
-        return cls(pool=pool, connect=partial(asyncpg.connect, url, **connecting), pooled=pooled)
+        connect = partial(asyncpg.connect, url, **connecting)
+        return cls(pool=pool, connect=connect, pooled=pooled, corpora=settings.corpora)
+
+
+class CountingConnection(_Connection):
+    """A connection that knows the corpora whose tables it has read or written by name."""
+
+    __slots__ = ("corpora",)
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.corpora: set[int] = set()
+
+    async def execute(self, query: str, *args: Any, **keywords: Any) -> str:
+        """Execute a statement, as its base does."""
+        self.corpora |= _corpora_in(query)
+        return await super().execute(query, *args, **keywords)
+
+    async def fetch(self, query: str, *args: Any, **keywords: Any) -> Any:
+        """Return rows, as its base does."""
+        self.corpora |= _corpora_in(query)
+        return await super().fetch(query, *args, **keywords)
+
+    async def fetchrow(self, query: str, *args: Any, **keywords: Any) -> Any:
+        """Return a row, as its base does."""
+        self.corpora |= _corpora_in(query)
+        return await super().fetchrow(query, *args, **keywords)
+
+    async def fetchval(self, query: str, *args: Any, **keywords: Any) -> Any:
+        """Return a value, as its base does."""
+        self.corpora |= _corpora_in(query)
+        return await super().fetchval(query, *args, **keywords)
+
+
+@lru_cache(maxsize=1024)
+def _corpora_in(statement: str) -> frozenset[int]:
+    return frozenset(map(int, _TABLES.findall(statement)))
 
 
 class _Pooled(Exception):

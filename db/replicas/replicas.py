@@ -45,7 +45,7 @@ class Replicas:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._primary_sessions, self._primary = primary, Primary(primary.pool)
+        self._primary_sessions, self._primary = primary, Primary(primary)
         self._replicas = [Replica(url, settings) for url in replication.urls]
         self._replication, self._clock = replication, clock
         self._notes, self._noted = Notes(), asyncio.Event()
