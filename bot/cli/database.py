@@ -18,6 +18,7 @@ from bot.signals import run_until_signal
 from db.backup.dump import dump
 from db.backup.restore import check_backup, holds_something, is_set_up, others_work, restore
 from db.corpus.corpora import Corpora
+from db.corpus.languages import add_languages
 from engine.errors import InputError, StorageInterrupted, UsageError
 from engine.types import Corpus
 
@@ -154,6 +155,7 @@ async def bring_back(
         files = await load_media(settings, media) if media else None
         async with open_database(settings, progress=output.remark) as database:
             await database.migrate()
+            await add_languages(database)
             corpora = await Corpora(database).list()
     used = {language for corpus in corpora for language in corpus.languages}
     for language in sorted(unknown & used):
