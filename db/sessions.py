@@ -4,21 +4,15 @@ import os
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import Any, Self
 
 import asyncpg
 
-from db.connection import Connection, Lent
+from db.connection import Connection, CountingConnection, Lent
 from db.errors import storage_error, storage_unreachable
 from db.pooler import is_pooled
 
-if TYPE_CHECKING:  # not generic at run time
-    _Connection = asyncpg.Connection[asyncpg.Record]
-else:
-    _Connection = asyncpg.Connection
-
-_TABLES = re.compile(r"\b(?:document|postings)_(\d+)\b")
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
 
@@ -128,41 +122,6 @@ class Sessions:
         )
         connect = partial(asyncpg.connect, url, **connecting)
         return cls(pool=pool, connect=connect, pooled=pooled, corpora=settings.corpora)
-
-
-class CountingConnection(_Connection):
-    """A connection that knows the corpora whose tables it has read or written by name."""
-
-    __slots__ = ("corpora",)
-
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self.corpora: set[int] = set()
-
-    async def execute(self, query: str, *args: Any, **keywords: Any) -> str:
-        """Execute a statement, as its base does."""
-        self.corpora |= _corpora_in(query)
-        return await super().execute(query, *args, **keywords)
-
-    async def fetch(self, query: str, *args: Any, **keywords: Any) -> Any:
-        """Return rows, as its base does."""
-        self.corpora |= _corpora_in(query)
-        return await super().fetch(query, *args, **keywords)
-
-    async def fetchrow(self, query: str, *args: Any, **keywords: Any) -> Any:
-        """Return a row, as its base does."""
-        self.corpora |= _corpora_in(query)
-        return await super().fetchrow(query, *args, **keywords)
-
-    async def fetchval(self, query: str, *args: Any, **keywords: Any) -> Any:
-        """Return a value, as its base does."""
-        self.corpora |= _corpora_in(query)
-        return await super().fetchval(query, *args, **keywords)
-
-
-@lru_cache(maxsize=1024)
-def _corpora_in(statement: str) -> frozenset[int]:
-    return frozenset(map(int, _TABLES.findall(statement)))
 
 
 class _Pooled(Exception):
