@@ -26,7 +26,7 @@ from bot.jobs.permission import Permission
 from bot.jobs.search import Searching, search_stories
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
-from db.pool import Database
+from db.pool import Database, PoolSettings
 from db.posting.finds import Finds, Stories
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
@@ -81,7 +81,8 @@ async def measure(size: Size, place: Path) -> None:
         try:
             corpora = await _written(database, size, output)
             await _first_searches(url, corpora, output)
-            await _one_connection(url, corpora, output)
+            for most in (len(corpora), PoolSettings().corpora):
+                await _one_connection(url, corpora, most, output)
             await _chats(database, size)
             await _rounds(database, output)
         finally:
@@ -150,20 +151,23 @@ async def _first_searches(url: str, corpora: Sequence[Corpus], output: Output) -
     output.row(measured="first search of a connection", **milliseconds(seconds))
 
 
-async def _one_connection(url: str, corpora: Sequence[Corpus], output: Output) -> None:
-    """Search every corpus on one connection, and tell what its process holds in the end."""
-    async with _single(url) as database:
-        seconds = []
-        for corpus in corpora:
+async def _one_connection(url: str, corpora: Sequence[Corpus], most: int, output: Output) -> None:
+    """Search every corpus on one connection at a time, which may touch so many, and tell what its
+    process holds at most."""
+    async with _single(url, most) as database:
+        seconds, held, steps = [], [0], max(min(most, len(corpora)) // 2, 1)
+        for number, corpus in enumerate(corpora, 1):
             begun = time.perf_counter()
             await _search(database, corpus)
             seconds.append(time.perf_counter() - begun)
-        async with database.connection() as connection:
-            process = await connection.fetchval("SELECT pg_backend_pid()")
+            if number % steps == 0:
+                async with database.connection() as connection:
+                    process = await connection.fetchval("SELECT pg_backend_pid()")
+                held.append(_own_megabytes(process) or 0)
         output.row(
-            measured="a search in each corpus",
+            measured=f"a search in each corpus, {most:,} a connection",
             **milliseconds(seconds),
-            megabytes=_private_megabytes(process),
+            megabytes=max(held),
         )
 
 
@@ -172,19 +176,19 @@ async def _search(database: Database, corpus: Corpus) -> None:
     await index.top(corpus, await index.terms(corpus, "rain boat tax"), Filters(), limit=150)
 
 
-def _private_megabytes(process: int) -> int | None:
-    """Return the memory that a process shares with nobody, or None where that cannot be read."""
+def _own_megabytes(process: int) -> int | None:
+    """Return the memory of a process alone, without the buffers that all sessions share, or None
+    where that cannot be read."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:
         return None
-    private = [line.split() for line in lines if line.startswith("Private_")]
-    return sum(int(words[1]) for words in private) // 1024
+    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("Anonymous:"))
 
 
 @asynccontextmanager
-async def _single(url: str) -> AsyncIterator[Database]:
-    database = await opened(url, size=1)
+async def _single(url: str, corpora: int = PoolSettings().corpora) -> AsyncIterator[Database]:
+    database = await Database.open(url, PoolSettings(size=1, corpora=corpora))
     try:
         yield database
     finally:

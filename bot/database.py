@@ -38,6 +38,7 @@ async def open_with_server(
                 connect_timeout=settings.database.connect_timeout,
                 command_timeout=settings.database.command_timeout,
                 statement_timeout=settings.database.statement_timeout,
+                corpora=settings.database.corpora_per_connection,
             ),
             Replication(
                 urls=[one.get_secret_value() for one in settings.database.replicas],

@@ -1,4 +1,4 @@
-"""Rate limiting per asker, in bounded memory and with the time passed in."""
+"""Rate limiting per asker and of what is sent, in bounded memory and with the time passed in."""
 
 from collections import OrderedDict
 
@@ -35,3 +35,16 @@ class RateLimit:
         if len(self._due) > self._most:
             self._due.popitem(last=False)
         return late if refused else 0.0
+
+
+class EvenPace:
+    """Turns at an even pace, for what is sent to a platform that counts all messages together."""
+
+    def __init__(self, per_second: float) -> None:
+        self._between, self._next = 1 / per_second, 0.0
+
+    def reserve(self, now: float) -> float:
+        """Take the next turn and return the seconds until it; `now` is as in RateLimit."""
+        at = max(self._next, now)
+        self._next = at + self._between
+        return at - now

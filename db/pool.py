@@ -28,7 +28,7 @@ class Database:
         self, sessions: Sessions, settings: PoolSettings, replicas: Replicas | None = None
     ) -> None:
         self._sessions = sessions
-        self._primary = Primary(sessions.pool)
+        self._primary = Primary(sessions)
         self._settings = settings
         self._replicas = replicas
         self.pooler = sessions.pooler  # what is in between: see db.pooler
@@ -68,8 +68,11 @@ class Database:
     async def connection(self) -> AsyncIterator[Connection]:
         """Yield a connection; driver errors inside the block are raised as StorageError."""
         with mapped_storage_errors():
-            async with self._sessions.pool.acquire() as connection:
+            connection = await self._primary.lend()
+            try:
                 yield connection
+            finally:
+                await self._primary.take_back(connection)
 
     @asynccontextmanager
     async def reading(self, *, latest: bool = False) -> AsyncIterator[FallbackReader]:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import asyncpg
 
-from db.connection import Connection
+from db.connection import Connection, CountingConnection, Lent
 from db.errors import storage_error, storage_unreachable
 from db.pooler import Pooler, examined, is_pooled, lacking, refuse
 
@@ -26,6 +26,7 @@ class PoolSettings:
     connect_timeout: float = 10.0
     command_timeout: float = 30.0  # the client gives up
     statement_timeout: float = 30.0  # the server gives up: a lost client leaves nothing running
+    corpora: int = 50  # that a session may touch before another takes its place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,18 @@ class Sessions:
     pool: "asyncpg.Pool[asyncpg.Record]"
     connect: Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]
     pooler: Pooler | None = None  # what is in between
+    corpora: int  # that a session may touch
+
+    async def give_back(self, connection: Lent) -> None:
+        """Return a session to the pool; end it if it has touched too many corpora.
+
+        It keeps what it knows of their tables until it ends: docs/decisions/0045-many.md. Behind a
+        pooler, its sessions do, and the pooler ends them after a while.
+        """
+        # What is closed already has no corpora any more.
+        if self.pooler is None and len(getattr(connection, "corpora", ())) > self.corpora:
+            await connection.close()
+        await self.pool.release(connection)
 
     @classmethod
     async def open(cls, url: str, settings: PoolSettings, *, read_only: bool = False) -> Self:
@@ -110,11 +123,12 @@ class Sessions:
             min_size=at_once,
             max_size=settings.size,
             init=_prepare,
+            connection_class=CountingConnection,
             reset=_left_as_found,
             **arguments,
         )
         connect = partial(arguments.pop("connect", asyncpg.connect), url, **arguments)
-        return cls(pool=pool, connect=connect, pooler=pooler)
+        return cls(pool=pool, connect=connect, pooler=pooler, corpora=settings.corpora)
 
 
 class _Pooled(Exception):

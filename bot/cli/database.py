@@ -25,6 +25,7 @@ from db.backup.restore import (
     restore,
 )
 from db.corpus.corpora import Corpora
+from db.corpus.languages import add_languages
 from db.pool import Database
 from engine.errors import InputError, StorageError, StorageInterrupted, UsageError
 from engine.types import Corpus
@@ -163,6 +164,7 @@ async def bring_back(
         files = await load_media(settings, media) if media else None
         async with open_database(settings, progress=output.remark) as database:
             await database.migrate()
+            await add_languages(database)
             corpora = await Corpora(database).list()
     used = {language for corpus in corpora for language in corpus.languages}
     for language in sorted(unknown & used):

@@ -29,9 +29,12 @@ def command(context: typer.Context) -> None:
 async def migrate_tables(settings: "Settings", *, output: Output) -> list[str]:
     """Migrate, prepare storage for a remote model's vectors, and return the migrations' names."""
     from bot.database import open_database
+    from db.corpus.languages import add_languages
 
     async with open_database(settings, progress=output.remark) as database:
         applied = await database.migrate()
+        if added := await add_languages(database):
+            output.remark(f"The server has learned: {', '.join(added)}.")
         if settings.embeddings.backend == "remote":
             from bot.cli.embed import prepare_model
 

@@ -3,6 +3,8 @@
 Bots cannot ask Telegram what was shown in a chat: see docs/decisions/0011-posting.md.
 """
 
+import asyncio
+import time
 from datetime import datetime
 
 from telegram import LinkPreviewOptions, Message
@@ -10,6 +12,7 @@ from telegram.constants import ParseMode
 from telegram.error import BadRequest
 
 from bot.face.reply import Reply
+from bot.pace import EvenPace
 from bot.telegram.client import Bot
 from bot.telegram.errors import Moved, mapped_telegram_errors, says
 from bot.telegram.events import PLATFORM
@@ -17,15 +20,19 @@ from bot.telegram.render import caption, html_messages, keyboard
 from db.chat.chats import Chats
 from engine.chat import Chat
 
+# Telegram accepts thirty a second from one bot; the rest is for answers to people who wait.
+_A_SECOND = 25.0
+
 
 class TelegramPoster:
-    """One bot account. When Telegram asks to wait, the outbox sends again later."""
+    """One bot account. When Telegram asks to wait all the same, the outbox sends again later."""
 
     platform = PLATFORM
 
     def __init__(self, token: str, *, api_base: str, chats: Chats) -> None:
         self._bot = Bot(token, api_base=api_base, hold=0, limited=False)
         self._chats = chats
+        self._pace = EvenPace(_A_SECOND)
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:  # noqa: ARG002 - Telegram keeps no key
         """Show the reply and return its message id. Raises as documented in Poster."""
@@ -52,6 +59,7 @@ class TelegramPoster:
         await self._bot.request.shutdown()
 
     async def _show(self, chat_id: int, topic: int | None, reply: Reply) -> Message:
+        await asyncio.sleep(self._pace.reserve(time.monotonic()))
         async with mapped_telegram_errors():
             try:
                 return await self._send(chat_id, topic, reply)

@@ -14,6 +14,7 @@ from bot.web.failures import Refusal
 from bot.web.parameters import problems
 from bot.web.schemas import Cleared, Health, Ready, Reloaded
 from db.corpus.health import server_version
+from db.pool import Database
 from engine.errors import StorageError
 from engine.messages import Message
 from engine.settings.section import UNLIMITED, Section
@@ -54,18 +55,35 @@ async def _healthz(shared: SharedOf) -> dict[str, object]:
     summary="Whether questions can be answered",
 )
 async def _readyz(shared: SharedOf) -> dict[str, str]:
-    """Ask the database for a sign of life."""
+    """Ask the database for a sign of life, and a standby if its primary gives none.
+
+    With the status "reading", searches without a model are answered and nothing is stored.
+    """
+    database = shared.app.database
     try:
         async with asyncio.timeout(_READY_SECONDS):
-            await server_version(shared.app.database)
+            await server_version(database)
     except (StorageError, TimeoutError) as error:
-        raise Refusal(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            Message("The database does not answer."),
-            fix=Message("Start it, or look at its log."),
-            headers={"Retry-After": "5"},
-        ) from error
+        if not await _standby_answers(database):
+            raise Refusal(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                Message("The database does not answer."),
+                fix=Message("Start it, or look at its log."),
+                headers={"Retry-After": "5"},
+            ) from error
+        return {"status": "reading"}
     return {"status": "ready"}
+
+
+async def _standby_answers(database: Database) -> bool:
+    """Return whether what only reads is answered although the primary is lost."""
+    if not any(state.answers for state in database.replicas()):
+        return False
+    try:
+        async with asyncio.timeout(_READY_SECONDS), database.reading() as reader:
+            return bool(await reader.fetchval("SELECT true"))
+    except (StorageError, TimeoutError):
+        return False
 
 
 @figures.get(

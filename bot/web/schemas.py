@@ -244,7 +244,10 @@ class Health(_Answer):
 class Ready(_Answer):
     """Whether questions can be answered."""
 
-    status: str = Field(examples=["ready"])
+    status: str = Field(
+        examples=["ready"],
+        description="ready, or reading: only a standby answers, and nothing is stored.",
+    )
 
 
 class Cleared(_Answer):

@@ -1,6 +1,10 @@
-"""Maps ISO 639-1 codes, as sources give them, to PostgreSQL's text-search languages."""
+"""Text-search languages of PostgreSQL: those it has learned, and by ISO 639-1 codes, as sources
+give them."""
 
 from collections.abc import Collection
+
+from db.pool import Database
+from db.statements import statements
 
 _LANGUAGES = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
@@ -26,3 +30,14 @@ def language_of(code: str | None, default: str, known: Collection[str]) -> str:
     """
     name = _LANGUAGES.get((code or "").split("-")[0].split("_")[0].lower(), default)
     return name if name in known else default
+
+
+async def add_languages(database: Database) -> list[str]:
+    """Make languages usable that the server knows and the database does not; return their names.
+
+    A newer server has them, whose tables came from an older one. Texts that were stored before
+    remain indexed as they are. Raises StorageError.
+    """
+    async with database.transaction() as connection:
+        await connection.execute(statements("corpora")["lock_languages"])
+        return list(await connection.fetchval(statements("corpora")["add_languages"]))

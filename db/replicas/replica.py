@@ -126,7 +126,7 @@ class Replica:
         self.busy -= 1
         if self._sessions is not None:
             with suppress(asyncpg.InterfaceError):  # it is one of sessions that were lost
-                await self._sessions.pool.release(connection)
+                await self._sessions.give_back(connection)
 
     def passes_on(self, error: BaseException, *, connected: bool) -> bool:
         """Tell whether the primary may answer: always, unless the time for an answer is over.
@@ -145,16 +145,16 @@ class Replica:
 class Primary:
     """The primary as one server among those that can be read."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
-        self._pool = pool
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
 
     async def lend(self) -> Lent:
         """Return a connection. Raises errors of the driver."""
-        return await self._pool.acquire()
+        return await self._sessions.pool.acquire()
 
     async def take_back(self, connection: Lent) -> None:
         """Return a connection to its pool."""
-        await self._pool.release(connection)
+        await self._sessions.give_back(connection)
 
     def passes_on(self, error: BaseException, *, connected: bool) -> bool:
         """Tell whether a standby may answer: only if the primary cannot be reached."""

@@ -38,7 +38,7 @@ class Replicas:
     """
 
     def __init__(self, primary: Sessions, settings: PoolSettings, replication: Replication) -> None:
-        self._primary_sessions, self._primary = primary, Primary(primary.pool)
+        self._primary_sessions, self._primary = primary, Primary(primary)
         self._replicas = [Replica(url, settings) for url in replication.urls]
         self._replication = replication
         self._notes, self._noted = Notes(), asyncio.Event()

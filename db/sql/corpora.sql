@@ -41,6 +41,12 @@ DELETE FROM corpus WHERE id = $1
 SELECT substr(cfgname, 10) FROM pg_catalog.pg_ts_config
  WHERE cfgname LIKE 'presagio\_%' ORDER BY 1
 
+-- name: lock_languages
+SELECT pg_advisory_xact_lock(7426190514)
+
+-- name: add_languages
+SELECT add_languages()
+
 -- name: items(corpus_id)
 SELECT count(*) FROM item WHERE corpus_id = $1
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.pace import RateLimit
+from bot.pace import EvenPace, RateLimit
 
 
 def test_a_minute_s_worth_passes_at_once_and_then_one_by_one() -> None:
@@ -53,3 +53,9 @@ def test_whoever_waits_as_told_passes(rate: int, pauses: list[float]) -> None:
         if wait := limit.wait("192.0.2.1", now):
             now += wait
             assert limit.wait("192.0.2.1", now) == 0.0
+
+
+def test_turns_are_even_and_none_is_saved_up() -> None:
+    pace = EvenPace(10)
+    waits = [pace.reserve(now) for now in (100.0, 100.0, 100.05, 200.0, 200.0)]
+    assert [round(wait, 6) for wait in waits] == [0.0, 0.1, 0.15, 0.0, 0.1]

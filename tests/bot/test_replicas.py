@@ -93,9 +93,15 @@ async def test_without_the_primary_the_page_answers(both: Pair) -> None:
     async with web_stage(os.environ) as stage:
         asked = {"headline": HEADLINE, "date": "2024-01-01", "corpus": "demo"}
         before = await stage.get("/prophecy", **asked)
+        await until(lambda: state_of(stage.shared.app).used, 60)
+        assert (await stage.get("/readyz")).json() == {"status": "ready"}
         both.primary.kill()
         after = await stage.get("/prophecy", **asked)
         assert (await stage.get("/")).status_code == 200
+        assert (await stage.get("/readyz")).json() == {"status": "reading"}
+        both.standby.kill()
+        await until(lambda: not state_of(stage.shared.app).answers, 60)
+        assert (await stage.get("/readyz")).status_code == 503
     assert (before.status_code, after.status_code) == (200, 200)
     assert "mark my words" in before.text
     assert "mark my words" in after.text

@@ -13,7 +13,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.corpus.glossary import Groups
 from db.corpus.health import statistics_differ
-from db.pool import Database
+from db.pool import Database, PoolSettings
 from db.replicas.reader import FallbackReader
 from db.search.described import Described
 from db.search.embeddings import Embeddings
@@ -22,12 +22,13 @@ from db.search.lexical import LexicalIndex
 from db.search.shown import Comments, Shown, Threads
 from db.search.vocabulary import CorpusVocabulary
 from engine.embed.fill import fill
+from engine.errors import StorageError
 from engine.query.find import Finder
 from engine.query.read import parse_query
 from engine.search import Filters
 from engine.types import Corpus
 from tests.database import Clones, wait_for
-from tests.db.loading import START, assert_exact, document, load, new_corpus
+from tests.db.loading import START, assert_exact, document, load, load_texts, new_corpus
 from tests.db.vectors import WordModel, can_keep_vectors
 from tests.patience import PATIENCE
 
@@ -276,3 +277,42 @@ async def test_what_is_written_side_by_side_is_counted_exactly(many_url: str) ->
 
     await asyncio.gather(*map(ingest, range(10, 14)))
     await database.close()
+
+
+async def test_a_session_that_touched_many_corpora_is_replaced(database_url: str) -> None:
+    loader = await Database.open(database_url)
+    corpora = [await load_texts(loader, f"c{n}", ["rain and boats"]) for n in range(5)]
+    await loader.close()
+    database = await Database.open(database_url, PoolSettings(size=1, corpora=3))
+
+    async def process() -> int:
+        async with database.connection() as connection:
+            return int(await connection.fetchval("SELECT pg_backend_pid()"))
+
+    try:
+        index, begun = LexicalIndex(database), await process()
+        for corpus in (*corpora[:2], *corpora[:2], corpora[0]):
+            terms = await index.terms(corpus, "rain")
+            assert len(await index.top(corpus, terms, Filters(), 5)) == 1
+            assert await process() == begun
+        found = {begun}
+        for corpus in corpora:
+            terms = await index.terms(corpus, "rain")
+            assert len(await index.top(corpus, terms, Filters(), 5)) == 1
+            found.add(await process())
+        assert len(found) == 2
+    finally:
+        await database.close()
+
+
+async def test_an_error_in_a_worn_session_is_told_as_ever(database_url: str) -> None:
+    database = await Database.open(database_url, PoolSettings(size=1, corpora=1))
+    try:
+        with pytest.raises(StorageError, match="no_table"):
+            async with database.transaction() as connection:
+                await connection.execute("SELECT 1 /* document_1 document_2 */")
+                await connection.execute("SELECT FROM no_table")
+        async with database.transaction() as connection:
+            assert await connection.fetchval("SELECT 1") == 1
+    finally:
+        await database.close()

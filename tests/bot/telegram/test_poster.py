@@ -1,5 +1,6 @@
 """Each answer of Telegram to a post means one thing: shown, not shown, never, or nobody knows."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -8,6 +9,7 @@ import pytest
 from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.face.reply import Action, Button, Reply
 from bot.i18n.words import words_for
+from bot.pace import EvenPace
 from bot.telegram.poster import TelegramPoster
 from db.chat.chats import Chats
 from db.pool import Database
@@ -125,3 +127,21 @@ async def test_what_never_reached_telegram_was_surely_not_shown(
 async def test_telegram_cannot_be_asked(poster: TelegramPoster, group: Chat) -> None:
     await poster.post(known(group), None, POST, key="k")
     assert await poster.find_posted(known(group), None, "k", datetime.now(UTC)) is None
+
+
+async def test_each_message_waits_for_its_turn(
+    poster: TelegramPoster, group: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Telegram accepts thirty a second from one bot, whoever they are to."""
+    waits: list[float] = []
+
+    def reserved(pace: EvenPace, now: float) -> float:
+        waits.append(reserve(pace, now))
+        return 0.0
+
+    reserve = EvenPace.reserve
+    monkeypatch.setattr(EvenPace, "reserve", reserved)
+    await asyncio.gather(*(poster.post(known(group), None, POST, key=str(n)) for n in range(9)))
+    assert len(group.bot_messages) == len(waits) == 9
+    assert max(waits) <= 8 / 25
+    assert max(waits) > 0

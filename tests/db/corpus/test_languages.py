@@ -2,7 +2,12 @@
 
 import pytest
 
-from db.corpus.languages import language_of, names_of
+from db.corpus.corpora import Corpora
+from db.corpus.languages import add_languages, language_of, names_of
+from db.pool import Database
+from engine.errors import UsageError
+from engine.types import Kind
+from tests.db.loading import load_texts
 
 KNOWN = ("danish", "english", "simple", "spanish")
 
@@ -45,3 +50,31 @@ def test_the_default_stands_even_where_it_is_unusual() -> None:
 )
 def test_a_language_is_known_by_its_code_and_by_its_name(language: str, names: set[str]) -> None:
     assert names_of(language) == names
+
+
+async def lexemes(database: Database, words: str) -> str:
+    async with database.connection() as connection:
+        return str(await connection.fetchval("SELECT to_lexemes('danish', $1)", words))
+
+
+async def test_a_language_that_the_tables_lack_is_added_as_it_would_have_been(
+    database: Database,
+) -> None:
+    """They came from an older server. Stop words, accents and endings are as ever."""
+    words = "Der var engang en bryggeri, bryggerier og blåbærgrøden"
+    before = await lexemes(database, words)
+    assert await add_languages(database) == []
+    async with database.connection() as connection:
+        await connection.execute(
+            "DROP TEXT SEARCH CONFIGURATION presagio_danish;"
+            "DROP TEXT SEARCH DICTIONARY presagio_danish_stop"
+        )
+    with pytest.raises(UsageError, match="no text-search language 'danish'"):
+        await Corpora(database).ensure(
+            "d", kind=Kind.TWEETS, language="danish", author=None, url_template=None
+        )
+    assert await add_languages(database) == ["danish"]
+    assert await add_languages(database) == []
+    assert await lexemes(database, words) == before
+    corpus = await load_texts(database, "d", [words], "danish")
+    assert corpus.languages == ("danish",)

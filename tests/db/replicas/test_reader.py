@@ -10,6 +10,7 @@ import pytest
 from db.pool import PoolSettings
 from db.replicas.reader import FallbackReader
 from db.replicas.replica import Primary, Replica
+from db.sessions import Sessions
 
 CANCELLED = asyncpg.SerializationError("canceling statement due to conflict with recovery")
 GONE = asyncpg.ConnectionDoesNotExistError("connection was closed")
@@ -106,14 +107,14 @@ async def test_which_errors_another_server_may_make_good(
     error: Exception, *, by_standby: bool, by_primary: bool
 ) -> None:
     standby = Replica("postgresql://h/x", PoolSettings())
-    pool = asyncpg.create_pool("postgresql://h/x", min_size=0)
+    sessions = await Sessions.later("postgresql://h/x", PoolSettings())
     assert standby.passes_on(error, connected=True) is by_standby
-    assert Primary(pool).passes_on(error, connected=True) is by_primary
+    assert Primary(sessions).passes_on(error, connected=True) is by_primary
 
 
 async def test_a_server_that_lends_no_connection_in_time_is_passed_over() -> None:
-    pool = asyncpg.create_pool("postgresql://h/x", min_size=0)
-    assert Primary(pool).passes_on(TimeoutError(), connected=False)
+    sessions = await Sessions.later("postgresql://h/x", PoolSettings())
+    assert Primary(sessions).passes_on(TimeoutError(), connected=False)
     assert Replica("postgresql://h/x", PoolSettings()).passes_on(TimeoutError(), connected=False)
 
 
