@@ -26,6 +26,7 @@ from bot.web.visitor import (
     read_asked,
     read_form,
     require_same_site,
+    typed_in,
     visitor_of,
 )
 from bot.web.voting import Ballots, voter_of
@@ -57,6 +58,7 @@ def failure_page(request: Request, failure: Failure) -> Response:
         status=failure.status.value,
         message=words.render(failure.message),
         fix=words.render(failure.fix) if failure.fix else None,
+        asked=typed_in(request, failure.status),
     )
     page.headers.update(failure.headers)
     return page
