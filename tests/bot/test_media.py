@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.media import LARGEST, Media, MediaLeftOut, files_in
+from bot.media import LARGEST, Media, MediaLeftOut, files_in, make_folder
 from db.pool import Database
 from engine.errors import InputError
 from engine.types import Corpus, Flag, Kind
@@ -169,3 +169,19 @@ def a_corpus() -> Corpus:
         id=1, name="demo", kind=Kind.TWEETS, language="simple", author=None, url_template=None,
         documents=2, tokens=2, languages=(),
     )  # fmt: skip
+
+
+def test_folders_that_root_makes_belong_to_who_owns_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[Path, int, int]] = []
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.chown", lambda *of: given.append(of))
+    owner = (tmp_path.stat().st_uid, tmp_path.stat().st_gid)
+    make_folder(tmp_path / "media" / "1", within=tmp_path)
+    make_folder(tmp_path / "media" / "1", within=tmp_path)
+    assert given == [(tmp_path / "media", *owner), (tmp_path / "media" / "1", *owner)]
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    make_folder(tmp_path / "rejects", within=tmp_path)
+    assert (tmp_path / "rejects").is_dir()
+    assert len(given) == 2
