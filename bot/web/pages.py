@@ -66,6 +66,8 @@ def failure_page(request: Request, failure: Failure) -> Response:
 
 @router.get("/")
 async def _home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+    if not await shared.app.corpora.list():
+        return render(request, "home.html", asked=None, corpora=(), examples=())
     corpora, chosen = await corpora_to_choose(
         shared, request.query_params.get("corpus", "").strip()
     )

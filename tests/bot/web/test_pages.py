@@ -513,6 +513,19 @@ class TestEveryPage:
             assert (await stage.get("/api/corpora")).status_code == 200
 
 
+async def test_without_an_archive_the_way_to_one_is_told(database_url: str) -> None:
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/"))
+        [said] = texts(page, ".nothing")
+        assert said.endswith("loads one with: presagio ingest FILE")
+        assert page.css_first("form") is None
+        elsewhere = await stage.get("/timeline")
+        assert elsewhere.status_code == 404
+        home = one(LexborHTMLParser(elsewhere.text), "main a").attributes["href"]
+        assert home == "/"
+        assert "Aún no hay" in texts(read(await stage.get("/", lang="es")), ".nothing")[0]
+
+
 async def test_of_several_corpora_one_is_chosen(database_url: str) -> None:
     database = await Database.open(database_url)
     await load(database, "small", [document("1", "coffee")])
