@@ -165,7 +165,7 @@ class Media:
         found = _NAME.fullmatch(file.name)
         assert found  # noqa: S101 - refused before
         folder = self._folder(corpus, found["id"])
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder, within=self._root.parent)
         part = folder / f".{found['name']}.part"  # no page shows half a file
         shutil.copyfile(file, part, follow_symlinks=False)
         part.replace(folder / f"{found['name'].rpartition('.')[0]}.{found['suffix'].lower()}")
@@ -175,6 +175,20 @@ class Media:
         if not _ID.fullmatch(external_id):
             raise ValueError("no id of a post")
         return self._root / str(corpus.id) / external_id
+
+
+def make_folder(folder: Path, *, within: Path) -> None:
+    """Make a folder below the data folder, which it shares its owner with, even if root makes it.
+
+    Otherwise a command of root would keep the account that serves from writing there.
+    """
+    missing = [one for one in (folder, *folder.parents) if one.is_relative_to(within)]
+    for one in reversed(missing):
+        if not one.exists():
+            one.mkdir(parents=True, exist_ok=True)
+            if hasattr(os, "geteuid") and os.geteuid() == 0:
+                owner = within.stat()
+                os.chown(one, owner.st_uid, owner.st_gid)
 
 
 def files_in(name: str) -> list[Path]:

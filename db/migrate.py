@@ -90,9 +90,7 @@ async def _require_unicode(connection: Connection) -> None:
     encoding = await connection.fetchval("SHOW server_encoding")
     if encoding != "UTF8":
         raise StorageError(
-            Message(
-                "The database is in {encoding}, which cannot hold all texts.", encoding=encoding
-            ),
+            Message("The database is in {encoding}, not in UTF-8.", encoding=encoding),
             fix=Message("Make one in UTF-8: createdb --template=template0 --encoding=UTF8 NAME"),
         )
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 
 # Help is plain text; -h is short for --help.
 CONTEXT = {"help_option_names": ["-h", "--help"]}
@@ -177,10 +178,20 @@ _PLAIN = (
 )
 
 
+_OF_ONE_TEXT = ("search", "find", "ask", "compose")  # commands whose argument is a sentence
+
+
 def _plain(message: str) -> str:
     for pattern, words in _PLAIN:
         message = pattern.sub(words, message)
     return message
+
+
+def _mention_quotes(error: Any) -> None:
+    """Add what is missing where a shell took several words of one text for several arguments."""
+    said = getattr(error, "message", "")
+    if said.startswith("Got unexpected extra argument") and error.ctx.command.name in _OF_ONE_TEXT:
+        error.message = f"{said}. Put the text in quotes."
 
 
 class Commands(TyperGroup):
@@ -197,6 +208,9 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except typer.BadParameter as error:
             error.message = _plain(error.message)
+            raise
+        except TyperException as error:
+            _mention_quotes(error)
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as in the base

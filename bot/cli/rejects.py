@@ -1,5 +1,6 @@
 """The report of the records that an ingest rejected, with one JSON object per record."""
 
+import errno
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +11,7 @@ from typing import IO, Self
 import orjson
 
 from bot.console.screen import printable
+from bot.media import make_folder
 from engine.errors import StorageError
 from engine.ingest.records import Reject
 
@@ -63,7 +65,7 @@ class RejectsReport:
 
     def _opened(self) -> IO[bytes]:
         if self._file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent, within=self.path.parent.parent)
             self._file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - __exit__ closes it
                 prefix=f"{self.path.stem}-", dir=self.path.parent, delete=False
             )
@@ -74,7 +76,10 @@ class RejectsReport:
         try:
             yield
         except OSError as exc:
+            full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
             raise StorageError(
                 f"The report {self.path} cannot be written: {exc.strerror or exc}.",
-                fix="Set PRESAGIO_DATA_DIR to a folder with room for it.",
+                fix="Free some disk space."
+                if full
+                else f"Let this account write in {self.path.parent}.",
             ) from exc

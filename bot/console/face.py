@@ -123,6 +123,7 @@ def _kept(picture: bytes, name: str) -> Path:
 
 
 _PROMPT = "> "
+_ENDS = ("/quit", "/exit", "quit", "exit")  # what people type who do not know Ctrl-D
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +157,8 @@ async def run_terminal(
         )
     try:
         while (line := await _next(lines, screen, terminal.interactive)) is not None:
+            if terminal.interactive and line.strip().lower() in _ENDS:
+                break
             number += 1
             await conversation.answer(_request(line, number, face, terminal, now()), face)
             await conversation.written()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 WIDTH, HEIGHT = 360, 110  # units of the picture; the labels of years stand below
 _MOST_LABELS = 9
+_FEWEST = 12  # months that have room, so that the bar of a single one is not a wall
 _GAP = 0.2  # share of a column's place that stays empty
 
 
@@ -47,7 +48,7 @@ def month_chart(counted: Mapping[str, int]) -> MonthChart | None:
     if not counted:
         return None
     months = every_month(counted)
-    place, most = WIDTH / len(months), max(counted.values())
+    place, most = WIDTH / max(len(months), _FEWEST), max(counted.values())
     columns = [
         Column(round(at * place, 2), round(HEIGHT - high, 2), round(place * (1 - _GAP), 2), high)
         for at, month in enumerate(months)

@@ -26,6 +26,7 @@ from bot.web.visitor import (
     read_asked,
     read_form,
     require_same_site,
+    typed_in,
     visitor_of,
 )
 from bot.web.voting import Ballots, voter_of
@@ -57,6 +58,7 @@ def failure_page(request: Request, failure: Failure) -> Response:
         status=failure.status.value,
         message=words.render(failure.message),
         fix=words.render(failure.fix) if failure.fix else None,
+        asked=typed_in(request, failure.status),
     )
     page.headers.update(failure.headers)
     return page
@@ -64,6 +66,8 @@ def failure_page(request: Request, failure: Failure) -> Response:
 
 @router.get("/")
 async def _home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+    if not await shared.app.corpora.list():
+        return render(request, "home.html", asked=None, corpora=(), examples=())
     corpora, chosen = await corpora_to_choose(
         shared, request.query_params.get("corpus", "").strip()
     )

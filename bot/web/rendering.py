@@ -46,6 +46,7 @@ TEXTS = {
     "ask": marked("Find the prophecy"),
     "asking": marked("Reading old tweets…"),
     "try": marked("Try one:"),
+    "no_archive": marked("There is no archive here yet. Whoever runs this page loads one with:"),
     "nearest": marked("Nothing foretold this. Nearest:"),
     "unsure": marked("Nothing foretold this for sure. Nearest:"),
     "more": marked("More of them"),

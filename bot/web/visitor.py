@@ -1,6 +1,7 @@
 """The visitor of a page, what its forms send, and in which corpus a headline is searched."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -87,6 +88,7 @@ def _weight(text: str) -> float:
 
 
 _LONGEST_FORM = 20_000  # bytes
+_MISTAKEN = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,24 @@ def read_asked(values: Mapping[str, str]) -> Asked:
         date=read_date(date) if date else None,
         corpus=values.get("corpus", "").strip(),
         more=bool(values.get("more")),
+    )
+
+
+def typed_in(request: Request, status: HTTPStatus) -> Asked | None:
+    """Return what the form of headlines sent, for the page that says what was wrong with it.
+
+    None if the form did not send it, or is not at fault. A wrong corpus or date is left out.
+    """
+    values = request.query_params
+    if request.url.path != "/prophecy" or status not in _MISTAKEN:
+        return None
+    written, date = values.get("date", "").strip(), None
+    with suppress(UsageError):
+        date = read_date(written) if written else None
+    return Asked(
+        headline=" ".join(values.get("headline", "").split())[:LONGEST_TEXT],
+        date=date,
+        corpus="" if status is HTTPStatus.NOT_FOUND else values.get("corpus", "").strip(),
     )
 
 

@@ -60,7 +60,7 @@ def status_fault(
         "{host} {did} ({status})", host=endpoint.host, did=what_happened(status), status=status
     )
     message = (
-        Message("{head}: {quoted}", head=head, quoted=quoted)
+        Message("{head}: {quoted}", head=head, quoted=_whole(quoted))
         if quoted
         else Message("{head}.", head=head)
     )
@@ -134,6 +134,11 @@ def no_scores(endpoint: Endpoint) -> ModelAnswerInvalid:
         Message("The answer of {host} holds no usable scores.", host=endpoint.host),
         fix=_check_both(endpoint),
     )
+
+
+def _whole(quoted: str) -> str:
+    """End a text like a sentence, as what to do follows it."""
+    return quoted if quoted.endswith((".", "!", "?", "…")) else f"{quoted}."
 
 
 def quote(said: str, api_key: str | None) -> str:

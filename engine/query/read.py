@@ -26,6 +26,8 @@ _SHORT_RUN = re.compile(rf'[^\s"]{{0,{LONGEST_NAME + 1}}}')
 _SIGNS = "#@"
 _TOO_LONG = Message("What is longer than {number} characters was left out.", number=LONGEST_PART)
 
+_NOT = Message("NOT was read as a word. To leave out a word, write a minus before it: -word.")
+
 
 @dataclass(frozen=True, slots=True)
 class _Part:
@@ -176,16 +178,26 @@ class _Reader:
         named = _NAME.match(run)
         if named and (value := self._value(run[named.end() :])):
             yield from _filter(run, named[1], value, negated)
-        elif _trimmed(run) == "OR" and not negated:
-            yield _Part()
-        else:
+        elif negated:
             yield _unit(Word(_trimmed(run)), negated)
+        else:
+            yield from _capital(_trimmed(run))
 
     def _value(self, rest: str) -> str | None:
         """Return the value of a filter: the rest of its run, or the quoted text that follows."""
         if rest:
             return _trimmed(rest)
         return self._quoted() if self._here == '"' else None
+
+
+def _capital(word: str) -> Iterator[_Part]:
+    """Yield a word, unless it is an operator; AND says what holds without it."""
+    if word == "OR":
+        yield _Part()
+    elif word != "AND":
+        yield _unit(Word(word), negated=False)
+    if word == "NOT":
+        yield _Part(notice=_NOT)
 
 
 def _filter(run: str, name: str, value: str, negated: bool) -> Iterator[_Part]:

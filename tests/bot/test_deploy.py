@@ -136,6 +136,25 @@ class TestPage:
             assert (ROOT / target).exists(), target
 
 
+class TestUnit:
+    TEXT = (ROOT / "deploy" / "presagio.service").read_text()
+    GUIDE = OPERATING.read_text().partition("## Without containers")[2].partition("\n## ")[0]
+
+    def test_finds_what_the_guide_puts_there(self) -> None:
+        user = re.findall(r"^User=(.+)$", self.TEXT, re.M)
+        named = re.findall(r"^(?:ExecStart|Environment|EnvironmentFile)=(.+)$", self.TEXT, re.M)
+        paths = re.findall(r"/[\w./]+", " ".join(named))
+        assert len(paths) == 4
+        assert user == ["presagio"]
+        assert all(path in self.GUIDE for path in paths)
+        assert "useradd --system --home-dir /var/lib/presagio presagio" in self.GUIDE
+
+    def test_is_given_settings_that_there_are(self) -> None:
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        installed = re.findall(r"'\.\[(.+)\]'", self.GUIDE)
+        assert set(installed[0].split(",")) <= set(extras["optional-dependencies"])
+
+
 class TestImage:
     TEXT = (ROOT / "Dockerfile").read_text()
 

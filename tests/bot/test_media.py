@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.media import LARGEST, Media, MediaLeftOut, files_in
+from bot.media import LARGEST, Media, MediaLeftOut, files_in, make_folder
 from bot.settings import load_settings
 from db.pool import Database
 from engine.errors import InputError
@@ -226,3 +226,19 @@ def test_a_damaged_archive_leaves_the_files_alone(
     assert len(media.of(coffee, "1")) == 2
     with pytest.raises(InputError, match="cannot be written"):
         media.pack(tmp_path / "missing" / "media.tar")
+
+
+def test_folders_that_root_makes_belong_to_who_owns_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[Path, int, int]] = []
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.chown", lambda *of: given.append(of))
+    owner = (tmp_path.stat().st_uid, tmp_path.stat().st_gid)
+    make_folder(tmp_path / "media" / "1", within=tmp_path)
+    make_folder(tmp_path / "media" / "1", within=tmp_path)
+    assert given == [(tmp_path / "media", *owner), (tmp_path / "media" / "1", *owner)]
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    make_folder(tmp_path / "rejects", within=tmp_path)
+    assert (tmp_path / "rejects").is_dir()
+    assert len(given) == 2

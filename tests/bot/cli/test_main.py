@@ -69,6 +69,14 @@ class TestWrongUsage:
         assert "\nError: " in done.err
         assert "-h' for help" in done.err
 
+    @pytest.mark.parametrize("command", ["search", "find", "ask", "compose"])
+    @pytest.mark.usefixtures("unreachable")
+    def test_of_a_text_without_quotes_is_told(self, invoke: Invoke, command: str) -> None:
+        done = invoke(command, "Coffee", "prices", "rise")
+        assert "(prices rise). Put the text in quotes.\n" in done.err
+        assert done.code == 2
+        assert "quotes" not in invoke("corpora", "show", "a", "b").err
+
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [

@@ -147,8 +147,8 @@ def test_what_a_page_answers(status: int, expected: str) -> None:
     ("status", "said", "expected"),
     [
         (429, "", "llm.example pide ir más despacio (429)."),
-        (401, "bad {key}", "llm.example rechaza la clave de la API (401): bad {key}"),
-        (503, "Not judged: {reason}", "llm.example falló (503): Not judged: {reason}"),
+        (401, "bad {key}", "llm.example rechaza la clave de la API (401): bad {key}."),
+        (503, "Not judged: {reason}", "llm.example falló (503): Not judged: {reason}."),
     ],
 )
 def test_what_a_model_answers(status: int, said: str, expected: str) -> None:

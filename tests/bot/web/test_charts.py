@@ -20,10 +20,16 @@ def test_a_chart_holds_every_month_from_the_first_to_the_last() -> None:
     assert every_month({"2019-11": 1, "2020-02": 4}) == ["2019-11", "2019-12", "2020-01", "2020-02"]
     assert [(one.x, one.y, one.height) for one in chart.columns] == [
         (0, 82.5, 27.5),
-        (270, 0, HEIGHT),
+        (90, 0, HEIGHT),
     ]
     assert (chart.most, chart.busiest, chart.texts) == (4, "2020-02", 5)
     assert chart.years == {"2019": 1, "2020": 4}
+
+
+def test_a_single_month_is_a_bar_and_no_wall() -> None:
+    chart = month_chart({"2012-05": 3})
+    assert chart is not None
+    assert chart.columns[0].width < WIDTH / 12
 
 
 @pytest.mark.parametrize(("first", "last", "names"), [

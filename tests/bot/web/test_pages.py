@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from db.pool import Database
 from engine.documents import Document
+from engine.errors import FetchUntitled
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
@@ -420,6 +421,42 @@ class TestEveryPage:
         assert answered.status_code == 404
         assert texts(LexborHTMLParser(answered.text), "h1") == ["No ha funcionado"]
 
+    @pytest.mark.parametrize(
+        ("sent", "said", "day", "corpus"),
+        [
+            ({"date": "2015-02-30"}, "'2015-02-30' is not a date", "", "demo"),
+            ({"corpus": "gone"}, "There is no corpus 'gone'", "2023-05-04", None),
+            ({"headline": "coffee " * 2000}, "no more than 2000", "2023-05-04", "demo"),
+            ({"headline": "https://paid.example/1"}, "paid.example has", "2023-05-04", "demo"),
+        ],
+        ids=["date", "corpus", "length", "link"],
+    )
+    async def test_what_was_typed_can_be_mended(
+        self, coffee_web: WebStage, sent: dict[str, str], said: str, day: str, corpus: str | None
+    ) -> None:
+        async def closed(text: str, *, now: datetime) -> Headline:
+            raise FetchUntitled("The page of paid.example has no title.")
+
+        coffee_web.shared.read_headline = closed
+        asked = HEADLINE_AND_DATE | sent
+        answered = await coffee_web.get("/prophecy", **asked)
+        page = LexborHTMLParser(answered.text)
+        assert said in texts(page, ".nothing")[0]
+        typed = one(page, "#headline").text()
+        assert typed == " ".join(asked["headline"].split())[:2000]
+        assert (one(page, "#date").attributes["value"] or "") == day
+        hidden = [str(node.attributes["value"]) for node in page.css("[name=corpus]")]
+        assert hidden == ([corpus] if corpus else [])
+
+    async def test_nothing_can_be_mended_elsewhere(self, coffee_web: WebStage) -> None:
+        answered = await coffee_web.get("/nothing", **HEADLINE_AND_DATE)
+        assert LexborHTMLParser(answered.text).css_first("form") is None
+
+    async def test_texts_run_in_their_own_direction(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        shown = [*page.css("blockquote p"), one(page, "h1"), one(page, "#headline")]
+        assert [node.attributes["dir"] for node in shown] == ["auto"] * 5
+
     async def test_crawlers_read_the_card_of_a_link_and_no_more(self, coffee_web: WebStage) -> None:
         robots = RobotFileParser()
         robots.parse((await coffee_web.get("/robots.txt")).text.splitlines())
@@ -474,6 +511,19 @@ class TestEveryPage:
             for path in ("/", "/wall", "/static/page.css"):
                 assert await stage.problem(path, 404) == "There is nothing at this address."
             assert (await stage.get("/api/corpora")).status_code == 200
+
+
+async def test_without_an_archive_the_way_to_one_is_told(database_url: str) -> None:
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/"))
+        [said] = texts(page, ".nothing")
+        assert said.endswith("loads one with: presagio ingest FILE")
+        assert page.css_first("form") is None
+        elsewhere = await stage.get("/timeline")
+        assert elsewhere.status_code == 404
+        home = one(LexborHTMLParser(elsewhere.text), "main a").attributes["href"]
+        assert home == "/"
+        assert "Aún no hay" in texts(read(await stage.get("/", lang="es")), ".nothing")[0]
 
 
 async def test_of_several_corpora_one_is_chosen(database_url: str) -> None:

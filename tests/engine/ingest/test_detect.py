@@ -86,13 +86,13 @@ def test_an_unknown_format_is_refused_with_a_hint(data: bytes, message: str) -> 
 @pytest.mark.parametrize("name", ["export.zip", "tweets.js", "tweets.jsonl", "tweets.CSV"])
 def test_a_page_that_was_saved_instead_of_an_export_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("<!DOCTYPE html><title>Log in</title>")
-    with pytest.raises(UnknownFormat, match=r"is a web page, not an export. Log in"):
+    with pytest.raises(UnknownFormat, match=r"is a web page, not an export\. Log in"):
         records(tmp_path / name)
 
 
 def test_columns_that_semicolons_divide_are_shown(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id;text;date\n1;a;2015\n")
-    with pytest.raises(UnknownFormat, match=r"first line is id;text;date. A CSV has commas"):
+    with pytest.raises(UnknownFormat, match=r"first line is id;text;date\. A CSV has commas"):
         records(tmp_path / "a.csv")
 
 

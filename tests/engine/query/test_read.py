@@ -55,6 +55,8 @@ def groups(query: Query) -> list[list[str]]:
         ("on:2015-03-02z", [], [], ["on:2015-03-02Z"]),
         ("has:media is:repost", [], [], ["has:media", "is:repost"]),
         ("in:Demo", [], [], ["in:demo"]),
+        ("a AND b AND -c and", [["a"], ["b"], ["and"]], ["c"], []),
+        ("a OR AND b -AND", [["a", "b"]], ["AND"], []),
         # Ordinary text: the operators of other languages, and quotes left open.
         ("(A | B) & !(C | D)", [["A"], ["B"], ["C"], ["D"]], [], []),
         ("(from:ana)", [], [], ["from:ana"]),
@@ -108,6 +110,7 @@ def test_canonical_form(text: str, canonical: str) -> None:
         ("OR a", "An OR was left out"),
         ("a OR -b", "An OR was left out"),
         ("from:a OR from:b", "An OR was left out"),
+        ("a NOT b", "NOT was read as a word. To leave out a word, write a minus before it"),
         ("x" * (LONGEST_PART + 1), f"What is longer than {LONGEST_PART} characters was left out."),
         (" ".join(map(str, range(99))), f"Only the first {MOST_PARTS} parts of the query count."),
         (" " * 50_001, "Only the first 50000 characters were read."),
