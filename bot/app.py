@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.database import open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
-from bot.evidence import Rerankers, open_rerankers, open_web
+from bot.evidence import LateWeb, Rerankers, open_rerankers, open_web
 from bot.query_log import log_of, logged, source
 from bot.settings import Settings
 from db.chat.questions import ModelAnswers
@@ -36,7 +36,6 @@ from engine.prophecy.together import together
 from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind
-from engine.web.types import Web
 
 if TYPE_CHECKING:
     from bot.glossary_service import GlossaryService
@@ -62,7 +61,7 @@ class App:
     answerer: Answerer = field(default_factory=Answerer)
     phrases: Phrases | None = None  # also the prophet's; None without a model
     client: "ChatClient | None" = None  # of the language model
-    web: Web | None = None  # None without a search provider
+    web: LateWeb | None = None  # None without a search provider
     rerankers: Rerankers | None = None  # of passages; None: words alone order them
     server: EmbeddedServer | None = None  # None for an external database
 

@@ -15,14 +15,14 @@ from db.model.judgments import Ledger
 from db.model.web_cache import WebPages
 from db.pool import Database
 from engine.budget import Budget
-from engine.errors import CorpusWithheld
+from engine.errors import CorpusWithheld, WebSearchError
 from engine.llm.consent import Consent
 from engine.llm.endpoint import rerank_endpoint
 from engine.ports import Embedder, Reranker
 from engine.rerank.local import Bm25Reranker, MeaningReranker
 from engine.types import Corpus
 from engine.web.forms import FORMS, searxng_address, usable_key
-from engine.web.types import Web, WebFindings
+from engine.web.types import WebFindings
 
 if TYPE_CHECKING:
     from engine.web.gather import WebGatherer
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Rerankers = Callable[[Sequence[Corpus]], Reranker]
 
 
-def open_web(settings: Settings, database: Database, stack: AsyncExitStack) -> Web | None:
+def open_web(settings: Settings, database: Database, stack: AsyncExitStack) -> "LateWeb | None":
     """Return the web, or None if no search provider is set up.
 
     What it needs is opened by its first use and closed by `stack`. Raises SettingsError.
@@ -41,7 +41,7 @@ def open_web(settings: Settings, database: Database, stack: AsyncExitStack) -> W
         usable_key(FORMS[name], provider_key(settings.secrets, name))
         if name == "searxng":
             searxng_address(chosen)
-    return _LateWeb(settings, database, stack) if chosen.providers else None
+    return LateWeb(settings, database, stack) if chosen.providers else None
 
 
 def provider_key(secrets: Secrets, provider: str) -> str | None:
@@ -60,7 +60,7 @@ def search_clients(settings: Settings) -> list["HttpSearch"]:
     ]
 
 
-class _LateWeb:
+class LateWeb:
     """The web, opened when it is first asked: most commands never do."""
 
     available = True
@@ -69,6 +69,14 @@ class _LateWeb:
         self._settings, self._database, self._stack = settings, database, stack
         self._opening = asyncio.Lock()
         self._opened: WebGatherer | None = None
+        self._failed: Callable[[WebSearchError], None] = lambda _: None
+
+    def report_to(self, failed: Callable[[WebSearchError], None]) -> None:
+        """Call `failed` with each error of a search provider, whether another one answers or not.
+
+        It is to be called before the web is first asked.
+        """
+        self._failed = failed
 
     async def gather(
         self, queries: Sequence[str], *, deadline: float, now: datetime
@@ -97,7 +105,7 @@ class _LateWeb:
         robots = Robots(fetcher, clock=clock)
         cache = WebPages(self._database)
         return WebGatherer(
-            Providers(clients, clock=clock),
+            Providers(clients, clock=clock, failed=self._failed),
             Pages(fetcher, reader, robots, cache, settings.web_search),
             settings.web_search,
             ledger=Ledger(self._database),

@@ -94,6 +94,8 @@ async def serve(
         )
         if app.client:
             app.client.report_to(troubles.report)
+        if app.web:
+            app.web.report_to(troubles.report)
         faces = FaceDependencies(
             conversation=conversation_of(
                 app,

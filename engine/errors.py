@@ -198,7 +198,7 @@ class FetchTooLarge(FetchError):
 
 
 class FetchUntitled(FetchError):
-    """The page was read but has no title."""
+    """The page was read but has no title, or that of a login, a check for robots or an error."""
 
 
 class FetchDisallowed(FetchError):

@@ -49,6 +49,7 @@ _LONGEST = 300
 _LONG = 10  # words; small talk is shorter
 _TITLE_CASE = 0.6  # share of longer words that begin with a capital
 _HIGHEST_JUDGMENT = 6
+_FEWEST_IN_COMMON = 4  # words; three are a name, or "tonight", "game" and "watching"
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _QUOTED = re.compile(r"[\"“«‘].+?[\"”»’](?!\w)|(?<!\w)'.+?'(?!\w)")
@@ -117,12 +118,15 @@ def _is_plain(word: str) -> bool:
 def worth_saying(prophecy: Prophecy, threshold: int, unjudged_coverage: float) -> bool:
     """Return whether the best hit is good enough to be posted unasked.
 
-    Its judgment (0..6) must reach `threshold`. If it was not judged, the share of the headline
-    that it covers must reach `unjudged_coverage`.
+    Its judgment (0..6) must reach `threshold`. If it was not judged, it must share four words with
+    the headline, and the share of the headline that it covers must reach `unjudged_coverage`.
     """
     if not prophecy.hits:
         return False
-    judgment = prophecy.hits[0].parts.get("judgment")
+    best = prophecy.hits[0]
+    judgment = best.parts.get("judgment")
     if judgment is None:
-        return (prophecy.hits[0].parts.get("lexical") or 0.0) >= unjudged_coverage
+        in_common = len(set(best.matched))
+        covered = best.parts.get("lexical") or 0.0
+        return in_common >= _FEWEST_IN_COMMON and covered >= unjudged_coverage
     return round(judgment * _HIGHEST_JUDGMENT) >= threshold

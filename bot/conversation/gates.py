@@ -12,11 +12,14 @@ from bot.face.reply import Reply, aside
 from bot.face.request import Place, Request, Trigger
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
+from bot.replies.limits import cut
 from bot.settings.faces import ChatSettings
 from db.chat.chats import Chats
 from db.chat.quotas import Quotas
 from engine.chat import Chat
 from engine.text.zones import zone_named
+
+_LONGEST_NAME = 60
 
 
 class Gates:
@@ -133,12 +136,15 @@ class Gates:
         if not self._counts(request):
             return False
         scopes = []
+        who = cut(" ".join(request.person.name.split()), _LONGEST_NAME) or None
         if request.place.kept:
-            scopes.append((f"chat:{request.known_chat.id}", self._limits.chat_daily))
+            title = who if request.place.private else None  # groups have their own
+            scopes.append((f"chat:{request.known_chat.id}", title, self._limits.chat_daily))
         if request.trigger is not Trigger.OVERHEARD:
-            scopes.append((f"user:{request.payer}", self._limits.user_daily))
-        for scope, limit in scopes:
-            if limit >= 0 and await self._quotas.use(scope, now=request.now) > limit:
+            scopes.append((f"user:{request.payer}", who, self._limits.user_daily))
+        for scope, title, limit in scopes:
+            used = await self._quotas.use(scope, now=request.now, title=title)
+            if 0 <= limit < used:
                 return True
         return False
 

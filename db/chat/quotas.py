@@ -15,11 +15,14 @@ class Quotas:
         self._database = database
         self._sql = statements("conversation")
 
-    async def use(self, scope: str, *, now: datetime) -> int:
-        """Count one use and return the number of uses today, this one included."""
+    async def use(self, scope: str, *, now: datetime, title: str | None = None) -> int:
+        """Count one use and return the number of uses today, this one included.
+
+        `title` is who asks, as the owner is to read it.
+        """
         today = now.astimezone(UTC).date()
         async with self._database.connection() as connection:
-            return int(await connection.fetchval(self._sql["use"], scope, today))
+            return int(await connection.fetchval(self._sql["use"], scope, today, title))
 
     async def forget(self, *, now: datetime) -> None:
         """Remove the counts of days before the last week, which the owner may see."""

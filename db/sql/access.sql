@@ -47,14 +47,18 @@ SELECT platform, external_id, title, language, state FROM admission
  ORDER BY array_position(ARRAY['asked', 'allowed', 'refused'], state), since DESC
 
 -- name: used_since(day, limit)
-SELECT q.scope, coalesce(c.title, a.title) AS title, c.platform || ':' || c.external_id AS chat,
+-- What is counted beside searches, such as tweets written, has other scopes.
+SELECT q.scope,
+       coalesce(c.title, (array_agg(q.title ORDER BY q.day DESC)
+                            FILTER (WHERE q.title IS NOT NULL))[1], a.title) AS title,
+       c.platform || ':' || c.external_id AS chat,
        sum(q.used)::bigint AS used
   FROM quota q
   LEFT JOIN chat c ON q.scope = 'chat:' || c.id
   LEFT JOIN admission a
     ON q.scope = 'user:' || a.platform || ':' || a.external_id
     OR (c.platform, c.external_id) = (a.platform, a.external_id)
- WHERE q.day >= $1
+ WHERE q.day >= $1 AND (q.scope LIKE 'user:%' OR q.scope LIKE 'chat:%')
  GROUP BY q.scope, c.title, a.title, c.platform, c.external_id
  ORDER BY used DESC, q.scope
  LIMIT $2

@@ -146,10 +146,11 @@ HAVING sum(v.value) > 0
  ORDER BY sum(v.value) DESC, a.id, v.rank
  LIMIT $2
 
--- name: use(scope, day)
-INSERT INTO quota AS known (scope, day, used)
-SELECT $1, $2::date, 1 FROM set_config('synchronous_commit', 'off', true)
-ON CONFLICT (scope, day) DO UPDATE SET used = known.used + 1
+-- name: use(scope, day, title)
+INSERT INTO quota AS known (scope, day, used, title)
+SELECT $1, $2::date, 1, $3 FROM set_config('synchronous_commit', 'off', true)
+ON CONFLICT (scope, day) DO UPDATE
+   SET used = known.used + 1, title = coalesce(excluded.title, known.title)
 RETURNING used
 
 -- name: forget_quotas(before)

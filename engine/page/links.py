@@ -24,6 +24,23 @@ _LINK = re.compile(r"(?<![\w@])(?:https?://|www\.)[^\s<>\"\x00-\x1f]{1,4000}", r
 _PUNCTUATION = ".,;:!?…'’”»*_~`|"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _SEPARATORS = " |·•»-–—:"
+# Titles of pages that stand before the article: they ask who reads, or say that it is not shown.
+_NO_ARTICLE = re.compile(
+    r"(?:.{1,40} [-–—|·] )?(?:log ?in|sign ?in|log ?on|sign ?up)"
+    r"(?: (?:page|required|(?:to|or|with|[-–—|·]) .*))?"
+    r"|just a moment|one moment(?:,? please)?|please wait|loading|redirecting"
+    r"|are you (?:a |not a )?(?:robot|human)|(?:please )?verify (?:that )?you(?:['’]re| are) .*"
+    r"|human verification|security check|checking your browser.*|attention required.*"
+    r"|(?:error |http )?\d{3}(?:[ :-]+(?:error|forbidden|unauthorized|(?:page )?not found"
+    r"|bad gateway|service unavailable|internal server error))?|(?:page )?not found|forbidden"
+    r"|access (?:is |to this page (?:has been|is) )?(?:denied|blocked)"
+    r"|subscribe|subscribe to (?:read|continue).*|before you continue.*"
+    r"|(?:cookie|privacy) (?:consent|settings|preferences)"
+    r"|(?:inicia|iniciar|inicie) sesi[oó]n.*|acceso denegado|p[aá]gina no encontrada"
+    r"|un momento(?:,? por favor)?|(?:verifica|comprueba) que .{0,10}(?:robot|humano)"
+    r"|antes de (?:ir|continuar) a .*|suscr[ií]b(?:ete|ase|ite)(?: para (?:leer|continuar).*)?",
+    re.IGNORECASE,
+)
 
 
 def first_link(text: str) -> str | None:
@@ -55,7 +72,8 @@ def _without_tail(link: str) -> str:
 async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> Headline:
     """Fetch the page at `url` and return its title as a headline, with its date if it has one.
 
-    Takes ten seconds at most. Raises FetchError.
+    Takes ten seconds at most. Raises FetchError, also if the page is a login, a check for robots
+    or an error.
     """
     host = shown_host(url)
     try:
@@ -76,6 +94,11 @@ async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> He
     if not headline.text:
         raise FetchUntitled(
             Message("The page of {host} has no title.", host=host),
+            fix=Message("Paste the headline instead."),
+        )
+    if _NO_ARTICLE.fullmatch(headline.text.strip(" .!?¿¡…")):
+        raise FetchUntitled(
+            Message("{host} does not show the article to me.", host=host),
             fix=Message("Paste the headline instead."),
         )
     return Headline(text=headline.text, original=url, date=headline.date)

@@ -128,8 +128,10 @@ class HeadlineReranker:
         made: set[int] = set()
         clock = asyncio.get_running_loop().time
         until = clock() + self._settings.rerank_seconds
+        embedding = False
         try:
             async with asyncio.timeout_at(until), self._alone:
+                embedding = True
                 while some := self._fitting(wanted[len(made) :], until - clock()):
                     began = clock()
                     vectors = await embedded(embedder, some)
@@ -137,7 +139,11 @@ class HeadlineReranker:
                     await self._vectors.store(corpus, model_id, vectors)
                     made |= {one.id for one in some}
         except TimeoutError:
-            self._pace *= 2  # the machine is slower than measured
+            if embedding:  # rather than waiting for others
+                self._pace *= 2  # the machine is slower than measured
+        else:
+            if wanted and not made:  # else a pace that was once slow would never be measured again
+                self._pace /= 2
         return made
 
     def _fitting(self, wanted: Sequence[Unembedded], seconds: float) -> Sequence[Unembedded]:

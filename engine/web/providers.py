@@ -24,12 +24,20 @@ class Providers:
     """Asks providers in order. One that failed rests as long as its error says.
 
     A provider that is out of credits is left alone for an hour or more, as asking it again would
-    only take time. `clock` returns monotonic seconds.
+    only take time. `clock` returns monotonic seconds. `failed` is called with each error, also
+    where the next provider answers.
     """
 
-    def __init__(self, providers: Sequence[WebSearch], *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        providers: Sequence[WebSearch],
+        *,
+        clock: Callable[[], float],
+        failed: Callable[[WebSearchError], None] = lambda _: None,
+    ) -> None:
         self._providers = providers
         self._clock = clock
+        self._failed = failed
         self._resting: dict[str, tuple[float, Message]] = {}  # until when, and why
 
     @property
@@ -53,6 +61,7 @@ class Providers:
             try:
                 answer = await provider.search(query, limit=limit, now=now)
             except WebSearchError as error:
+                self._failed(error)
                 if error.rest:
                     self._resting[provider.name] = (self._clock() + error.rest, error.said)
                 searched = replace(searched, notices=(*searched.notices, error.said))

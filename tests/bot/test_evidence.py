@@ -16,11 +16,11 @@ from db.model.web_cache import WebPages
 from db.pool import Database
 from engine.budget import BudgetSource
 from engine.embed.null import NullEmbedder
-from engine.errors import SettingsError
+from engine.errors import SettingsError, WebSearchError
 from engine.search_log import Asker, Origin
 from engine.types import Corpus, Kind
 from tests.fakes.articles import REPORT
-from tests.fakes.search import Hit, SearchServer
+from tests.fakes.search import Hit, SearchServer, answer
 from tests.fakes.web import WebServer, page
 from tests.patience import PATIENCE
 
@@ -107,6 +107,27 @@ async def test_the_web_is_opened_by_its_first_use_and_closed_whole(storage: Data
         left = [one for one in psutil.Process().children() if "engine.page" in str(one.cmdline())]
         assert left == []
         assert list(await Ledger(storage).spent(NOW.date())) == [BudgetSource.CHATS]
+
+
+async def test_the_operators_are_told_of_a_provider_that_fails(
+    database: Database, stack: AsyncExitStack
+) -> None:
+    async with SearchServer() as search:
+        search.script["searxng"] = [answer({"error": "it failed"}, 500)]
+        chosen = settings(
+            web_search__providers='["searxng"]',
+            web_search__searxng_url=search.url("searxng").removesuffix("/search"),
+        )
+        web = open_web(chosen, database, stack)
+        assert web
+        told: list[WebSearchError] = []
+        web.report_to(told.append)
+        found = await web.gather(["harbour"], deadline=PATIENCE, now=NOW)
+    assert found.pages == ()
+    (error,) = told
+    # Troubles.report tells the operators of what others read in plainer words.
+    assert error.plain not in (None, error.message)
+    assert "searxng" in str(error).lower()
 
 
 async def test_visitors_search_the_web_only_where_they_are_judged(

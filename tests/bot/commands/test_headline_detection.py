@@ -92,7 +92,21 @@ def test_a_judged_hit_has_to_reach_the_threshold(
     ("lexical", "expected"), [(0.5, True), (0.49, False), (1.0, True), (None, False)]
 )
 def test_an_unjudged_hit_has_to_cover_the_headline(lexical: float | None, expected: bool) -> None:
-    hit = make_hit(parts={"judgment": None, "lexical": lexical, "age": 1.0})
+    words = ("fee", "school", "city", "budget")
+    hit = make_hit(parts={"judgment": None, "lexical": lexical, "age": 1.0}, matched=words)
+    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), 0, 0.5) is expected
+
+
+@pytest.mark.parametrize(
+    ("matched", "expected"),
+    [
+        (("Watching", "Game", "tonight"), False),
+        (("Ocasio", "Ocasio", "Ocasio", "Ocasio"), False),
+        (("aumento", "tarifas", "luz", "gas"), True),
+    ],
+)
+def test_an_unjudged_hit_has_to_share_four_words(matched: tuple[str, ...], expected: bool) -> None:
+    hit = make_hit(parts={"judgment": None, "lexical": 0.9}, matched=matched)
     assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), 0, 0.5) is expected
 
 

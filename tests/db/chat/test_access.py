@@ -60,6 +60,20 @@ async def test_uses_are_named(access: Access, database: Database) -> None:
     assert (ana.name, ana.title, ana.person, ana.times) == ("telegram:7", "@ana", True, 1)
 
 
+async def test_people_who_asked_are_named_though_nobody_let_them_in(
+    access: Access, database: Database
+) -> None:
+    quotas = Quotas(database)
+    private = await Chats(database).meet("telegram", "8", private=True, title=None)
+    for title in ("@bea", "@beatriz", None):
+        await quotas.use("user:telegram:8", now=NOW, title=title)
+    await quotas.use(f"chat:{private.id}", now=NOW, title="@beatriz")
+    await quotas.use("compose:telegram:8", now=NOW)  # no search
+    bea, chat = await access.used(NOW)
+    assert (bea.name, bea.title, bea.times) == ("telegram:8", "@beatriz", 3)
+    assert (chat.name, chat.title, chat.times) == ("telegram:8", "@beatriz", 1)
+
+
 async def test_waiting_messages_are_of_one_chat_and_forgotten(database: Database) -> None:
     chats, waiting = Chats(database), Waiting(database)
     one, other = [

@@ -147,6 +147,38 @@ async def test_a_page_without_a_title_says_so(
         await headline_from_link(fetcher, web.url(), now=NOW)
 
 
+@pytest.mark.parametrize(
+    ("title", "is_article"),
+    [
+        ("Log in", False),
+        ("Log in to continue", False),
+        ("Facebook – log in or sign up", False),
+        ("Sign in - The Paper", False),
+        ("Just a moment...", False),
+        ("Are you a robot?", False),
+        ("Attention Required! | Cloudflare", False),
+        ("Access to this page has been denied", False),
+        ("403 Forbidden", False),
+        ("Iniciar sesión", False),
+        ("Suscríbete para leer", False),
+        ("Login failures at three banks lock thousands out", True),
+        ("Robot opens a bar in Madrid", True),
+        ("404 people rescued", True),
+        ("404 - Page not found", False),
+        ("Subscribers leave after the price rises", True),
+    ],
+)
+async def test_a_page_before_the_article_is_not_taken_for_it(
+    web: WebServer, fetcher: Fetcher, title: str, is_article: bool
+) -> None:
+    web.pages["/"] = page(f"<title>{title}</title>")
+    if is_article:
+        assert (await headline_from_link(fetcher, web.url(), now=NOW)).text == title
+    else:
+        with pytest.raises(FetchUntitled, match="does not show the article to me"):
+            await headline_from_link(fetcher, web.url(), now=NOW)
+
+
 async def test_what_the_fetcher_refuses_is_said(web: WebServer, fetcher: Fetcher) -> None:
     web.pages["/pdf"] = page(b"%PDF", "application/pdf")
     web.pages["/endless"] = endless()

@@ -189,6 +189,19 @@ async def test_what_does_not_fit_the_time_keeps_its_place() -> None:
     assert len(found) < 24
 
 
+async def test_a_model_that_was_slow_once_is_tried_again() -> None:
+    model, vectors = Model(seconds=60), Vectors()
+    shared = reranker(model, vectors, seconds=0.05)
+    for _ in range(6):
+        assert await shared.compare(CORPUS, "snow", BEST_FIRST) is None
+    model.seconds = 0.0
+    for _ in range(60):  # few are needed on a quiet machine
+        compared = await shared.compare(CORPUS, "snow", BEST_FIRST)
+        if compared and len(compared.similarity) == len(BEST_FIRST):
+            return
+    raise AssertionError("it is not tried again")
+
+
 async def test_no_text_behind_the_first_unknown_one_is_compared() -> None:
     model, vectors = Model(seconds=60), Vectors(kept={1: (1.0, 0.0), 2: (1.0, 0.0), 4: (1.0, 0.0)})
     assert sorted(await similarity(model, vectors, seconds=0.05)) == [1, 2]
