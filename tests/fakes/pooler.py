@@ -63,7 +63,7 @@ def keeps_statements() -> bool:
         pytest.skip("pgbouncer is not installed")
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     found = re.search(r"PgBouncer (\d+)\.(\d+)", said)
-    return bool(found) and (int(found[1]), int(found[2])) >= (1, 21)
+    return found is not None and (int(found[1]), int(found[2])) >= (1, 21)
 
 
 def _program() -> str | None:
