@@ -16,7 +16,12 @@ from engine.errors import (
 )
 from engine.messages import Message
 
-_INTERRUPTED = (asyncpg.OperatorInterventionError, asyncpg.TransactionRollbackError)
+_INTERRUPTED = (
+    asyncpg.OperatorInterventionError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.ProtocolViolationError,  # whatever PgBouncer has to say
+    asyncpg.ConnectionFailureError,  # whatever Odyssey has to say
+)
 # The driver's own messages about a connection describe its states, not what to do.
 LOST = (
     asyncpg.PostgresConnectionError,

@@ -117,16 +117,20 @@ class Database:
 
     async def migrate(self) -> list[str]:
         """Bring the tables up to date and return the names of the migrations that ran."""
+        if self.pooled:
+            await self._ready_behind_pooler()
         async with self.own_connection() as connection:  # interrupted, it ends with its session
-            if not self.pooled:
-                return await migrate.migrate(connection)
-            settings = server_settings(self._settings)
-            lacked = await lacking(connection, settings)
-            await give_role(connection, settings)
             ran = await migrate.migrate(connection)
-            if ran or lacked:
+            if ran and self.pooled:
                 await renew(connection)
-            return ran
+        return ran
+
+    async def _ready_behind_pooler(self) -> None:
+        settings = server_settings(self._settings)
+        async with self.own_connection() as connection:
+            await give_role(connection, settings)
+            if await lacking(connection, settings):
+                await renew(connection)
 
     async def require_current(self) -> None:
         """Raise StorageOutdated if migrations are missing, or settings behind a pooler."""

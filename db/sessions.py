@@ -163,7 +163,11 @@ async def _connect_either(
             return connection
         await connection.close()
     connection = await asyncpg.connect(url, **behind, **given)
-    refuse(await lacking(connection, needed))
+    try:
+        refuse(await lacking(connection, needed))
+    except BaseException:
+        connection.terminate()
+        raise
     return connection
 
 
@@ -219,6 +223,8 @@ async def _prepare(connection: Connection) -> None:
 
 
 def _unreachable(error: Exception) -> Exception:
+    if isinstance(error, asyncpg.PostgresConnectionError):
+        return storage_unreachable(str(error))
     if isinstance(error, asyncpg.PostgresError):
         return storage_error(error)
     if isinstance(error, ValueError):  # it may quote the URL with its password

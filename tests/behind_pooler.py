@@ -8,7 +8,26 @@ from collections.abc import Mapping
 import pytest
 
 # By module and, after "::", class or function.
-NOT_BEHIND: Mapping[str, str] = {}
+_PROGRAMS = "PostgreSQL's own programs do not work through a pooler"
+_RESTORED = "tests/bot/cli/test_database.py::"
+NOT_BEHIND: Mapping[str, str] = {
+    f"{_RESTORED}test_a_backup_comes_back": _PROGRAMS,
+    f"{_RESTORED}test_a_backup_of_older_tables_is_brought_up_to_date": _PROGRAMS,
+    f"{_RESTORED}test_a_failure_of_a_program_is_one_line": _PROGRAMS,
+    f"{_RESTORED}test_a_restore_waits_for_nobody": _PROGRAMS,
+    f"{_RESTORED}test_what_cannot_be_restored_is_one_line": _PROGRAMS,
+    "tests/bot/cli/test_main.py::TestRoleWithoutRights": "the role is the pooler's",
+    "tests/db/backup/test_restore.py": _PROGRAMS,
+    "tests/db/search/test_embeddings.py"
+    "::test_a_server_without_pgvector_says_so_and_is_left_as_it_was": (
+        "it changes a setting that only new sessions have"
+    ),
+    "tests/db/test_pool.py::test_connections_are_set_up_alike": "the role sets them up",
+    "tests/scenarios/test_backup.py": _PROGRAMS,
+    "tests/test_database.py::test_a_database_is_handed_on_as_good_as_new": (
+        "a pooler keeps sessions that the test counts"
+    ),
+}
 
 
 def reason_against(node: str) -> str | None:

@@ -146,7 +146,8 @@ def _pooler_url(server_url: str, run_folder: Path) -> Iterator[str | None]:
     if not _POOLER:
         yield None
         return
-    with pooler(server_url, run_folder, "default_pool_size = 20") as url:
+    # A question to a lost database fails before its test gives up.
+    with pooler(server_url, run_folder, "default_pool_size = 20\nquery_wait_timeout = 5") as url:
         yield url
 
 

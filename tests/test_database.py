@@ -1,6 +1,7 @@
 """The databases that tests are given."""
 
 import os
+import re
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -8,8 +9,11 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from tests.behind_pooler import NOT_BEHIND, reason_against
 from tests.database import KEEPER, Clones, drop_stale, execute, with_database
 from tests.scenarios.stage import load_tweets
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 async def names(url: str) -> set[str]:
@@ -138,3 +142,16 @@ def test_tests_see_no_setting_of_whoever_runs_them(run_folder: Path) -> None:
     ours = {name for name in os.environ if name.startswith("PRESAGIO_")}
     assert ours == {"PRESAGIO_DATA_DIR", "PRESAGIO_EMBEDDINGS__BACKEND"}
     assert Path(os.environ["PRESAGIO_DATA_DIR"]).is_relative_to(run_folder)
+
+
+@pytest.mark.parametrize("named", NOT_BEHIND)
+def test_what_does_not_run_behind_a_pooler_exists(named: str) -> None:
+    module, _, name = named.partition("::")
+    source = (ROOT / module).read_text(encoding="utf-8")
+    assert not name or re.search(rf"^(async def|def|class) {name}\b", source, re.MULTILINE)
+
+
+def test_what_does_not_run_behind_a_pooler_is_named_by_module_class_or_function() -> None:
+    (module,) = [name for name in NOT_BEHIND if name.endswith("test_restore.py")]
+    assert reason_against(f"{module}::test_any[case]") == NOT_BEHIND[module]
+    assert reason_against("tests/test_database.py::test_any") is None

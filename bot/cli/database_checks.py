@@ -62,7 +62,11 @@ async def _pooler_check(database: Database) -> Check:
         await database.require_current()
     except StorageOutdated as error:
         return Check(check=name, ok=False, detail=error.message, fix=error.fix)
-    detail = "sessions of PgBouncer or its like have the role's settings; backup needs the server"
+    kept = database.pooler is not None and database.pooler.keeps_statements
+    detail = (
+        "sessions of PgBouncer or its like have the role's settings; prepared statements are "
+        f"{'kept' if kept else 'not kept'}; backup needs the server"
+    )
     return Check(check=name, ok=True, detail=detail)
 
 

@@ -9,14 +9,17 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.lease import Lease, LeaseTimes
 from db.pool import Database
+from db.pooler import Pooler, examined
 from db.search.embeddings import Embeddings
 from db.search.lexical import LexicalIndex
+from db.sessions import PoolSettings, Sessions
 from engine.embed.fill import fill
-from engine.errors import StorageOutdated
+from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters
+from tests.database import with_database
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
-from tests.fakes.pooler import pooler
+from tests.fakes.pooler import keeps_statements, pooler
 from tests.patience import PATIENCE
 
 TEXTS = ["a storm is coming", "no storm, only rain", "the wall of rain", "storm after storm"]
@@ -27,7 +30,6 @@ def pooled_url(direct_url: str, server_folder: Path) -> Iterator[str]:
     """URL through a pooler whose sessions have the settings of `presagio init`."""
     with pooler(direct_url, server_folder) as url:
         asyncio.run(_init(url))
-    with pooler(direct_url, server_folder) as url:
         yield url
 
 
@@ -44,9 +46,16 @@ async def pooled(pooled_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-async def test_a_pooler_is_recognised(database: Database, pooled: Database) -> None:
+@pytest.fixture
+async def direct(direct_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(direct_url)
+    yield database
+    await database.close()
+
+
+async def test_a_pooler_is_recognised(direct: Database, pooled: Database) -> None:
     assert pooled.pooled
-    assert not database.pooled
+    assert not direct.pooled
 
 
 async def test_a_pooler_that_drops_settings_silently_is_recognised(
@@ -74,17 +83,79 @@ async def test_without_the_settings_nothing_is_searched(
 
 
 async def test_with_the_settings_of_init_the_same_is_found(
-    database: Database, pooled: Database
+    direct: Database, pooled: Database
 ) -> None:
     await pooled.require_current()
     await load_texts(pooled, "c", TEXTS)
     found = []
-    for each in (database, pooled):
+    for each in (direct, pooled):
         corpus, index = await Corpora(each).get("c"), LexicalIndex(each)
         terms = await index.terms(corpus, "storms")
         found.append((terms, await index.top(corpus, terms, Filters(), 10)))
     assert found[0] == found[1]
     assert len(found[0][1]) == 3  # by the word next to "storms"
+
+
+async def test_statements_are_prepared_by_name_if_the_pooler_keeps_them(
+    direct_url: str, server_folder: Path
+) -> None:
+    for number in (0, 50) if keeps_statements() else (None,):
+        kept = f"max_prepared_statements = {number}" if number is not None else ""
+        with pooler(direct_url, server_folder, kept) as url:
+            database = await Database.open(url)
+            assert database.pooler == Pooler(keeps_statements=bool(number))
+            await database.migrate()
+            # In each of four sessions, whichever connection prepared them.
+            for _ in range(3):
+                await asyncio.gather(*(Corpora(database).list() for _ in range(20)))
+            async with database.transaction() as connection:
+                count = "SELECT count(*) FROM pg_prepared_statements"
+                assert bool(await connection.fetchval(count)) is bool(number)
+            await database.close()
+
+
+async def test_a_statement_that_is_not_kept_leaves_nothing_behind(direct: Database) -> None:
+    async with direct.connection() as connection:
+        count = "SELECT count(*) FROM pg_prepared_statements"
+        before = await connection.fetchval(count)
+        assert await examined(connection) == Pooler(keeps_statements=False)
+        names = await connection.fetch("SELECT name FROM pg_prepared_statements")
+        assert not [row for row in names if row["name"].startswith("presagio")], before
+
+
+async def test_sessions_that_pg_dump_has_used_are_refused_and_renewed(
+    pooled_url: str, direct_url: str, server_folder: Path
+) -> None:
+    with pooler(direct_url, server_folder, "default_pool_size = 1") as url:
+        database = await Database.open(url)
+        await database.require_current()
+        async with database.connection() as connection:
+            await connection.execute("SELECT set_config('search_path', '', false)")
+        with pytest.raises(StorageOutdated, match=r"search_path.*presagio init"):
+            await database.require_current()
+        assert await database.migrate() == []
+        await database.require_current()
+        await database.close()
+
+
+async def test_sessions_that_are_opened_later_find_the_pooler(
+    direct_url: str, server_folder: Path
+) -> None:
+    with pooler(direct_url, server_folder) as url:
+        sessions = await Sessions.later(url, PoolSettings())
+        with pytest.raises(StorageOutdated, match="similarity_threshold"):
+            await sessions.pool.fetchval("SELECT 1")
+        await _init(url)
+        assert await sessions.pool.fetchval("SHOW jit") == "off"
+        connection = await sessions.connect()
+        assert await connection.fetchval("SHOW plan_cache_mode") == "force_generic_plan"
+        await connection.close()
+        await sessions.pool.close()
+
+
+async def test_what_a_pooler_says_is_told(pooled_url: str) -> None:
+    with pytest.raises(StorageUnreachable, match='"presagio_test_nowhere" does not exist'):
+        await Database.open(with_database(pooled_url, "presagio_test_nowhere"))
 
 
 async def test_many_tasks_share_few_sessions(pooled: Database) -> None:

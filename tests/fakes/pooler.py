@@ -1,6 +1,7 @@
 """PgBouncer in transaction mode in front of a database, where it is installed."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -52,8 +53,18 @@ def pooler(url: str, folder: Path, more: str = "") -> Iterator[str]:
         _wait_for(running, port)
         yield f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
     finally:
-        running.terminate()
+        running.kill()  # told to end, newer ones wait for their clients
         running.wait()
+
+
+def keeps_statements() -> bool:
+    """Tell whether the program can keep prepared statements, as PgBouncer does from 1.21 on."""
+    program = _program()
+    if program is None:
+        pytest.skip("pgbouncer is not installed")
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"PgBouncer (\d+)\.(\d+)", said)
+    return found is not None and (int(found[1]), int(found[2])) >= (1, 21)
 
 
 def _program() -> str | None:

@@ -14,6 +14,7 @@ from db.embedded.postmaster import State, observe
 from tests.bot.command_line import ask, finish, presagio, start, write_tweets
 from tests.bot.conftest import Invoke
 from tests.database import execute, wait_for
+from tests.fakes.pooler import pooler
 
 CORPORA = "SELECT string_agg(name, ',' ORDER BY name) FROM corpus"
 
@@ -75,6 +76,23 @@ def test_a_backup_of_older_tables_is_brought_up_to_date(
     assert invoke("backup", file).code == 0
     assert invoke("restore", file).code == 0
     assert ask(database, "SELECT count(*) FROM migration WHERE version = 12") == 1
+
+
+def test_programs_are_not_run_through_a_pooler(
+    direct_url: str,
+    server_folder: Path,
+    tmp_path: Path,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its sessions would have no search path afterwards, for everybody."""
+    monkeypatch.setenv("DATABASE_URL", direct_url)
+    file = str(tmp_path / "presagio.dump")
+    assert invoke("backup", file).code == 0
+    with pooler(direct_url, server_folder) as url:
+        monkeypatch.setenv("DATABASE_URL", url)
+        for arguments in (["backup", file], ["restore", file]):
+            assert "the address of the server itself" in invoke(*arguments).complaint()
 
 
 def test_what_cannot_be_restored_is_one_line(database: str, tmp_path: Path, invoke: Invoke) -> None:

@@ -34,6 +34,7 @@ def checks(invoke: Invoke, code: int) -> dict[str, dict[str, Any]]:
 class TestHealthy:
     def test_everything_is_ok(self, invoke: Invoke, demo: str) -> None:
         found = checks(invoke, 0)
+        found.pop("pooler", None)  # there is one if the tests run behind it
         assert [*found] == [
             "settings", "database", "extensions", "migrations", "pgvector", "corpus demo",
             "vectors", "feeds", "jobs", "outbox", "model", "web search", "web", "pictures",
@@ -267,10 +268,9 @@ def test_a_pooler_is_named_and_what_its_sessions_lack(
     with pooler(direct_url, server_folder) as url:
         monkeypatch.setenv("DATABASE_URL", url)
         found = checks(invoke, 1)["pooler"]
-        assert found["fix"] == "Run presagio init, then RECONNECT in the pooler's console."
+        assert "pg_trgm.similarity_threshold" in found["detail"]
+        assert found["fix"].startswith("Run presagio init.")
         invoke("init")
-    with pooler(direct_url, server_folder) as url:
-        monkeypatch.setenv("DATABASE_URL", url)
         found = checks(invoke, 0)["pooler"]
         assert (found["ok"], "PgBouncer" in found["detail"]) == (True, True)
 

@@ -377,7 +377,7 @@ class PausedDocuments(Documents):
 
     async def _fetch(self, connection: Connection, name: str, corpus: Corpus) -> asyncpg.Record:
         row = await super()._fetch(connection, name, corpus)
-        self.process = connection.get_server_pid()
+        self.process = await connection.fetchval("SELECT pg_backend_pid()")
         self.reached.set()
         await self.go_on.wait()
         return row
