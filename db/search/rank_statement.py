@@ -1,9 +1,11 @@
 """Builds the ranking statement, and the tsquery of documents that can reach a score."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
+from operator import neg
 
 from db.search.passing import passes
 from db.search.scoring import WeightedLexeme, frequencies, operands, quoted, score
@@ -72,7 +74,7 @@ def reaching(bounds: Sequence[tuple[str, float]], need: float) -> str:
 
 def _reaching(remaining: Sequence[float], need: float, start: int) -> int:
     """Count the lexemes from `start` on that, with all weaker ones, can add up to `need`."""
-    return sum(1 for rest in remaining[start:-1] if rest >= need)
+    return bisect_right(remaining, -need, start, len(remaining) - 1, key=neg) - start
 
 
 _FIRST_CLASS = 9

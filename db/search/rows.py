@@ -1,8 +1,8 @@
 """Converts rows of documents to values of the engine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from functools import lru_cache
+from operator import itemgetter
 
 import asyncpg
 import orjson
@@ -13,7 +13,16 @@ from engine.types import Flag
 
 # Looking up a member of Flag takes longer than reading a column.
 _flags = lru_cache(maxsize=None)(Flag)
-_SETTERS = [Candidate.__dict__[field.name].__set__ for field in fields(Candidate)]
+_STORED = (
+    "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length",
+)  # fmt: skip
+_stored = itemgetter(*_STORED)
+_SETTERS = [
+    Candidate.__dict__[name].__set__
+    for name in (
+        *_STORED, "flags", "bm25", "matched", "similarity", "ranks", "asked_for", "place", "voice",
+    )
+]  # fmt: skip
 
 
 def candidate(
@@ -25,11 +34,7 @@ def candidate(
     150 candidates would be a tenth of a search.
     """
     one = object.__new__(Candidate)
-    values: tuple[object, ...] = (
-        row["id"], row["external_id"], row["text"], row["context"], row["created_at"],
-        row["author"], row["url"], row["lang"], _flags(row["flags"]), row["length"],
-        bm25, matched or {}, None, {}, {}, None, None,
-    )  # fmt: skip
+    values = (*_stored(row), _flags(row["flags"]), bm25, matched or {}, None, {}, {}, None, None)
     for set_value, value in zip(_SETTERS, values, strict=True):
         set_value(one, value)
     return one
