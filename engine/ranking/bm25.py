@@ -5,15 +5,15 @@ idf(t) = ln(1 + (N - df + 1/2) / (df + 1/2))
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 # Width of a bin, in units of idf, for estimating thresholds.
 _BIN = 0.1
-# The highest bins are dropped while they hold less than this share of the wanted documents, as
-# most bins do.
-_NEGLIGIBLE = 1e-4
+# What a term adds to a bin is left out if it is less than this share of the wanted documents, as
+# most of it is.
+_NEGLIGIBLE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +41,35 @@ def idf(documents: int, document_frequency: int) -> float:
 
 
 def expected_threshold(
-    weights: Sequence[tuple[float, float]], documents: float, wanted: int
+    weights: Sequence[tuple[float, float]],
+    documents: float,
+    wanted: int,
+    parts: Sequence[float] = (1.0,),
 ) -> float:
-    """Estimate the sum of weights that about `wanted` of `documents` documents reach.
+    """Estimate the score that about `wanted` of `documents` documents reach.
 
     `weights` holds (weight, probability that a document has the term). Terms are assumed to be
-    independent: the distribution of the sum is their convolution, in bins of 0.1.
+    independent: the distribution of the sum of weights is their convolution, in bins of 0.1.
+    `parts` are what one unit of weight adds to the score of a document, each in as many documents.
     """
-    distribution = [1.0]
+    least = wanted * _NEGLIGIBLE
+    numbers = {0: documents}  # of documents, by the bin of their sum
     for weight, probability in weights:
         shift = int(weight / _BIN)
-        wider = [share * (1 - probability) for share in distribution] + [0.0] * shift
-        for index, share in enumerate(distribution):
-            wider[index + shift] += share * probability
-        while len(wider) > 1 and wider[-1] * documents < wanted * _NEGLIGIBLE:
-            wider.pop()
-        distribution = wider
+        wider = {bin_: number * (1 - probability) for bin_, number in numbers.items()}
+        for bin_, number in numbers.items():
+            if number * probability > least:
+                wider[bin_ + shift] = wider.get(bin_ + shift, 0.0) + number * probability
+        numbers = wider
+    scores: dict[int, float] = defaultdict(float)
+    for part in parts:
+        for bin_, number in numbers.items():
+            scores[int(bin_ * part)] += number
     reached = 0.0
-    for index in range(len(distribution) - 1, 0, -1):
-        reached += distribution[index] * documents
+    for score in sorted(scores, reverse=True):
+        reached += scores[score] / len(parts)
         if reached >= wanted:
-            return index * _BIN
+            return score * _BIN
     return 0.0
 
 

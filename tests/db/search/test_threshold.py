@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.search.rank_statement import CLASSES, DocumentClass, reaching
+from db.search.rank_statement import CLASSES, DocumentClass, rank_statement, reaching
 from db.search.scoring import WeightedLexeme, quoted
 from engine.ranking.bm25 import Bm25
 
@@ -102,6 +102,13 @@ def test_a_small_query_of_many_terms_still_lets_everything_through(
     reachable = sum(bounds[lexeme] for lexeme in lexemes)
     if lexemes:
         assert matches(reaching(list(bounds.items()), reachable), lexemes)
+
+
+@pytest.mark.parametrize("dates_first", [False, True])
+def test_all_classes_are_read_in_one_scan(dates_first: bool) -> None:
+    statement = rank_statement("document_1", 3, dates_first=dates_first)
+    assert statement.count("FROM document_1") == 1
+    assert all(one.condition in statement for one in CLASSES)
 
 
 _tf = st.integers(1, 40)

@@ -100,6 +100,52 @@ def test_the_guess_is_reachable_and_falls_as_more_is_wanted(
     assert expected_threshold(weights, documents, wanted + 50) <= guess
 
 
+@pytest.mark.parametrize(
+    ("parts", "wanted", "threshold"),
+    [
+        ((0.5, 1.0, 2.0), 10, 10.0),  # a hundred documents hold the word, a third are short
+        ((0.5, 1.0, 2.0), 50, 5.0),
+        ((0.5, 1.0, 2.0), 90, 2.5),
+        ((0.5, 1.0, 2.0), 101, 0.0),
+        ((0.8,), 100, 4.0),
+    ],
+)
+def test_the_guess_follows_the_parts_of_the_documents(
+    parts: tuple[float, ...], wanted: int, threshold: float
+) -> None:
+    assert expected_threshold([(5.0, 0.1)], 1000, wanted, parts) == pytest.approx(threshold)
+
+
+@given(weights=_weights, wanted=st.integers(1, 500), part=st.floats(0.1, 2.2))
+def test_the_guess_lies_between_those_of_the_longest_and_the_shortest_documents(
+    weights: list[tuple[float, float]], wanted: int, part: float
+) -> None:
+    low, high = sorted((part, 1.0))
+    guesses = [
+        expected_threshold(weights, 10_000, wanted, parts)
+        for parts in ((low,), (low, high), (high,))
+    ]
+    assert guesses == sorted(guesses)
+
+
+@pytest.mark.parametrize("terms", [1, 8, 64])
+def test_the_guess_loses_few_documents_to_what_it_leaves_out(terms: int) -> None:
+    """Of many terms that all documents may have, most sums are too rare to be kept."""
+    weights = [(9.0 - i / 10, 0.02 + i / 100) for i in range(terms)]
+    guess = expected_threshold(weights, 50_000, 150)
+    exact = [1.0]
+    for weight, probability in weights:
+        shift = int(weight / 0.1)
+        wider = [share * (1 - probability) for share in exact] + [0.0] * shift
+        for index, share in enumerate(exact):
+            wider[index + shift] += share * probability
+        exact = wider
+    reaching = 50_000 * math.fsum(exact[round(guess / 0.1) :])
+    above = 50_000 * math.fsum(exact[round(guess / 0.1) + 1 :])
+    assert reaching >= 150
+    assert above < 155
+
+
 def test_a_few_texts_are_scored_among_themselves() -> None:
     texts = [["a", "b"], ["a", "a"], ["c", "d"], []]
     scores = scores_of(["a", "b", "unknown"], texts)
