@@ -7,6 +7,7 @@ from typing import Self
 from bot.face.request import Request, Trigger
 from bot.i18n.words import Words, marked
 from engine.prophecy.sureness import Sureness
+from engine.search import Candidate
 
 _MARKS = {
     "repost": marked("repost"),
@@ -87,16 +88,30 @@ class HitView:
     author: str | None
     date: datetime
     date_text: str  # "March 14, 2012", in the reader's language
-    age: str  # "9 years before", in the reader's language; "" if it follows no headline
     url: str | None
-    sureness: Sureness | None  # None if it is only near, not a hit
     flags: tuple[str, ...]  # names of engine.types.Flag
-    judged: bool  # by the language model
+    age: str = ""  # "9 years before", in the reader's language; "" if it follows no headline
+    sureness: Sureness | None = None  # None if it is only near, not a hit
+    judged: bool = True  # by the language model, where a judgment is to be expected
     why: str | None = None  # the model's reason; untrusted text, to be escaped
     small: bool = False  # shown in one line, below a better one
     signed: bool = False  # a small one names its author too, as whole ones always do
     voice: str | None = None  # display name of the archive's voice
     place: str | None = None  # "Title, p. 12", for a part of an item
+
+    @classmethod
+    def of(cls, found: Candidate, words: Words, *, rank: int, text: str) -> Self:
+        """Return the view of a text that is shown as `text`, without age and judgment."""
+        return cls(
+            rank=rank,
+            text=text,
+            author=found.author,
+            voice=found.voice,
+            date=found.created_at,
+            date_text=words.date(found.created_at),
+            url=found.url,
+            flags=found.flags.names,
+        )
 
     @property
     def signature(self) -> str | None:
