@@ -184,7 +184,7 @@ def corpora_reindex(
     ] = "",
     json: Json = False,
 ) -> None:
-    """Index stored texts anew, where the rules have changed since.
+    """Index stored texts again if the rules have changed since.
 
     Searches go on meanwhile. May be ended at any time; the next run goes on where it was.
     `presagio serve` does it by itself.

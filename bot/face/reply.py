@@ -75,7 +75,7 @@ class Button:
 
 
 def signature(voice: str | None, author: str | None) -> str | None:
-    """Return the display name of an author, else the account with its @, else None."""
+    """Return the display name of an author, or the account with its @, or None."""
     return voice or (f"@{author.removeprefix('@')}" if author else None)
 
 
@@ -115,7 +115,7 @@ class HitView:
 
     @property
     def signature(self) -> str | None:
-        """Who wrote it, as people are told: the display name, else the account."""
+        """The name of the author as shown to people: the display name or the account."""
         return signature(self.voice, self.author)
 
     @property
@@ -181,7 +181,7 @@ class Reply:
 
 
 def aside(request: Request, text: str) -> Reply:
-    """Return a short reply to the asker alone: a toast for a button, else a message."""
+    """Return a short reply to the asker alone: a toast for a button, otherwise a message."""
     if request.trigger is Trigger.BUTTON:
         return Reply(words=request.words, toast=text, ephemeral=True)
     return Reply(words=request.words, text=text, ephemeral=True)

@@ -76,7 +76,7 @@ async def _readyz(shared: SharedOf) -> dict[str, str]:
     dependencies=[Depends(paced), Depends(may_ask)],
 )
 async def _metrics(shared: SharedOf) -> Response:
-    """Tell searches, times of stages, judgments, tokens, cost, feeds, jobs and deliveries."""
+    """Report searches, times of stages, judgments, tokens, cost, feeds, jobs and deliveries."""
     return Response(await exposition(shared), media_type=_TEXT)
 
 

@@ -1,4 +1,4 @@
-"""Chooses the finds that a chat is told, without repeating a story or a text."""
+"""Chooses the finds that are posted in a chat, without repeating a story or a text."""
 
 import re
 import unicodedata
