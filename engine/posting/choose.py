@@ -12,9 +12,8 @@ from rapidfuzz import fuzz, process
 
 from engine.feeds.types import Story
 from engine.posting.types import Chosen, Posted, StoryFind, Subscription
-from engine.prophecy.score import HIGHEST_JUDGMENT
 from engine.ranking.distinct import bare
-from engine.search import Hit
+from engine.search import HIGHEST_JUDGMENT, Hit
 
 _NOT_WORD = re.compile(r"[\W_]+")
 
