@@ -18,10 +18,10 @@ import numpy as np
 
 from bench.lexemes import Reference, lexemes, overlap
 from bench.peers import Fts5
-from bench.retrieval import BEFORE_NOW, LIMIT, NO_FILTER, System, timed
+from bench.retrieval import BEFORE_NOW, LIMIT, NO_FILTER, System, parsed, timed
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, milliseconds, progress
-from bench.tweets import DATA, RARE, chunks, headlines, tweets
+from bench.tweets import RARE, chunks, headlines, tweets
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.documents import Document
@@ -146,15 +146,8 @@ async def run(arguments: argparse.Namespace, place: Path, url: str) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Read the arguments, start a server, measure, clean up."""
     parser = argparse.ArgumentParser(prog="python -m bench.chunks", description=__doc__)
-    parser.add_argument("--sizes", default=SIZES, help=f"chunks, ascending ({SIZES})")
-    parser.add_argument("--queries", type=int, default=200, help="real headlines to ask (200)")
-    parser.add_argument("--data", type=Path, default=DATA, help="the folder of real data")
     parser.add_argument("--ingest", action="store_true", help="also store without postings")
-    parser.add_argument("--quick", action="store_true", help="500 documents, 20 headlines")
-    arguments = parser.parse_args(argv)
-    if arguments.quick:
-        arguments.sizes, arguments.queries = str(_QUICK), 20
-    arguments.sizes = sorted(int(size) for size in arguments.sizes.split(","))
+    arguments = parsed(parser, argv, sizes=SIZES, quick=_QUICK)
     with folder() as place, server(place) as url:
         asyncio.run(run(arguments, place, url))
 

@@ -1,4 +1,4 @@
-"""How much of real documents is read, how fast, and whether an ingest survives being killed.
+"""Measures how much of real documents is read, how fast, and whether a killed ingest recovers.
 
 `python -m bench.documents [--data ../shared/data/documents] [--files 1000]
 [--kill-after 30] [--only extraction]`

@@ -1,4 +1,4 @@
-"""How good the order of unjudged answers is on test collections that others made.
+"""Measures the order of unjudged answers on test collections that others made.
 
 `python -m bench.outside --documents FILE --queries FILE --qrels FILE [--language english]
 [--seconds 0.35]`

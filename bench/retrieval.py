@@ -227,17 +227,25 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def parsed(
+    parser: argparse.ArgumentParser, argv: Sequence[str] | None, *, sizes: str, quick: int
+) -> argparse.Namespace:
+    """Return the arguments, with those of every measurement over growing corpora."""
+    parser.add_argument("--sizes", default=sizes, help=f"documents, ascending ({sizes})")
+    parser.add_argument("--queries", type=int, default=200, help="real headlines to ask (200)")
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of real data")
+    parser.add_argument("--quick", action="store_true", help=f"{quick:,} documents, 20 headlines")
+    arguments = parser.parse_args(argv)
+    if arguments.quick:
+        arguments.sizes, arguments.queries = str(quick), 20
+    arguments.sizes = sorted(int(size) for size in arguments.sizes.split(","))
+    return arguments
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Read the arguments, start a server, measure, clean up."""
     parser = argparse.ArgumentParser(prog="python -m bench.retrieval", description=__doc__)
-    parser.add_argument("--sizes", default=SIZES, help=f"documents, ascending ({SIZES})")
-    parser.add_argument("--queries", type=int, default=200, help="real headlines to ask (200)")
-    parser.add_argument("--data", type=Path, default=DATA, help="the folder of real data")
-    parser.add_argument("--quick", action="store_true", help="5,000 documents, 20 headlines")
-    arguments = parser.parse_args(argv)
-    if arguments.quick:
-        arguments.sizes, arguments.queries = str(_QUICK), 20
-    arguments.sizes = sorted(int(size) for size in arguments.sizes.split(","))
+    arguments = parsed(parser, argv, sizes=SIZES, quick=_QUICK)
     with folder() as place, server(place) as url:
         asyncio.run(run(arguments, place, url))
 

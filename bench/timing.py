@@ -1,4 +1,4 @@
-"""Percentiles, and the lines that a bench prints."""
+"""Percentiles, and the output of a bench: rows as JSON, then a table."""
 
 import json
 import sys

@@ -1,4 +1,5 @@
 """Counts the prompt tokens of one judge request in both archives: our form against a plain one.
+
 `python -m bench.tokens`
 
 Plain form: one JSON object a line, {"i", "id", "created_at", "text"}, ISO date with time, texts

@@ -15,7 +15,7 @@ from engine.errors import StorageError
 async def open_database(
     settings: Settings, *, progress: Callable[[str], None]
 ) -> AsyncIterator[Database]:
-    """Open the configured database, else the embedded one, which is started if necessary.
+    """Open the configured database, or the embedded one, which is started if necessary.
 
     `progress` is called with a sentence before each slow step. Raises storage errors.
     """
@@ -53,7 +53,7 @@ async def open_with_server(
 
 @asynccontextmanager
 async def open_url(settings: Settings, *, progress: Callable[[str], None]) -> AsyncIterator[str]:
-    """Yield the URL of the configured database, else of the embedded one, which is started if
+    """Yield the URL of the configured database, or of the embedded one, which is started if
     necessary. Raises storage errors.
     """
     async with _address(settings, progress) as (url, _):

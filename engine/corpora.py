@@ -84,7 +84,7 @@ def meant_corpora(
 def chosen_corpora(
     corpora: Sequence[Corpus], name: str = "", *, configured: str = ""
 ) -> list[Corpus]:
-    """Return the corpora for a request: every archive for "all", else what `resolve_corpus` does.
+    """Return the corpora for a request: every archive for "all", or the one of `resolve_corpus`.
 
     Of the demonstration and the news, "all" means neither while there is an archive. Raises
     CorpusNotFound, SeveralCorpora.

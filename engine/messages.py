@@ -113,7 +113,7 @@ def for_operators(said: str, plain: str | None = None) -> Message:
 
 
 def wordings(message: Message) -> tuple[Message, Message] | None:
-    """Return what operators and what people are told, or None if both are told the same."""
+    """Return the texts for operators and for people, or None if both get the same."""
     if message.template != _TWO_AUDIENCES:
         return None
     said, plain = message.values["for_operators"], message.values["plain"]

@@ -11,6 +11,8 @@ from enum import StrEnum
 from engine.messages import Message
 from engine.types import Flag, Usage
 
+HIGHEST_JUDGMENT = 6
+
 
 class Mode(StrEnum):
     """How candidates are found."""

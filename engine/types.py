@@ -75,7 +75,7 @@ class Corpus:
 
     @property
     def voice(self) -> str:
-        """Whose texts these are, as people are told: the display name, the account or its own."""
+        """Whose texts these are, for people: the display name, the account or its own name."""
         return self.display_name or (f"@{self.author}" if self.author else self.name)
 
     @property

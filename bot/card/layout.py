@@ -191,7 +191,7 @@ def _initials(sketch: _Sketch, name: str, circle: Box) -> bool:
 
 
 def initials(name: str) -> str:
-    """Return the initials of the first and the last word of a name, else its first letter.
+    """Return the initials of the first and the last word of a name, or its first letter.
 
     Only scripts with capitals have two: letters of others may join. A name without letters gives
     its first digit or sign, an empty one "".

@@ -17,6 +17,11 @@ commands = typer.Typer(
 )
 commands.add_typer(threads)
 
+Author = Annotated[
+    str | None,
+    typer.Option("--author", help="Account of texts that name none.", callback=account),
+]
+
 
 @commands.command("list")
 def corpora_list(context: typer.Context, json: Json = False) -> None:
@@ -46,10 +51,7 @@ def corpora_show(context: typer.Context, name: Name, json: Json = False) -> None
 def corpora_set(
     context: typer.Context,
     name: Name,
-    author: Annotated[
-        str | None,
-        typer.Option("--author", help="Account of texts that name none.", callback=account),
-    ] = None,
+    author: Author = None,
     url_template: Annotated[
         str | None,
         typer.Option(
@@ -92,10 +94,7 @@ def corpora_describe(
             callback=text,
         ),
     ] = None,
-    author: Annotated[
-        str | None,
-        typer.Option("--author", help="Account of texts that name none.", callback=account),
-    ] = None,
+    author: Author = None,
     display_name: Annotated[
         str | None,
         typer.Option(
@@ -185,7 +184,7 @@ def corpora_reindex(
     ] = "",
     json: Json = False,
 ) -> None:
-    """Index stored texts anew, where the rules have changed since.
+    """Index stored texts again if the rules have changed since.
 
     Searches go on meanwhile. May be ended at any time; the next run goes on where it was.
     `presagio serve` does it by itself.

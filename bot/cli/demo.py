@@ -48,7 +48,7 @@ class RecordedJudge:
         *,
         now: datetime,  # noqa: ARG002 - the protocol's
     ) -> Verdict:
-        """Return the recorded judgments; for other headlines none, and a notice that says why."""
+        """Return the recorded judgments; other headlines get none, and a notice that says why."""
         labels = self._labels.get(headline.text)
         if labels is None:
             return Verdict(scores={}, notice=NO_MODEL)

@@ -172,7 +172,7 @@ def _plain(secret: SecretStr | None) -> str:
 
 
 def command(context: typer.Context, json: Json = False) -> None:
-    """Check what works, and say how to mend what does not.
+    """Check what works, and say how to fix what does not.
 
     ok works, -- is not set up, FAIL is broken: then the exit code is 1.
 

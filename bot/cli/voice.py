@@ -31,7 +31,7 @@ def picture_in(file: str) -> bytes:
 
 
 async def name_the_author(app: "App", name: str, output: Output) -> None:
-    """Ask whose posts a corpus holds if nothing says so; without a terminal, warn."""
+    """Ask whose posts a corpus holds if that is unknown; without a terminal, warn."""
     corpus = await app.corpora.get(name)
     if corpus.kind not in _SPOKEN or corpus.author or await app.corpora.names_authors(corpus):
         return

@@ -54,7 +54,7 @@ def webhooks_list(context: typer.Context, json: Json = False) -> None:
 
 @commands.command("test")
 def webhooks_test(context: typer.Context, name: HookName) -> None:
-    """Post a signed test event, and tell how it was answered.
+    """Post a signed test event, and print how it was answered.
 
     Example: presagio webhooks test news
     """

@@ -64,7 +64,7 @@ def trouble_lines(outcomes: Iterable[JobOutcome], words: Words) -> Iterator[str]
 
 
 def title_of(title: str | None, url: str) -> str:
-    """Return the displayed name of a feed: its title, else its address."""
+    """Return the displayed name of a feed: its title, or its address."""
     return cut(title or url, _LONGEST_TITLE if title else _LONGEST_URL)
 
 

@@ -6,7 +6,7 @@ from bot.face.request import Request, Trigger
 from engine.chat import Listening
 from engine.page.links import first_link
 from engine.posting.times import is_quiet
-from engine.search import Prophecy
+from engine.search import HIGHEST_JUDGMENT, Prophecy
 
 # Words of people who speak about themselves, to somebody, or about now; rare in news outside of
 # quotations.
@@ -48,7 +48,6 @@ _FEWEST_WORDS, _MOST_WORDS = 4, 40
 _LONGEST = 300
 _LONG = 10  # words; small talk is shorter
 _TITLE_CASE = 0.6  # share of longer words that begin with a capital
-_HIGHEST_JUDGMENT = 6
 _FEWEST_IN_COMMON = 4  # words; three are a name, or "tonight", "game" and "watching"
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -129,4 +128,4 @@ def worth_saying(prophecy: Prophecy, threshold: int, unjudged_coverage: float) -
         in_common = len(set(best.matched))
         covered = best.parts.get("lexical") or 0.0
         return in_common >= _FEWEST_IN_COMMON and covered >= unjudged_coverage
-    return round(judgment * _HIGHEST_JUDGMENT) >= threshold
+    return round(judgment * HIGHEST_JUDGMENT) >= threshold

@@ -40,18 +40,10 @@ async def _latest(services: Services, words: Words) -> tuple[ItemView, ...]:
 
 
 def _item(post: PublicPost, found: Candidate, number: int, words: Words) -> ItemView:
-    hit = HitView(
-        rank=number,
-        text=found.text,
-        author=found.author,
-        voice=found.voice,
-        date=found.created_at,
-        date_text=words.date(found.created_at),
+    hit = replace(
+        HitView.of(found, words, rank=number, text=found.text),
         age=age_between(found.created_at, post.published).said(words),
-        url=found.url,
-        sureness=None,
         flags=(),
-        judged=True,
         small=True,
         signed=True,
     )

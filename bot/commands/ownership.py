@@ -94,7 +94,7 @@ class Ownership:
 
 
 def asker_title(request: Request) -> str:
-    """Return what the owner is shown of a chat: a name or a group's title, else its id."""
+    """Return what the owner is shown of a chat: a name, a group's title, or its id."""
     place, person = request.place, request.person
     shown = (person.name if place.private else place.title) or place.chat_id
     return cut(" ".join(shown.split()), _LONGEST_TITLE)

@@ -136,7 +136,7 @@ class Registry:
         return await command.handler(request, services)
 
     def name_of(self, request: Request) -> str:
-        """Return the name of the command or button that an event is for, else "message"."""
+        """Return the name of the command or button that an event is for, or "message"."""
         if request.trigger is Trigger.BUTTON:
             action = Action.parse(request.text)
             return action.name if action and action.name in self._actions else "button"

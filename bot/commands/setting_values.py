@@ -10,11 +10,11 @@ from bot.i18n.words import LANGUAGES, Words
 from bot.replies.limits import cut
 from engine.chat import Chat, Listening, PostPicture
 from engine.errors import UsageError
+from engine.search import HIGHEST_JUDGMENT
 from engine.text.zones import zone_named
 
 _AUTO, _OFF = "auto", "off"
 _COMPACT, _FULL = "compact", "full"
-_HIGHEST = 6  # judgment
 _LONGEST_ECHO = 40
 _TIME = r"((?:[01]?\d|2[0-3]):[0-5]\d)"
 _SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}")
@@ -33,7 +33,7 @@ def _listening(chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _threshold(chat: Chat, value: str, words: Words) -> Chat:
-    known = tuple(str(number) for number in range(_HIGHEST + 1))
+    known = tuple(str(number) for number in range(HIGHEST_JUDGMENT + 1))
     return replace(chat, threshold=int(_one_of(value, known, "threshold", words)))
 
 

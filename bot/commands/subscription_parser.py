@@ -11,7 +11,7 @@ from bot.replies.dates import read_time_of_day
 from bot.replies.limits import cut
 from engine.errors import UsageError
 from engine.posting.types import EVERY_DAY, PostingMode, Subscription
-from engine.prophecy.score import HIGHEST_JUDGMENT
+from engine.search import HIGHEST_JUDGMENT
 
 MOST_BEST = 10
 ANY = "any"  # clears a filter

@@ -1,4 +1,4 @@
-"""What an asker is told of a failure, and what the log is."""
+"""Explains failures: to the asker in a reply, and to operators in the log."""
 
 import logging
 import secrets

@@ -48,7 +48,7 @@ class Progress(Closable):
             await asyncio.gather(self._showing, return_exceptions=True)
 
     def show(self, step: StepName) -> None:
-        """Note the step that begins; it is shown if it lasts."""
+        """Note the step that begins; it is shown if it takes long."""
         self._step = step
         self._changed.set()
 

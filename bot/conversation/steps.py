@@ -36,7 +36,7 @@ class Steps:
         self._sending = asyncio.Lock()
 
     def show(self, text: str) -> None:
-        """Note the current step; it is shown if it lasts."""
+        """Note the current step; it is shown if it takes long."""
         if self._request.trigger not in _SHOWN_FOR or not self._request.place.kept:
             return
         self._text = text

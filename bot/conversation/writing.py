@@ -86,7 +86,7 @@ class Writing:
             self._looking[face.platform] = asyncio.create_task(self._look(face, now))
 
     async def close(self) -> None:
-        """Cut off what is under way."""
+        """Cancel what is under way."""
         ending = [*self._looking.values(), *self._running.values()]
         for one in ending:
             one.cancel()

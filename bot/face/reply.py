@@ -7,6 +7,7 @@ from typing import Self
 from bot.face.request import Request, Trigger
 from bot.i18n.words import Words, marked
 from engine.prophecy.sureness import Sureness
+from engine.search import Candidate
 
 _MARKS = {
     "repost": marked("repost"),
@@ -74,7 +75,7 @@ class Button:
 
 
 def signature(voice: str | None, author: str | None) -> str | None:
-    """Return the display name of an author, else the account with its @, else None."""
+    """Return the display name of an author, or the account with its @, or None."""
     return voice or (f"@{author.removeprefix('@')}" if author else None)
 
 
@@ -87,20 +88,34 @@ class HitView:
     author: str | None
     date: datetime
     date_text: str  # "March 14, 2012", in the reader's language
-    age: str  # "9 years before", in the reader's language; "" if it follows no headline
     url: str | None
-    sureness: Sureness | None  # None if it is only near, not a hit
     flags: tuple[str, ...]  # names of engine.types.Flag
-    judged: bool  # by the language model
+    age: str = ""  # "9 years before", in the reader's language; "" if it follows no headline
+    sureness: Sureness | None = None  # None if it is only near, not a hit
+    judged: bool = True  # by the language model, where a judgment is to be expected
     why: str | None = None  # the model's reason; untrusted text, to be escaped
     small: bool = False  # shown in one line, below a better one
     signed: bool = False  # a small one names its author too, as whole ones always do
     voice: str | None = None  # display name of the archive's voice
     place: str | None = None  # "Title, p. 12", for a part of an item
 
+    @classmethod
+    def of(cls, found: Candidate, words: Words, *, rank: int, text: str) -> Self:
+        """Return the view of a text that is shown as `text`, without age and judgment."""
+        return cls(
+            rank=rank,
+            text=text,
+            author=found.author,
+            voice=found.voice,
+            date=found.created_at,
+            date_text=words.date(found.created_at),
+            url=found.url,
+            flags=found.flags.names,
+        )
+
     @property
     def signature(self) -> str | None:
-        """Who wrote it, as people are told: the display name, else the account."""
+        """The name of the author as shown to people: the display name or the account."""
         return signature(self.voice, self.author)
 
     @property
@@ -166,7 +181,7 @@ class Reply:
 
 
 def aside(request: Request, text: str) -> Reply:
-    """Return a short reply to the asker alone: a toast for a button, else a message."""
+    """Return a short reply to the asker alone: a toast for a button, otherwise a message."""
     if request.trigger is Trigger.BUTTON:
         return Reply(words=request.words, toast=text, ephemeral=True)
     return Reply(words=request.words, text=text, ephemeral=True)

@@ -1,4 +1,4 @@
-"""Chooses what chats are told, and makes the decisions that tell them."""
+"""Chooses what is posted in chats, and makes the deliveries for it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ async def choice_for(
 async def choices_for(
     work: Deciding, wanted: Sequence[DueSubscription], *, now: datetime
 ) -> Mapping[int, Choice]:
-    """Return what each chat is told at `now`, by their ids; each chat may occur once.
+    """Return what is posted in each chat at `now`, by chat id; each chat may occur once.
 
     Finds that are below a threshold need not be among those that were left out.
     """

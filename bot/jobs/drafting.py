@@ -17,7 +17,7 @@ from engine.search_log import Asker, Origin
 
 
 def drafting_of(app: App, now: Callable[[], datetime]) -> Draft:
-    """Return what drafts the tweet of a delivery, once: sent again, it says the same."""
+    """Return what drafts the tweet of a delivery, once: a retry sends the same text."""
     drafts = Compositions(app.database)
 
     async def draft(delivery: Delivery, content: DraftContent) -> Composition:

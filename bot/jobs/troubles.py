@@ -23,7 +23,7 @@ _EXPECTED = (ModelPaused, CorpusWithheld)
 
 
 def ignore(_: PresagioError) -> None:
-    """Ignore an error: there is nobody to tell."""
+    """Ignore an error, where nobody can be told."""
 
 
 class Troubles:

@@ -174,7 +174,7 @@ async def _vector(embedder: Embedder, text: str) -> Vector:
 
 
 async def require_daily(app: App, asker: str, *, now: datetime) -> None:
-    """Count one request of somebody in a chat against `compose.daily`.
+    """Count one request against the asker's `compose.daily`.
 
     Raises PresagioError if it is one too many today (UTC), and storage errors.
     """

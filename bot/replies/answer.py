@@ -61,20 +61,8 @@ def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
 
 def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitView:
     found = source.passage.hit.candidate
-    return HitView(
-        rank=source.number,
-        text=_cited_text(source, answer),
-        place=_place(found, words),
-        author=found.author,
-        date=found.created_at,
-        date_text=words.date(found.created_at),
-        age="",
-        url=found.url,
-        sureness=None,
-        flags=found.flags.names,
-        judged=True,
-        small=True,
-    )
+    view = HitView.of(found, words, rank=source.number, text=_cited_text(source, answer))
+    return replace(view, place=_place(found, words), small=True)
 
 
 def _place(found: Candidate, words: Words) -> str | None:

@@ -34,7 +34,7 @@ class Age:
 
 
 def age_between(earlier: datetime, later: datetime) -> Age:
-    """Return the full years between two moments (UTC), else full months, else days.
+    """Return the full years between two moments (UTC), or the full months, or the days.
 
     Units are rounded down. If `earlier` is the later moment, the age is 0 days.
     """

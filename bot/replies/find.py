@@ -20,7 +20,10 @@ def brief_find_reply(found: Found, words: Words, *, longest: int, after: int = 0
 
     Texts longer than `longest` characters are cut.
     """
-    hits = tuple(_view(hit, words, longest) for hit in found.hits[after:])
+    hits = tuple(
+        HitView.of(hit.document.candidate, words, rank=hit.rank, text=_text(hit, longest))
+        for hit in found.hits[after:]
+    )
     shown = _summary(found, words).partition("\n")[0]
     if hits and found.plan is not Plan.NEAREST:
         shown += "\n" + words.say(
@@ -33,23 +36,6 @@ def brief_find_reply(found: Found, words: Words, *, longest: int, after: int = 0
         text=shown,
         hits=hits,
         notice=" ".join(words.render(said) for said in found.notices) or None,
-    )
-
-
-def _view(hit: FindHit, words: Words, longest: int) -> HitView:
-    found = hit.document.candidate
-    return HitView(
-        rank=hit.rank,
-        text=_text(hit, longest),
-        author=found.author,
-        voice=found.voice,
-        date=found.created_at,
-        date_text=words.date(found.created_at),
-        age="",
-        url=found.url,
-        sureness=None,
-        flags=found.flags.names,
-        judged=True,
     )
 
 

@@ -79,18 +79,11 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
     A `near` result is not labelled as a sure hit.
     """
     found = hit.candidate
-    return HitView(
-        rank=hit.rank,
-        text=_shown_text(hit),
+    return replace(
+        HitView.of(found, words, rank=hit.rank, text=_shown_text(hit)),
         place=place_text(found.place, words) if found.place else None,
-        author=found.author,
-        voice=found.voice,
-        date=found.created_at,
-        date_text=words.date(found.created_at),
         age=age_between(found.created_at, until).said(words),
-        url=found.url,
         sureness=None if near else sureness(hit),
-        flags=found.flags.names,
         judged=hit.parts.get("judgment") is not None,
         why=hit.why,
     )

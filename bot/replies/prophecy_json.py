@@ -15,7 +15,7 @@ _DIGITS = 4
 
 
 def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> dict[str, object]:
-    """Return the JSON object; ages are relative to the headline's date, else to `now`."""
+    """Return the JSON object; ages are relative to the headline's date, or to `now`."""
     headline, verdict, expansion = prophecy.headline, prophecy.verdict, prophecy.expansion
     until = headline.date or now
     return {

@@ -6,8 +6,7 @@ from datetime import datetime
 from bot.i18n.words import Words, marked
 from bot.replies.dates import age_between
 from bot.replies.limits import cut
-from engine.prophecy.score import HIGHEST_JUDGMENT
-from engine.search import Hit, Prophecy
+from engine.search import HIGHEST_JUDGMENT, Hit, Prophecy
 
 _LONGEST_LIST = 300
 _INDENT = "   "

@@ -45,9 +45,7 @@ TEMPLATE_EXAMPLE = ItemView(
         date_text="14/3/2012",
         age="9",
         url="https://x.com/ana/status/1",
-        sureness=None,
         flags=(),
-        judged=True,
     ),
 )
 

@@ -42,7 +42,7 @@ class Override:
 
 
 def locate_file(explicit: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """Return the file to read: the requested one, else the working folder's, else the user's.
+    """Return the file to read: the requested one, the working folder's or the user's.
 
     A requested file is returned even if it does not exist.
     """

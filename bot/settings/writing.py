@@ -110,7 +110,7 @@ def _unquoted(value: str) -> str:
 
 
 def write_whole(path: Path, text: str, *, mode: int) -> None:
-    """Write a file at once: whoever reads it meanwhile sees the old or the new one.
+    """Write a file atomically: a concurrent reader sees the old or the new one.
 
     Raises SettingsError.
     """

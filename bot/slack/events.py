@@ -194,7 +194,7 @@ async def _read_revision(
 
 
 def is_private(channel: str) -> bool:
-    """Tell whether this is a direct message, by the prefix of its id; names may be anything."""
+    """Return whether this is a direct message, by the prefix of its id; names may be anything."""
     return channel.startswith("D")
 
 

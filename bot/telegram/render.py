@@ -52,7 +52,7 @@ def escaped_html(text: str) -> str:
 
 
 def unnamed(text: str) -> str:
-    """Return a quoted text in which nothing is read as a mention of somebody in the chat."""
+    """Return a quoted text in which nothing counts as a mention of somebody in the chat."""
     return _NAME.sub(f"@{_JOINER}", text)
 
 

@@ -23,7 +23,7 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
 
 
 async def credentials_of(request: Request) -> HTTPAuthorizationCredentials | None:
-    """Return the key that a request carries, for what is no route of the framework."""
+    """Return the key that a request carries, for handlers outside the framework."""
     return await _bearer(request)
 
 

@@ -67,7 +67,7 @@ BUNDLED = {
 
 
 async def examples_of(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
-    """Return headlines that the corpus foretold, else some of the stock that it has texts for.
+    """Return headlines that the corpus foretold, or some of the stock that it has texts for.
 
     They are in the language of the corpus. Raises StorageError.
     """

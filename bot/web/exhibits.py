@@ -1,4 +1,4 @@
-"""What the pages show of corpora as a whole: counts, drawn and kept for some minutes."""
+"""What the pages show of whole corpora: counts and charts, cached for some minutes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The door for agents: the tools over the Model Context Protocol, over HTTP and on stdio.
+"""The tools for agents over the Model Context Protocol, by HTTP and on stdio.
 
 Needs the extra `mcp`; no other module imports the protocol's SDK.
 """

@@ -94,7 +94,7 @@ async def _standby_answers(database: Database) -> bool:
     dependencies=[Depends(paced), Depends(may_ask)],
 )
 async def _metrics(shared: SharedOf) -> Response:
-    """Tell searches, times of stages, judgments, tokens, cost, feeds, jobs and deliveries."""
+    """Report searches, times of stages, judgments, tokens, cost, feeds, jobs and deliveries."""
     return Response(await exposition(shared), media_type=_TEXT)
 
 

@@ -61,7 +61,7 @@ async def is_set_up(database: Database) -> bool:
 
 
 async def others_work(database: Database) -> bool:
-    """Tell whether presagio has other connections than the single one of `database`."""
+    """Return whether presagio has other connections than the single one of `database`."""
     async with database.connection() as connection:
         return bool(await connection.fetchval(statements("restore")["others"]))
 

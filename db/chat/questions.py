@@ -1,4 +1,4 @@
-"""Stores the questions of chats, and answers that a model was paid for."""
+"""Stores the questions of chats, and the answers of a model, so that none is paid for twice."""
 
 from datetime import datetime, timedelta
 

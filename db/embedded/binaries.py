@@ -60,7 +60,7 @@ def find_binaries() -> Binaries:
 
 
 def within_reach(binaries: Binaries, account: OsUser, folder: Path) -> Binaries:
-    """Return programs that the account can run: the originals, else a copy in `folder`.
+    """Return programs that the account can run: the originals, or a copy in `folder`.
 
     Root often installs below its home folder, which is closed to others and stays so. The caller
     holds the start lock. Raises OSError.
@@ -124,7 +124,7 @@ def failure(
 
 
 def telling_line(output: str) -> str:
-    """Return the last line that names a fatal error, else the last line, without its prefix."""
+    """Return the last line that names a fatal error, or the last line, without its prefix."""
     lines = [line for line in output.splitlines() if line.strip()] or ["no message"]
     fatal = [line for line in lines if re.search(r"\b(FATAL|PANIC|error):", line)]
     line = (fatal or lines)[-1]

@@ -98,7 +98,7 @@ def owning(folder: Path, uid: int) -> str:
 
 
 def owner_name(uid: int) -> str:
-    """Return an account's name, or else its number."""
+    """Return an account's name, or its number."""
     return _known(uid) or str(uid)
 
 

@@ -22,7 +22,7 @@ class FileLock:
         self._lock = fasteners.InterProcessReaderWriterLock(path)
 
     def acquire(self, *, shared: bool = False, timeout: float = 0.0) -> bool:
-        """Take the lock, waiting at most `timeout` seconds, and tell whether it was taken.
+        """Take the lock, waiting at most `timeout` seconds; return whether it was taken.
 
         Raises OSError if the file cannot be opened, StorageError if it cannot be locked.
         """

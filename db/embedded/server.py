@@ -101,7 +101,7 @@ class EmbeddedServer:
                 self._stop()
 
     def revive(self) -> bool:
-        """Restart the server if it has died; tell whether it had.
+        """Restart the server if it has died; return whether it had.
 
         Raises what `acquire` does, and StorageUnreachable if its data or its address is gone.
         """

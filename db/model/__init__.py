@@ -1,1 +1,1 @@
-"""Stores what language models were paid for, pages of the web, and the log of searches."""
+"""Stores language models' answers and their cost, web pages, and the log of searches."""

@@ -1,4 +1,4 @@
-"""Stores what a language model was paid for; implements the caches and ledger of engine.ports."""
+"""Stores a model's answers and their cost; implements the caches and ledger of engine.ports."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta

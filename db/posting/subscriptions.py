@@ -1,4 +1,4 @@
-"""Stores what each chat wants to be told unprompted."""
+"""Stores the subscriptions of chats."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -84,7 +84,7 @@ class Subscriptions:
         return [row["corpus"] for row in rows]
 
     async def wake(self, *, now: datetime) -> None:
-        """Let chats that are told at once be due, if something was found that may concern them."""
+        """Mark the chats that are posted to at once as due, if a find may concern them."""
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["waking"])
             if rows:
@@ -92,7 +92,7 @@ class Subscriptions:
                 await connection.execute(self._sql["wake"], now, corpora)
 
     async def due(self, *, now: datetime, limit: int) -> list[DueSubscription]:
-        """Return subscriptions that may be due, those first that wait longest.
+        """Return subscriptions that may be due, the longest waiting first.
 
         They stay so until `look_again` says otherwise.
         """

@@ -69,7 +69,7 @@ class Replica:
 
     @property
     def answers(self) -> bool:
-        """Tell whether it answered when it was last looked at, and may be read at all."""
+        """Return whether it answered when it was last checked, and may be read at all."""
         return self._sight is not None and not self.fault
 
     @property
@@ -98,7 +98,7 @@ class Replica:
             sessions.pool.terminate()
 
     def state(self, now: float, *, since: float) -> ReplicaState:
-        """Return what is known; it is used if it holds everything of `since`."""
+        """Return its state; it is used if it holds everything that was stored before `since`."""
         late = "its replay is paused" if self._sight and self._sight.paused else "it is behind"
         used = self.held >= since
         return ReplicaState(

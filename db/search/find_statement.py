@@ -75,7 +75,7 @@ def nearest_statement(table: str, embedding: str) -> str:
 
 @lru_cache(maxsize=512)
 def months_statement(table: str, *, words: bool) -> str:
-    """Return the SQL that counts by month; with `words` the matches, else all that is allowed."""
+    """Return the SQL that counts by month: with `words` the matches, without all allowed texts."""
     names = _places(MATCHING if words else ALLOWED) | {"document": table}
     names["passes"] = _filled("passes", names)
     if words:

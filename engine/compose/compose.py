@@ -26,7 +26,7 @@ class Composer:
     async def compose(
         self, request: ComposeRequest, *, now: datetime, progress: Progress | None = None
     ) -> Composition:
-        """Return tweets, or why there are none. `progress` is told each step as it begins.
+        """Return tweets, or why there are none. `progress` receives each step as it begins.
 
         Raises UsageError for a request without words, ModelError if no model may be asked at all
         (none set up, private corpora, budget spent), and storage errors.

@@ -76,7 +76,7 @@ class Day:
     weekday: int | None = None  # 0 = Monday
 
     def within(self, other: "Day") -> bool:
-        """Return whether `other` says the same month, and nothing else than this does."""
+        """Return whether `other` has every part that this has; a year may be missing in either."""
         if self.weekday is not None:
             return self.weekday == other.weekday
         pairs = ((self.month, other.month), (self.day, other.day))

@@ -76,7 +76,7 @@ class Journal:
 
     @asynccontextmanager
     async def step(self, name: StepName, *, runs: bool = True) -> AsyncIterator[CurrentStep]:
-        """Time a step and keep how it went. A step that does not run is not told as progress."""
+        """Time a step and note its outcome. A step that does not run is no progress to report."""
         if runs and self._progress:
             self._progress(name)
         current, started = CurrentStep(), self._clock()

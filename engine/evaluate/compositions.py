@@ -1,4 +1,4 @@
-"""How far compositions can be trusted, by measures that need no person: traceability, the guard.
+"""How far compositions can be trusted, measured without people: traceability, and the guard.
 
 What a model has to judge is in `engine.evaluate.citations`; these figures are never mixed.
 """
@@ -145,7 +145,7 @@ class Traced:
 
 
 def traced(composition: Composition) -> Traced:
-    """Compare what is shown with its sources anew, from the text of the tweets alone."""
+    """Compare what is shown with its sources again, from the text of the tweets alone."""
     passages = [source.passage for source in composition.sources]
     faults: list[str] = []
     statements = 0

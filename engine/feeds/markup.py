@@ -28,7 +28,7 @@ _SHARE_OF_BROKEN = 10  # text is UTF-8 even if one character in this many is dam
 
 
 def markup_text(body: bytes, content_type: str | None = None) -> str:
-    """Decode the bytes of a document as UTF-8 if nearly all of it is that, else as declared.
+    """Decode the bytes of a document as UTF-8 if nearly all are, otherwise as declared.
 
     The text has no XML declaration and no characters that XML forbids. Never raises. Servers and
     authors often declare the wrong encoding, and text in another encoding is hardly ever valid

@@ -83,7 +83,7 @@ _PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY
 
 
 def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
-    """Read a feed that came from `url`; a damaged one as far as possible.
+    """Read a feed that came from `url`, or what can be read of a damaged one.
 
     Raises FeedUnreadable if it is not a feed, or declares entities.
     """

@@ -64,7 +64,7 @@ def _parts(words: Sequence[str]) -> Iterator[str]:
 
 
 def telling_terms(terms: Sequence[str], readings: Iterable[Reading], limit: int) -> list[str]:
-    """Return the first `limit` terms that carry meaning, one of each set that is read alike.
+    """Return the first `limit` terms that carry meaning, one of each set with equal lexemes.
 
     `readings` are those of `terms`; stop words have none.
     """

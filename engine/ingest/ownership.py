@@ -10,7 +10,7 @@ from engine.types import Flag
 
 
 def is_mine(owner: object, *names: object) -> bool | None:
-    """Tell whether one of the names is the owner's; None if the owner is unknown."""
+    """Return whether one of the names is the owner's, or None if the owner is unknown."""
     if not isinstance(owner, str) or not owner:
         return None
     return _folded(owner) in {_folded(name) for name in names if isinstance(name, str)}

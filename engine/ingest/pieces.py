@@ -97,7 +97,7 @@ class _ArrayScanner:
         self._position = self._buffer.find(b"[") + 1
 
     def seek(self, opening: re.Pattern[bytes]) -> bytes | None:
-        """Skip past the next match of `opening` and return what is before it, or None."""
+        """Skip past the next match of `opening` and return what precedes it, or None."""
         self._start = self._position
         while (found := opening.search(self._buffer, self._position)) is None:
             self._start = max(self._start, len(self._buffer) - _LONGEST_HEADER)

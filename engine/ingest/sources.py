@@ -135,7 +135,7 @@ class Source:
         return f"{whole}/{name}" if self.packed else whole
 
     def origin(self, name: str) -> str:
-        """Return what tells the file from those of other folders: its path on this machine."""
+        """Return what distinguishes the file from those of other folders: its path here."""
         if self.name == STANDARD_INPUT:
             return self.name
         whole = Path(self.name).resolve()

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from engine.judge.reasons import LEAST_SCORE, read_reasons
+from engine.search import HIGHEST_JUDGMENT
 
-MAX_SCORE = 6
 # A whole answer for 150 candidates has about 1,500 characters; the rest bounds the work.
 MAX_LENGTH = 64_000
 MAX_STARTS = 64
@@ -215,13 +215,13 @@ def _collect(
             damage["coerced"] += 1
         if number is None or not 1 <= number <= sent:
             damage["unknown_number"] += 1
-        elif score is None or not 0 <= score <= MAX_SCORE:
+        elif score is None or not 0 <= score <= HIGHEST_JUDGMENT:
             damage["bad_score"] += 1
             refused.add(number)
         else:
             if number in scores:
                 damage["repeated"] += 1
-            scores[number] = min(score, scores.get(number, MAX_SCORE))
+            scores[number] = min(score, scores.get(number, HIGHEST_JUDGMENT))
     return scores, refused - scores.keys()
 
 

@@ -1,4 +1,4 @@
-"""Chooses the finds that a chat is told, without repeating a story or a text."""
+"""Chooses the finds that are posted in a chat, without repeating a story or a text."""
 
 import re
 import unicodedata
@@ -12,9 +12,8 @@ from rapidfuzz import fuzz, process
 
 from engine.feeds.types import Story
 from engine.posting.types import Chosen, Posted, StoryFind, Subscription
-from engine.prophecy.score import HIGHEST_JUDGMENT
 from engine.ranking.distinct import bare
-from engine.search import Hit
+from engine.search import HIGHEST_JUDGMENT, Hit
 
 _NOT_WORD = re.compile(r"[\W_]+")
 

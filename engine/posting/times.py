@@ -97,7 +97,7 @@ def next_look(subscription: Subscription, now: datetime) -> datetime:
 
 
 def instant_allowed(subscription: Subscription, now: datetime) -> bool:
-    """Tell whether a find may be posted immediately at `now`."""
+    """Return whether a find may be posted immediately at `now`."""
     return (
         subscription.mode is PostingMode.INSTANT
         and now.astimezone(_zone(subscription)).weekday() in subscription.weekdays

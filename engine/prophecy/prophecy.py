@@ -15,10 +15,11 @@ from engine.corpora import outdated_notice
 from engine.embed.scales import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
+from engine.prophecy.coverage import lexical_part
 from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
 from engine.prophecy.retrieve import Retriever
-from engine.prophecy.score import Scorer, lexical_part
+from engine.prophecy.score import Scorer
 from engine.ranking.distinct import alike, eldest
 from engine.search import (
     Candidate,

@@ -1,5 +1,7 @@
-"""Retrieval of candidates for a headline: by words, by meaning or both (decision 14), and by
-phrases that a model names (decision 25)."""
+"""Retrieval of candidates for a headline: by words, by meaning, and by phrases of a model.
+
+docs/decisions/0014-embeddings.md and 0025-expansion.md say why.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence

@@ -2,8 +2,7 @@
 
 from enum import StrEnum
 
-from engine.prophecy.score import HIGHEST_JUDGMENT
-from engine.search import Hit
+from engine.search import HIGHEST_JUDGMENT, Hit
 
 _FORETOLD, _CLOSE = 5, 4  # judgments, 0..6
 # Without a judgment: the sum of lexical share and similarity, and the number of common words.

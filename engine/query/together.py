@@ -9,7 +9,7 @@ from engine.types import Corpus
 
 
 def found_together(answers: Sequence[tuple[Corpus, Found]], limit: int) -> Found:
-    """Return one answer with the first `limit` hits of all: best first, else newest first.
+    """Return one answer with the first `limit` hits of all: best first, or newest first.
 
     Each hit names its voice. What one archive lacks is no news if another has it, so only notices
     of all are kept. There must be at least one answer, and all must be to one query.

@@ -33,7 +33,7 @@ class RobotRules:
 
 
 def parse_robots(text: str, agent: str = AGENT) -> RobotRules:
-    """Return the rules for `agent`: those of all groups that name it, else those for "*"."""
+    """Return the rules for `agent`: those of all groups that name it, or those for "*"."""
     named: list[tuple[bool, str]] = []
     general: list[tuple[bool, str]] = []
     grouped: set[str] = set()  # the agents of the current group

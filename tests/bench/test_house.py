@@ -1,6 +1,7 @@
 """The house is as CONTRIBUTING.md draws it."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -9,11 +10,23 @@ from bench.house import circles, listing, modules, public_names
 ROOT = Path(__file__).resolve().parents[2]
 # What a convention calls for: `command` of each command line module, `main` of what runs.
 SHARED = {"command", "main"}
+_SOURCE = re.compile(r"\b(?:bot|db|engine|bench|tests)/[\w/*]+\.(?:py|sql|jsonl|md)\b")
 
 
 def test_the_listing_is_the_house() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert "\n".join(listing(ROOT)) in text, "write it anew: python -m bench.house --listing"
+
+
+def test_every_file_that_the_docs_name_exists() -> None:
+    pages = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    named = {
+        (page.name, path)
+        for page in pages
+        for path in _SOURCE.findall(page.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 100
+    assert {one for one in named if not any(ROOT.glob(one[1]))} == set()
 
 
 def test_every_folder_and_loose_module_says_what_it_is_for() -> None:

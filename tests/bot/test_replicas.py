@@ -15,7 +15,6 @@ from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest
 from tests.bot.conftest import Invoke
 from tests.bot.web.stage import web_stage
-from tests.database import execute, wait_for
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.standby import Pair, pair
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words, load_tweets, until
@@ -25,8 +24,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def _pair(run_folder: Path) -> Iterator[Pair]:
-    with pair(run_folder) as both:
-        wait_for(_filled(both.primary.url))
+    with pair(run_folder, _filled) as both:
         yield both
 
 
@@ -40,12 +38,9 @@ async def _filled(url: str) -> None:
 @pytest.fixture
 def both(_pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Pair:
     """Both servers, running and replaying, which commands of this test use."""
-    _pair.primary.start()
-    _pair.standby.start()
-    wait_for(execute(_pair.standby.url, "SELECT pg_wal_replay_resume()"))
     monkeypatch.setenv("DATABASE_URL", _pair.primary.url)
     monkeypatch.setenv("PRESAGIO_DATABASE__REPLICAS", f'["{_pair.standby.url}"]')
-    return _pair
+    return _pair.restored()
 
 
 @pytest.fixture

@@ -1,9 +1,21 @@
-"""Candidates for tests of the judge."""
+"""Candidates and the corpus that they are of, for tests of the engine."""
 
 from datetime import UTC, datetime
 
 from engine.search import Candidate
-from engine.types import Flag
+from engine.types import Corpus, Flag, Kind
+
+CORPUS = Corpus(
+    id=1,
+    name="demo",
+    kind=Kind.TWEETS,
+    language="simple",
+    author=None,
+    url_template=None,
+    documents=9,
+    tokens=9,
+    languages=("simple",),
+)
 
 
 def candidate(

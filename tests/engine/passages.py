@@ -1,23 +1,16 @@
 """Passages for tests of answers."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
 from itertools import zip_longest
 
 from engine.answer.types import Gathered, Passage
-from engine.search import Candidate, Hit
-from engine.types import Corpus, Flag, Kind, ScoredText
+from engine.search import Hit
+from engine.types import Corpus, ScoredText
+from tests.engine.candidates import CORPUS, candidate
 
-ME = Corpus(
-    id=1,
-    name="me",
-    kind=Kind.TWEETS,
-    language="english",
-    author=None,
-    url_template=None,
-    documents=10,
-    tokens=100,
-    languages=("english",),
+ME = replace(
+    CORPUS, name="me", language="english", documents=10, tokens=100, languages=("english",)
 )
 
 
@@ -32,19 +25,8 @@ def passage(
     author: str | None = "ana",
 ) -> Passage:
     """A text that was found by `matched`."""
-    found = Candidate(
-        id=id,
-        external_id=f"x{id}",
-        text=text,
-        context=context,
-        created_at=datetime(2013, 8, 30, 22, tzinfo=UTC),
-        author=author,
-        url=f"https://posts.example/{id}",
-        lang=None,
-        flags=Flag.NONE,
-        length=3,
-        bm25=1.0,
-        matched={},
+    found = replace(
+        candidate(id, text), context=context, author=author, url=f"https://posts.example/{id}"
     )
     hit = Hit(rank=id, candidate=found, score=score, parts={}, factors={}, matched=matched)
     return Passage(corpus=corpus, hit=hit)

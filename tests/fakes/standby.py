@@ -7,15 +7,17 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
 from db.embedded.binaries import Binaries, find_binaries, within_reach
 from db.embedded.os_user import OsUser, server_account
+from tests.database import execute, wait_for
 from tests.patience import PATIENCE
 
 # Read before the environment is emptied for the tests.
@@ -120,6 +122,14 @@ class Pair:
     primary: LoopbackServer
     standby: LoopbackServer
 
+    def restored(self) -> Self:
+        """Return them, both running and replaying again."""
+        for server in (self.primary, self.standby):
+            server.go_on()
+            server.start()
+        wait_for(execute(self.standby.url, "SELECT pg_wal_replay_resume()"))
+        return self
+
 
 @contextmanager
 def loopback(parent: Path) -> Iterator[LoopbackServer]:
@@ -144,8 +154,10 @@ def loopback(parent: Path) -> Iterator[LoopbackServer]:
 
 
 @contextmanager
-def pair(parent: Path) -> Iterator[Pair]:
-    """Run a primary with an empty database, and a standby of it, in a new folder below `parent`."""
+def pair(
+    parent: Path, fill: Callable[[str], Coroutine[Any, Any, None]] | None = None
+) -> Iterator[Pair]:
+    """Run a primary, whose database `fill` fills, and a standby, in a new folder below `parent`."""
     with loopback(parent) as primary:
         if not shutil.which("pg_basebackup", path=primary.binaries.folder):
             pytest.skip("pg_basebackup is not installed")
@@ -154,6 +166,8 @@ def pair(parent: Path) -> Iterator[Pair]:
         standby.run("pg_basebackup", *primary.local, *copy)
         try:
             standby.start()
+            if fill:
+                wait_for(fill(primary.url))
             yield Pair(primary, standby)
         finally:
             standby.kill()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from db.pool import Database
-from tests.database import execute, wait_for
+from tests.database import execute
 from tests.fakes.model import scoring, slow
 from tests.fakes.standby import Pair, pair
 from tests.scenarios.crowd import Crowd, crowd_on
@@ -29,8 +29,7 @@ SECONDS = 60.0
 
 @pytest.fixture
 def both(run_folder: Path) -> Iterator[Pair]:
-    with pair(run_folder) as both:
-        wait_for(_filled(both.primary.url))
+    with pair(run_folder, _filled) as both:
         yield both
 
 

@@ -23,7 +23,7 @@ from engine.query.find import Finder
 from engine.query.read import parse_query
 from engine.search import Candidate, Filters
 from engine.types import Corpus
-from tests.database import execute, wait_for, with_database
+from tests.database import execute, with_database
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 from tests.fakes.standby import Pair, pair
@@ -35,8 +35,7 @@ READERS = 50
 
 @pytest.fixture(scope="module")
 def _pair(run_folder: Path) -> Iterator[Pair]:
-    with pair(run_folder) as both:
-        wait_for(_filled(both.primary.url))
+    with pair(run_folder, _filled) as both:
         yield both
 
 
@@ -50,13 +49,8 @@ async def _filled(url: str) -> None:
 @pytest.fixture
 def both(_pair: Pair) -> Iterator[Pair]:
     """Both servers, running and replaying."""
-    _pair.primary.start()
-    _pair.standby.start()
-    yield _pair
-    _pair.primary.go_on()
-    _pair.standby.go_on()
-    _pair.standby.start()
-    wait_for(execute(_pair.standby.url, "SELECT pg_wal_replay_resume()"))
+    yield _pair.restored()
+    _pair.restored()
 
 
 @asynccontextmanager

@@ -26,20 +26,17 @@ from engine.search import (
     Verdict,
 )
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
-from engine.types import Corpus, Flag, Kind, Usage
+from engine.types import Corpus, Flag, Usage
+from tests.engine.candidates import CORPUS as DEMO
 from tests.engine.candidates import candidate
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
-CORPUS = Corpus(
-    id=1,
-    name="demo",
-    kind=Kind.TWEETS,
-    language="simple",
+CORPUS = replace(
+    DEMO,
     author="ana",
     url_template="https://x.example/{author}/status/{id}",
     documents=6,
     tokens=24,
-    languages=("simple",),
 )
 
 

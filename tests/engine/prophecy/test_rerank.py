@@ -18,21 +18,10 @@ from engine.prophecy.rerank import HeadlineReranker
 from engine.prophecy.score import Scorer
 from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
-from engine.types import Corpus, Kind
+from engine.types import Corpus
 from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector, VectorSpace
-from tests.engine.candidates import candidate
+from tests.engine.candidates import CORPUS, candidate
 
-CORPUS = Corpus(
-    id=1,
-    name="demo",
-    kind=Kind.TWEETS,
-    language="simple",
-    author=None,
-    url_template=None,
-    documents=9,
-    tokens=9,
-    languages=("simple",),
-)
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 BEST_FIRST = [candidate(number) for number in range(1, 7)]
 

@@ -13,21 +13,10 @@ from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
 from engine.prophecy.retrieve import Retrieved, Retriever
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
-from engine.types import Corpus, Kind
+from engine.types import Corpus
 from engine.vectors import Scale, Vector, VectorSpace
-from tests.engine.candidates import candidate
+from tests.engine.candidates import CORPUS, candidate
 
-CORPUS = Corpus(
-    id=1,
-    name="demo",
-    kind=Kind.TWEETS,
-    language="simple",
-    author=None,
-    url_template=None,
-    documents=9,
-    tokens=9,
-    languages=("simple",),
-)
 SCALE = Scale(mean=0.6, deviation=0.1, same=0.9)
 COSINES = {1: 0.75, 2: 0.9, 3: 0.8, 7: 0.85, 8: 0.7}
 

@@ -3,57 +3,19 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy.score import (
-    Scorer,
-    age,
-    evident,
-    factors,
-    level_hits,
-    lexical_part,
-    share_covered,
-    term_weights,
-)
+from engine.prophecy.coverage import evident, lexical_part, share_covered
+from engine.prophecy.score import Scorer, age, factors, level_hits
 from engine.search import Candidate, Hit, Term
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
 from engine.types import Flag
-from tests.engine.candidates import candidate
-
-NOW = datetime(2024, 6, 1, tzinfo=UTC)
-DOCUMENTS, AVERAGE = 1000, 10.0
-
-
-def term(word: str, df: int = 10, *, weight: float = 1.0, of: str | None = None) -> Term:
-    return Term(
-        word=word,
-        lexemes=(word,),
-        document_frequency=df,
-        max_tf=9,
-        weight=weight,
-        neighbour_of=of,
-    )
-
-
-TERMS = (term("coffee"), term("prices", 30), term("soar", 5))
-
-
-def found(
-    identity: int,
-    matched: Mapping[int, int],
-    *,
-    length: int = 10,
-    flags: Flag = Flag.NONE,
-    days: float = 1000,
-    similarity: float | None = None,
-) -> Candidate:
-    made = candidate(identity, f"text {identity}", created_at=NOW - timedelta(days=days))
-    return replace(made, matched=dict(matched), length=length, flags=flags, similarity=similarity)
+from tests.engine.prophecy.terms import AVERAGE, DOCUMENTS, NOW, TERMS, found, term
 
 
 def hits(
@@ -83,56 +45,6 @@ def scorer(settings: ProphecySettings | None = None, terms: Sequence[Term] = TER
 
 def ids(found_hits: Sequence[Hit]) -> list[int]:
     return [hit.candidate.id for hit in found_hits]
-
-
-# --- lexical --------------------------------------------------------------------------------
-
-
-def test_all_words_once_in_a_text_of_average_length_is_the_whole() -> None:
-    assert lexical_part(found(1, {0: 1, 1: 1, 2: 1}), TERMS, DOCUMENTS, AVERAGE) == pytest.approx(1)
-
-
-def test_no_word_is_nothing_and_no_term_is_nothing() -> None:
-    assert lexical_part(found(1, {}), TERMS, DOCUMENTS, AVERAGE) == 0
-    assert lexical_part(found(1, {}), (), DOCUMENTS, AVERAGE) == 0
-
-
-def test_a_rare_word_covers_more_than_a_common_one() -> None:
-    terms = (term("a", 5), term("b", 500))
-    rare, common = (lexical_part(found(1, {i: 1}), terms, DOCUMENTS, AVERAGE) for i in (0, 1))
-    assert rare > 5 * common
-
-
-def test_a_word_that_the_corpus_has_never_seen_is_not_covered() -> None:
-    known = lexical_part(found(1, {0: 1}), TERMS[:1], DOCUMENTS, AVERAGE)
-    with_unknown = lexical_part(
-        found(1, {0: 1}), (*TERMS[:1], term("xyzzy", 0)), DOCUMENTS, AVERAGE
-    )
-    assert known == pytest.approx(1)
-    assert with_unknown < 0.5
-
-
-def test_a_neighbour_covers_a_part_of_the_unknown_word() -> None:
-    terms = (term("earthquak", 0), term("earthquake", 10, weight=0.4, of="earthquak"))
-    assert 0 < lexical_part(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE) <= 0.4
-
-
-def test_the_first_word_weighs_half_as_much_again_as_the_last() -> None:
-    first, middle, last = term_weights([term("a"), term("b"), term("c")], DOCUMENTS)
-    assert first / last == pytest.approx(1.5)
-    assert first > middle > last
-
-
-def test_a_neighbour_stands_where_its_word_stands() -> None:
-    unknown, neighbour = term("b", 10), term("bb", 10, weight=0.5, of="b")
-    weights = term_weights([term("a"), unknown, neighbour, term("c")], DOCUMENTS)
-    assert weights[2] == pytest.approx(weights[1] / 2)
-    assert weights[3] == term_weights([term("a"), unknown, term("c")], DOCUMENTS)[2]
-
-
-def test_one_word_has_no_place() -> None:
-    assert len(set(term_weights([term("a")], DOCUMENTS))) == 1
-    assert term_weights([], DOCUMENTS) == []
 
 
 # --- age ------------------------------------------------------------------------------------
@@ -313,11 +225,6 @@ def test_age_takes_a_tenth_at_most() -> None:
     assert ScoreSettings(age=0).age_boost == 0
 
 
-@given(st.floats(0, 50), st.floats(0.01, 50))
-def test_more_words_are_more_evidence_and_nothing_ties(covered: float, more: float) -> None:
-    assert 0 <= evident(covered) < evident(covered + more) < 1
-
-
 def test_a_text_that_repeats_the_words_goes_before_one_that_says_them() -> None:
     says, repeats = found(1, {0: 1}, days=5000), found(2, {0: 3}, days=4000)
     one = (term("hello"),)
@@ -412,13 +319,6 @@ def test_a_better_judgment_never_lowers_the_score(judgment: int, words: int) -> 
     one = found(1, dict.fromkeys(range(words), 1))
     [worse], [better] = hits([one], {1: judgment}), hits([one], {1: judgment + 1})
     assert better.score > worse.score
-
-
-def test_a_neighbour_adds_nothing_to_what_there_is_to_cover() -> None:
-    terms = (term("earthquak", 0), term("earthquake", 10, weight=0.4, of="earthquak"))
-    share = lexical_part(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE)
-    [unseen], [rare] = (term_weights([term("a", df)], DOCUMENTS) for df in (0, 10))
-    assert share == pytest.approx(0.4 * rare / unseen)
 
 
 def test_what_differs_by_rounding_is_a_tie_and_the_older_comes_first() -> None:

@@ -1,5 +1,7 @@
 """A query becomes what each language looks for, and the terms that are scored."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.query.find import reference
@@ -8,7 +10,8 @@ from engine.query.query import Phrase, Unit, Word
 from engine.query.read import parse_query
 from engine.ranking.bm25 import idf
 from engine.text.terms import Reading
-from engine.types import Corpus, Kind
+from engine.types import Kind
+from tests.engine.candidates import CORPUS as DEMO
 
 # What two languages make of a few words; "the" is a stop word in English, "de" in Spanish.
 LEXEMES = {
@@ -25,13 +28,10 @@ LEXEMES = {
 }
 FREQUENCIES = {"wall": 30, "walls": 2, "casa": 4, "cas": 6, "the": 1}
 LANGUAGES = ("english", "spanish")
-CORPUS = Corpus(
-    id=1,
-    name="demo",
+CORPUS = replace(
+    DEMO,
     kind=Kind.SOCIAL,
     language="english",
-    author=None,
-    url_template=None,
     documents=35,
     tokens=350,
     languages=("english",),
