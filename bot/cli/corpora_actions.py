@@ -57,7 +57,7 @@ async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
         output.json(row)
     else:
         for key, value in row.items():
-            output.line(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
+            output.line(f"{key}: {_shown(value)}")
 
 
 async def set_corpus(
@@ -96,6 +96,18 @@ async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
         output.json({"dropped": name, "documents": documents})
     else:
         output.line(f"Dropped {name} with {documents:,} documents.")
+
+
+def _shown(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case list():
+            return ", ".join(value) or "-"
+        case _:
+            return str(value or "-")
 
 
 def _row(corpus: Corpus) -> dict[str, object]:

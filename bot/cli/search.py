@@ -98,9 +98,16 @@ def command(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help="Hits [3].")
     ] = None,
-    before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
-    after: Annotated[str | None, typer.Option("--after", help="Only from this date on.")] = None,
-    date: Annotated[str | None, typer.Option("--date", help="Date of the headline.")] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", help="Only texts from before this date.")
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option("--after", help="Only from this date on: 2015, 2015-03, 2015-03-02."),
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option("--date", help="Date of the headline, such as 2021-03-28.")
+    ] = None,
     exclude_recent: Annotated[
         int | None,
         typer.Option(

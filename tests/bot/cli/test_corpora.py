@@ -62,6 +62,7 @@ class TestShow:
         )
         assert lines.keys() == shown.keys()
         assert (lines["languages"], lines["author"]) == ("spanish", "me")
+        assert (lines["description"], lines["avatar"]) == ("-", "no")
 
     def test_of_an_unknown_one_names_those_there_are(self, invoke: Invoke, mine: str) -> None:
         complaint = invoke("corpora", "show", "yours").complaint()

@@ -30,18 +30,18 @@ def test_without_an_author_ingest_warns_and_describe_mends_it(
 ) -> None:
     archive = str(write_tweets(tmp_path / "a.jsonl", range(3)))
     assert WARNING in invoke("ingest", archive, "--corpus", "me", "--kind", "tweets").err
-    assert "author: ana\ndisplay_name" not in invoke("corpora", "show", "me").out
+    assert "author: ana\n" not in invoke("corpora", "show", "me").out
     done = invoke(
         *("corpora", "describe", "me", "--author", "@ana", "--name", "Ana Ruiz"),
         *("--avatar", str(picture(tmp_path / "ana.png"))),
     )
     assert "author: ana" in done.out
     assert "display_name: Ana Ruiz" in done.out
-    assert "avatar: True" in done.out
+    assert "avatar: yes" in done.out
     assert WARNING not in invoke("ingest", archive, "--corpus", "me").err
     assert "Ana Ruiz" in invoke("search", "Thought of rust and rain", "--corpus", "me").out
-    assert "avatar: False" in invoke("corpora", "describe", "me", "--avatar", "").out
-    assert "display_name: None" in invoke("corpora", "describe", "me", "--name", "").out
+    assert "avatar: no" in invoke("corpora", "describe", "me", "--avatar", "").out
+    assert "display_name: -" in invoke("corpora", "describe", "me", "--name", "").out
 
 
 @pytest.mark.usefixtures("database")
