@@ -453,3 +453,15 @@ async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(talk: Talk
         step, shown = await talk.says_slowly(HEADLINE)
     assert step == "Asking the model …"
     assert is_answer(shown)
+
+
+async def test_whoever_wants_to_be_forgotten_is(face: Talk) -> None:
+    await face.says(HEADLINE)
+    await face.commands("/settings threshold 6")
+    asked = await face.commands("/forget")
+    assert "This deletes what I have stored about you:" in asked.text
+    assert "Delete it for good" in asked.buttons
+    gone = await face.presses("Delete it for good")
+    assert gone.text.startswith("Deleted.")
+    assert "threshold: 4" in (await face.commands("/settings")).text
+    assert "Send me a headline first." in (await face.commands("/why")).text
