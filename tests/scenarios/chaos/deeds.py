@@ -85,7 +85,7 @@ class Deeds(World):
                 await subscriptions.set(changed, now=changed.since or self.clock())
 
     async def _kill_sender(self, platform: str) -> None:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(3 * PATIENCE):
             port = await self.trouble[platform].sender()
         process = self.processes.behind(port)
         assert process, "nobody has sent this"
