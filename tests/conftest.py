@@ -29,6 +29,7 @@ from tests.behind_pooler import choose
 from tests.database import CARELESS, Clones, clones, execute, wait_for, with_database
 from tests.fakes.pooler import pooler
 from tests.network import only_loopback
+from tests.patience import PATIENCE
 
 # Read before the environment is emptied for the tests.
 _EXTERNAL = os.environ.get("PRESAGIO_TEST_DATABASE_URL")
@@ -238,6 +239,16 @@ def _authorities() -> Iterator[None]:
 def _in_a_hurry() -> Iterator[None]:
     """Keep commands that let others go first from slowing down all tests that come after them."""
     with patch.object(os, "nice", lambda _: 0, create=True):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patient() -> Iterator[None]:
+    """Let searches take their time: after a second they answer without their log or meaning."""
+    with (
+        patch("db.model.search_log._PATIENCE", PATIENCE),
+        patch("engine.prophecy.rerank._PATIENCE", PATIENCE),
+    ):
         yield
 
 

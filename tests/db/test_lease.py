@@ -190,15 +190,19 @@ async def test_no_step_of_the_databases_clock_makes_two_holders(
     """A later clock sees the lease as over, an earlier one as never over; renewals decide."""
     clock = Clock()
     async with Lease(database, NAME, times=HASTY, clock=clock) as other:
-        looks = 0
         async with asyncio.timeout(PATIENCE), database.connection() as connection:
-            while looks < 10:  # it renews, and each time the step is made anew
-                await connection.execute(
-                    "UPDATE lease SET expires_at = expires_at - $1::text::interval", step
+            for _ in range(10):  # it renews, and each time the step is made anew
+                before = await connection.fetchval(
+                    "UPDATE lease SET expires_at = expires_at - $1::text::interval"
+                    " RETURNING renewals",
+                    step,
                 )
                 clock.seconds += 5.0  # less than it holds
-                looks += 1
-                await asyncio.sleep(0.1)
+                while await connection.fetchval("SELECT renewals FROM lease") <= before:  # noqa: ASYNC110 - the database counts
+                    await asyncio.sleep(0.02)
+                asked = clock.asked
+                while clock.asked < asked + 4:  # noqa: ASYNC110 - so that it has looked since
+                    await asyncio.sleep(0.02)
                 assert not other.held
         assert lease.held
         assert lease.fence == 1

@@ -11,6 +11,7 @@ from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.bot.web.test_feeds import filled, posted
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one, read, texts
+from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 # Of the bundled corpus, in both of its languages.
@@ -104,7 +105,10 @@ class TestDocuments:
 
 
 class TestExamples:
-    async def test_they_are_answered_by_the_corpus(self, demo_web: WebStage) -> None:
+    async def test_they_are_answered_by_the_corpus(
+        self, demo_web: WebStage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.web.examples._PATIENCE", PATIENCE)
         for path in ("/", "/?lang=es", "/corpora/demo"):
             page = read(await demo_web.get(path))
             links = [str(link.attributes["href"]) for link in page.css(".examples a")]

@@ -137,8 +137,9 @@ async def test_a_database_that_is_gone_harms_no_search(
 
 
 async def test_a_log_that_is_locked_holds_a_search_up_for_no_more_than_a_moment(
-    log: Log, database: Database
+    log: Log, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("db.model.search_log._PATIENCE", 0.2)
     async with database.transaction() as connection:
         await connection.execute("LOCK TABLE search_log")
         async with asyncio.timeout(PATIENCE):

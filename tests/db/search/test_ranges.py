@@ -113,7 +113,7 @@ async def test_the_range_of_a_killed_process_is_taken_over(database: Database) -
     name = f"embed {corpus.id} {model_id} {first}"
     left = (
         "INSERT INTO lease (name, holder, fence, renewals, seconds, expires_at)"
-        " VALUES ($1, 'killed', 1, 7, 15, now() + interval '15 s')"
+        " VALUES ($1, 'killed', 1, 7, 2, now() + interval '2 s')"
     )
     async with database.connection() as connection:
         await connection.execute(left, name)

@@ -73,17 +73,19 @@ class Deeds(World):
     async def _daily_posts(self) -> None:
         """Let the daily posts be due soon, once every story so far was judged.
 
-        However slow the machine is, each has more than one story to tell.
+        However slow the machine is, each has more than one story to tell: they count from the
+        first subscription on, not from the new hour.
         """
-        await self.until(self._judged, "the stories so far were judged")
+        await self.until(self._judged, "the stories so far were judged", 3 * PATIENCE)
         soon = (self.clock() + timedelta(minutes=2)).time().replace(second=0, microsecond=0)
         subscriptions = Subscriptions(self.database)
         for told in self.chats:
             if told.subscription.mode is PostingMode.DAILY:
-                await subscriptions.set(replace(told.subscription, at=soon), now=self.clock())
+                changed = replace(told.subscription, at=soon)
+                await subscriptions.set(changed, now=changed.since or self.clock())
 
     async def _kill_sender(self, platform: str) -> None:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(3 * PATIENCE):
             port = await self.trouble[platform].sender()
         process = self.processes.behind(port)
         assert process, "nobody has sent this"

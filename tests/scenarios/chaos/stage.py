@@ -33,7 +33,7 @@ class Chaos(Deeds):
 
     async def settled(self) -> None:
         """Return when every chat was told of all that it is to be told, or too much time went."""
-        await self.until(self._all_told, "everything was told", 3 * PATIENCE)
+        await self.until(self._all_told, "everything was told", 5 * PATIENCE)
 
     async def _all_told(self) -> bool:
         rows = await self.rows(
