@@ -50,11 +50,11 @@ def read_headline(message: str, *, date: datetime | None = None) -> Headline:
     and blanks.
     """
     written = _OVERRIDES.sub("", _LINK.sub(" ", message.replace("\0", " ")))
-    text = _BLANKS.sub(" ", title_of(written)).strip()
+    text = _BLANKS.sub(" ", first_paragraph(written)).strip()
     return Headline(text=_without_source(_without_label(_cut(text))), original=message, date=date)
 
 
-def title_of(text: str) -> str:
+def first_paragraph(text: str) -> str:
     """Return the first paragraph that is long enough for a headline, or the whole text."""
     paragraphs = _PARAGRAPHS.split(text)
     titles = (one for one in paragraphs if len(_WORDS.findall(one)) >= _FEWEST_OF_TITLE)

@@ -20,7 +20,8 @@ from engine.errors import SettingsError, WebSearchError
 from engine.search_log import Asker, Origin
 from engine.types import Corpus, Kind
 from tests.fakes.articles import REPORT
-from tests.fakes.search import Hit, SearchServer, answer
+from tests.fakes.search import Hit, SearchServer
+from tests.fakes.stand_in import answer
 from tests.fakes.web import WebServer, page
 from tests.patience import PATIENCE
 
