@@ -6,6 +6,7 @@ from bot.face.request import Request, Trigger
 from engine.chat import Listening
 from engine.page.links import first_link
 from engine.posting.times import is_quiet
+from engine.prophecy.headline import first_paragraph
 from engine.search import HIGHEST_JUDGMENT, Prophecy
 
 # Words of people who speak about themselves, to somebody, or about now; rare in news outside of
@@ -77,6 +78,7 @@ def looks_like_headline(text: str) -> bool:
     text = text.strip()
     if first_link(text):
         return True
+    text = first_paragraph(text).strip()  # channels post the article below its headline
     if len(text) > _LONGEST:
         return False
     words = _WORD.findall(text)

@@ -35,13 +35,14 @@ _THANKS = frozenset(_THANKS_WORDS.split())
 _PLEASANT_WORDS = """
     hi hello hey hiya howdy morning evening afternoon bye goodbye ok okay yes yeah yep yup no nope
     nah sure great nice cool awesome perfect wow lol lmao haha hahaha sorry please welcome test
-    testing ping sup amazing congrats
+    testing ping sup amazing congrats wrong true false funny hilarious correct nonsense
     hola holi buenas buenos chau chao adiós adios sí si vale dale bueno genial perfecto jaja jajaja
     perdón perdon prueba probando bienvenido felicitaciones listo
 """
 _PLEASANTRIES = _THANKS | frozenset(_PLEASANT_WORDS.split())
 _AROUND_WORDS = """
-    good day night you u very so much a lot that is it's this was for there how are going what's up
+    good day night one bot not totally exactly really you u very so much a lot that is it's this was
+    for there how are going what's up
     see later all everyone everybody bot and the to me i am fine
     buen día dia días dias tardes noches muchas muchísimas muchisimas mil de nada hasta luego mañana
     qué que tal cómo como estás estas va todo bien por favor muy a todos y vos el la

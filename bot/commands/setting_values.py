@@ -16,8 +16,9 @@ from engine.text.zones import zone_named
 _AUTO, _OFF = "auto", "off"
 _COMPACT, _FULL = "compact", "full"
 _LONGEST_ECHO = 40
-_TIME = r"((?:[01]?\d|2[0-3]):[0-5]\d)"
-_SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}")
+# A time of day, such as 23:00, 23 or 11pm.
+_TIME = r"((?:[01]?\d|2[0-3])(?::[0-5]\d)?|(?:0?[1-9]|1[0-2])(?::[0-5]\d)? ?[ap]m)"
+_SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}", re.IGNORECASE)
 
 Setting = Callable[[Chat, str, Words], Chat]
 
@@ -105,8 +106,11 @@ def shown_value(chat: Chat, name: str) -> str:
 
 
 def _time(text: str) -> time:
-    hour, minute = text.split(":")
-    return time(int(hour), int(minute))
+    half = text[-2:].lower()
+    hour, _, minute = text.lower().removesuffix("am").removesuffix("pm").strip().partition(":")
+    if half in ("am", "pm"):
+        return time(int(hour) % 12 + 12 * (half == "pm"), int(minute or 0))
+    return time(int(hour), int(minute or 0))
 
 
 def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:

@@ -128,7 +128,7 @@ async def _shown(
     request: Request, subscription: Subscription | None, news: NewsServices, *, help_wanted: bool
 ) -> Reply:
     words = request.words
-    lines = [*_about(subscription, request), *await _obstacles(request, subscription, news)]
+    lines = [*_about(subscription, request), *await obstacles(request, subscription, news)]
     if help_wanted:
         lines += ["", *_help(words)]
         lines += ["", words.say("For example:"), *_EXAMPLES]
@@ -176,7 +176,7 @@ def said_next(subscription: Subscription, request: Request) -> str | None:
     )
 
 
-async def _obstacles(
+async def obstacles(
     request: Request, subscription: Subscription | None, news: NewsServices
 ) -> list[str]:
     """Return lines on what prevents posts to a subscribed chat."""

@@ -8,7 +8,7 @@ from bot.commands.feed_words import reason_of
 from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
-from bot.commands.subscribe import said_next, subscription_here
+from bot.commands.subscribe import obstacles, said_next, subscription_here
 from bot.face.reply import Action, Button, ItemView, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
@@ -99,6 +99,7 @@ async def _preview(request: Request, services: Services) -> Reply:
             lines += _chosen(place, one, subscription, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
+        lines += await obstacles(request, subscription, news)
         if subscription.template:
             example = item_text(subscription.template, TEMPLATE_EXAMPLE, "BBC News")
             lines += ["", words.say("An example of your template:"), example]

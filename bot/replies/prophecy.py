@@ -115,7 +115,7 @@ def _date(headline: Headline, now: datetime, words: Words) -> str | None:
 
 
 def _nothing(prophecy: Prophecy, words: Words) -> str:
-    if not any(character.isalnum() for character in prophecy.headline.text):
+    if not _has_words(prophecy):
         return words.say(
             "No results: there is no word to look for. Try a sentence, such as: {example}",
             example=words.say(EXAMPLE),
@@ -127,8 +127,14 @@ def _nothing(prophecy: Prophecy, words: Words) -> str:
     return words.say("No results, nothing spooky: no old tweet foretold this.")
 
 
+def _has_words(prophecy: Prophecy) -> bool:
+    return any(character.isalnum() for character in prophecy.headline.text)
+
+
 def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
     """Return the remarks for people, who cannot mend what keeps a model from judging, or None."""
+    if not _has_words(prophecy):
+        return None  # the answer says so
     about_search = prophecy.notice
     if about_judge := prophecy.verdict.notice:
         unjudged = words.say("I cannot judge just now; ranked by words.")

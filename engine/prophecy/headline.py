@@ -12,6 +12,8 @@ from engine.search import Headline
 _LONGEST = 2000
 
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+# They reverse or hide what stands around them; the marks that right-to-left text needs are others.
+_OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff]")
 _WORDS = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
 _LABEL = re.compile(
@@ -36,16 +38,27 @@ _OUTLET = re.compile(
 )
 _LONGEST_SOURCE = 5  # words
 _SHORTEST_REST = 3
+_PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
+_FEWEST_OF_TITLE = 4  # words; what is shorter is a label, such as "BREAKING"
 
 
 def read_headline(message: str, *, date: datetime | None = None) -> Headline:
     """Return the headline in `message`, without links, labels and the name of the source.
 
-    `date` is the headline's own date, if known. The text is empty if the message holds only links
+    Of a headline with its article below, as channels post them, it is the first paragraph. `date`
+    is the headline's own date, if known. The text is empty if the message holds only links
     and blanks.
     """
-    text = _BLANKS.sub(" ", _LINK.sub(" ", message.replace("\0", " "))).strip()
+    written = _OVERRIDES.sub("", _LINK.sub(" ", message.replace("\0", " ")))
+    text = _BLANKS.sub(" ", first_paragraph(written)).strip()
     return Headline(text=_without_source(_without_label(_cut(text))), original=message, date=date)
+
+
+def first_paragraph(text: str) -> str:
+    """Return the first paragraph that is long enough for a headline, or the whole text."""
+    paragraphs = _PARAGRAPHS.split(text)
+    titles = (one for one in paragraphs if len(_WORDS.findall(one)) >= _FEWEST_OF_TITLE)
+    return next(titles, text)
 
 
 def _cut(text: str) -> str:

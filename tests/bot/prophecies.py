@@ -103,6 +103,7 @@ class StandInEngine:
     found: int = 5
     near: int = 0
     parts: Mapping[str, float | None] | None = None
+    matched: tuple[str, ...] = ("coffee", "prices")
     verdict: Verdict = JUDGED
     errors: dict[str, Exception] = field(default_factory=dict)
     gate: asyncio.Event | None = None  # answers wait for it
@@ -122,7 +123,8 @@ class StandInEngine:
         for word, error in self.errors.items():
             if word in headline.text:
                 raise error
-        hits = [make_hit(rank, parts=self.parts) for rank in range(1, min(self.found, limit) + 1)]
+        ranks = range(1, min(self.found, limit) + 1)
+        hits = [make_hit(rank, parts=self.parts, matched=self.matched) for rank in ranks]
         weak = {"judgment": 2 / 6, "lexical": 0.4, "age": 0.9}
         ranks = range(len(hits) + 1, len(hits) + self.near + 1)
         near = tuple(make_hit(rank, parts=weak) for rank in ranks)

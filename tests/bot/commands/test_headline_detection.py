@@ -54,6 +54,7 @@ def test_the_bundled_headlines_are_taken() -> None:
         ("", False),
         ("???", False),
         ("Storm hits the coast\nof Florida today", False),
+        ("BREAKING\n\nStorm hits the coast of Florida\n\nWe saw " + "rain " * 200, True),
         ("Storm hits the coast of Florida 😱", False),
         ("storm hits the coast of Florida", False),
         ("Storm " * 41, False),

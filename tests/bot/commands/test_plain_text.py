@@ -18,6 +18,9 @@ TALK = """
     who are you?|how are you|hola|Hola, buen día|buenas tardes|muchas gracias|gracias!|jaja|
     qué tal|¿cómo estás?|chau
 """
+TALK += """|
+    nice one|that is wrong|haha so true|Great bot|not funny|Really?! Wow
+"""
 QUESTIONS = """
     what did he say about wind?|What did he say about wind|Did she ever tweet about coffee?|
     ¿qué dijo sobre el viento?|que opina de la inflación|¿Qué dijo?

@@ -249,6 +249,9 @@ class TestOverheard:
     async def test_without_a_model_it_has_to_cover_the_headline(self, bot: Bot) -> None:
         bot.engine.verdict = UNJUDGED
         await bot.set_up(listening=Listening.ALL)
+        bot.engine.parts = {"judgment": None, "lexical": 0.5, "age": 1.0}
+        assert await bot.hear(self.said()) is None  # two words are a coincidence
+        bot.engine.matched = ("coffee", "prices", "record", "high")
         bot.engine.parts = {"judgment": None, "lexical": 0.49, "age": 1.0}
         assert await bot.hear(self.said()) is None
         bot.engine.parts = {"judgment": None, "lexical": 0.5, "age": 1.0}

@@ -115,6 +115,11 @@ class TestPreview:
         assert "As of now it would tell nothing." in text
         assert f"- {COFFEE}!: from before this chat subscribed" in text
 
+    async def test_it_says_that_no_feed_is_read(self, news: News) -> None:
+        await news.bot.say("/subscribe daily 9:00")
+        text = (await news.bot.say("/preview")).text or ""
+        assert "As of now it would tell nothing.\nThis chat has no feed yet." in text
+
     async def test_stories_that_nothing_was_found_for_are_counted(self, news: News) -> None:
         await news.stories(COFFEE, TEA)
         text = (await news.bot.say("/preview")).text or ""

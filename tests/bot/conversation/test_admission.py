@@ -174,7 +174,7 @@ async def test_an_open_bot_answers_everybody_and_still_has_an_owner(storage: Dat
         await owned(bot)
         assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
         usage = (await bot.say("/usage", person=OWNER, place=HOME)).text or ""
-    assert "test:b: 1 search" in usage
+    assert "@bob (test:b): 1 search" in usage
     assert "Models cost $0.00 for chats and $0.00 in all." in usage
 
 

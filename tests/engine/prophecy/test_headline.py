@@ -32,6 +32,10 @@ from engine.prophecy.headline import read_headline
         ("Coffee prices soar https://example.com/x?utm_source=y", "Coffee prices soar"),
         ("https://example.com/a Coffee prices www.example.com soar", "Coffee prices soar"),
         ("Coffee\0prices", "Coffee prices"),
+        ("Coffee \u202esecirp\u202c so\u200bar\ufeff", "Coffee secirp soar"),
+        ("Coffee prices soar again\n\nIn Brazil the harvest was bad.", "Coffee prices soar again"),
+        ("BREAKING\n \nCoffee prices soar again\n\nMore", "Coffee prices soar again"),
+        ("Coffee\n\nprices soar", "Coffee prices soar"),
         ("https://example.com/a", ""),
         ("", ""),
         (" \n ", ""),
@@ -107,6 +111,8 @@ def test_a_message_with_words_is_never_emptied(message: str) -> None:
 def test_the_text_is_single_spaced_and_taken_from_the_message(message: str) -> None:
     text = read_headline(message).text
     assert text == " ".join(text.split())
+    for hidden in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x2060, 0xFEFF):
+        message = message.replace(chr(hidden), "")
     words = iter(message.replace("\0", " ").split())
     assert all(word in words or len(message) > 2000 for word in text.split())
 
