@@ -685,7 +685,7 @@ class TestExamples:
         elsewhere = (
             *(f"feeds {name}" for name in ("add", "remove", "test")),
             *(f"glossary {name}" for name in groups),
-            *("restore", "database run"),  # console/test_database.py
+            *("backup", "restore", "database run"),  # test_database.py
             *("webhooks test", "webhooks resume"),  # test_webhooks.py: they need one
             *("compose", "eval compose"),  # test_compose.py: they need a model
         )
