@@ -141,7 +141,7 @@ _GROUPS = {
     },
     "Operate": {
         "config": "Show where settings come from, or write a first config.toml.",
-        "doctor": "Check what works, and say how to mend what does not.",
+        "doctor": "Check what works, and say how to fix what does not.",
         "log": "Show the last searches, newest first.",
         "eval": "Measure answers against judged headlines.",
         "init": "Create or update the tables.",
