@@ -3,20 +3,18 @@
 import asyncio
 import gc
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING
 
 from bot.app import App
 from bot.commands import standard_commands
 from bot.commands.ownership import Ownership
-from bot.conversation.conversation import Conversation
 from bot.conversation.wiring import conversation_of, open_news_services, read_pasted
 from bot.face.face import FaceFailed, Poster
-from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.troubles import Troubles
 from bot.jobs.wiring import open_jobs
@@ -28,6 +26,7 @@ from bot.platforms import (
     services_of,
     tell_what_is_missing,
 )
+from bot.running import heard, reported, stop_all, tell_status, until_deaf
 from db.chat.access import Access
 from db.chat.answers import Answers
 from db.chat.chats import Chats
@@ -43,15 +42,11 @@ from engine.errors import PresagioError
 from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:
-    from bot.web.service import WebFace, WebService
+    from bot.web.service import WebFace
 
 logger = logging.getLogger("presagio.serve")
 
-# A stop may take ten seconds; most of them are for people who wait for an answer.
-_FINISH_SECONDS = 5.0
-_CLOSE_SECONDS = 2.0
 _TIDY_SECONDS = 3600.0
-_LOOK_SECONDS = 1.0
 _SETTLED_SECONDS = 10.0
 
 
@@ -154,19 +149,21 @@ async def serve(
             asyncio.create_task(leave_out_what_stays()),
         ]
         listening = [
-            asyncio.create_task(_listen(name, _heard(service, port), said))
+            asyncio.create_task(reported(name, heard(service, port), said))
             for name, service in services.items()
         ]
         if port and not page:  # webhooks only: it does not keep the process alive
-            aside.append(asyncio.create_task(_listen("web", port.run(), said)))
+            aside.append(asyncio.create_task(reported("web", port.run(), said)))
         watching = [asyncio.create_task(keep_running(app.server))] if app.server else []
         try:
-            await _until_deaf(listening, watching)
+            await until_deaf(listening, watching)
         finally:
             everybody: set[Service | Poster] = {*services.values(), *posters}
             if port:
                 everybody.add(port)
-            await _stop([*aside, *watching, *listening], everybody, faces.conversation, jobs, said)
+            await stop_all(
+                [*aside, *watching, *listening], everybody, faces.conversation, jobs, said
+            )
             logger.info("stopped")
         raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
 
@@ -178,75 +175,6 @@ def _log_start(app: App, faces: Collection[str]) -> None:
         "database": "own" if app.server is None else "embedded",
     }
     logger.info("started", extra={"fields": fields})
-
-
-async def _until_deaf(
-    listening: Sequence[asyncio.Task[None]], watching: Sequence[asyncio.Task[Never]]
-) -> None:
-    """Wait until all faces have stopped. Raises the error of a `watching` task that fails."""
-    while not all(task.done() for task in listening):
-        left = [task for task in (*listening, *watching) if not task.done()]
-        await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
-        for task in watching:
-            if task.done():
-                task.result()
-
-
-async def _heard(service: Service, port: "WebService | None") -> None:
-    """Run a face. A webhook is registered with its platform only once the port is open."""
-    if port and service.webhook:
-        await port.opened()
-    await service.run()
-
-
-async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], None]) -> None:
-    try:
-        await listening
-    except PresagioError as error:
-        said(f"{name}: {error}")
-    except Exception as error:
-        logger.error("%s stopped: %s", name, reason(error))  # noqa: TRY400 - a traceback may quote a message
-        said(f"{name}: stopped by an error that the log describes.")
-
-
-async def tell_status(services: Mapping[str, Service]) -> None:
-    """Log each change in whether a face receives events, until cancelled."""
-    known = {name: service.status() for name, service in services.items()}
-    while True:
-        await asyncio.sleep(_LOOK_SECONDS)
-        for name, service in services.items():
-            status = service.status()
-            if status != known[name]:
-                logger.log(
-                    logging.INFO if status.listening else logging.WARNING, "%s: %s", name, status
-                )
-            known[name] = status
-
-
-async def _stop(
-    tasks: Sequence[asyncio.Task[Any]],
-    everybody: Collection[Service | Poster],
-    conversation: Conversation,
-    jobs: Scheduler,
-    said: Callable[[str], None],
-) -> None:
-    """Accept nothing new, finish what is under way, and close everything."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
-    drained, _ = await asyncio.gather(
-        conversation.drain(_FINISH_SECONDS), jobs.stop(_FINISH_SECONDS - 1)
-    )
-    if not drained:
-        said("Some answers were not finished; their events may be delivered again.")
-    for closed in await asyncio.gather(*map(_closed, everybody), return_exceptions=True):
-        if isinstance(closed, Exception):
-            logger.warning("a face was not closed: %s", reason(closed))
-
-
-async def _closed(one: Service | Poster) -> None:
-    async with asyncio.timeout(_CLOSE_SECONDS + 1):
-        await (one.close() if isinstance(one, Poster) else one.stop(_CLOSE_SECONDS))
 
 
 async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> None:

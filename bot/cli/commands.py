@@ -142,7 +142,7 @@ _GROUPS = {
     },
     "Operate": {
         "config": "Show where settings come from, or write a first config.toml.",
-        "doctor": "Check what works, and say how to mend what does not.",
+        "doctor": "Check what works, and say how to fix what does not.",
         "log": "Show the last searches, newest first.",
         "forget": "Delete what is stored about a person or a chat.",
         "eval": "Measure answers against judged headlines.",

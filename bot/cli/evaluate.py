@@ -87,21 +87,10 @@ def _write(report: Report, options: EvaluationOptions, output: Output) -> None:
         output.json({"corpus": options.corpus, "judged": options.judged} | measures)
         return
     notes, rows = measures.pop("notes"), measures.pop("rows")
-    for name, value in measures.items():
-        output.line(f"{name}: {figure(value)}")
-    if isinstance(rows, Sequence):
-        output.line()
-        output.table([{name: figure(value) for name, value in row.items()} for row in rows])
+    output.measures(measures, rows if isinstance(rows, Sequence) else ())
     if isinstance(notes, Sequence):
         for note in notes:
             output.remark(str(note))
-
-
-def figure(value: object) -> str:
-    """Return a measure as text."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {figure(part)}" for name, part in value.items())
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 commands = typer.Typer(

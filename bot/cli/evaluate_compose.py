@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.cli.demo import bundled
-from bot.cli.evaluate import figure
 from bot.console.output import Output, progress_bar
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts
@@ -87,10 +86,7 @@ async def measure_compositions(
     if json:
         output.json({**report, "rows": rows})
         return
-    for name, value in report.items():
-        output.line(f"{name}: {figure(value)}")
-    output.line()
-    output.table([{name: figure(value) for name, value in row.items()} for row in rows])
+    output.measures(report, rows)
 
 
 def _request(case: ComposeCase, corpora: Sequence[Corpus], web: bool) -> ComposeRequest:

@@ -57,6 +57,15 @@ class Output:
         for row in cells:
             self.line(_aligned(row, widths))
 
+    def measures(
+        self, measures: Mapping[str, object], rows: Sequence[Mapping[str, object]]
+    ) -> None:
+        """Write measures, one on a line, and the rows that they sum up."""
+        for name, value in measures.items():
+            self.line(f"{name}: {_figure(value)}")
+        self.line()
+        self.table([{name: _figure(value) for name, value in row.items()} for row in rows])
+
     def rows(
         self,
         rows: Sequence[Mapping[str, object]],
@@ -76,6 +85,12 @@ class Output:
             self.table(rows if shown is None else shown)
         else:
             self.remark(none)
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_figure(part)}" for name, part in value.items())
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def _cell(value: object) -> str:

@@ -4,9 +4,10 @@ import asyncio
 import base64
 import hashlib
 import hmac
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import orjson
 
@@ -17,7 +18,7 @@ from bot.webhooks.poster import WebhookOff
 from bot.webhooks.subscribed import WebhookState, webhook_states
 from db.posting.outbox import Outbox
 from engine.errors import PresagioError
-from tests.fakes.web import Asked, reply
+from tests.fakes.web import Answer, Asked, reply
 from tests.patience import PATIENCE
 from tests.scenarios.newsroom import HOUR, MINUTE, Newsroom, Process, newsroom
 from tests.scenarios.stage import HEADLINE, TWEETS
@@ -28,12 +29,22 @@ HOOK = "/hooks/presagio"
 DAY = timedelta(days=1)
 
 
-def with_hook(room: Newsroom, **wanted: Any) -> None:
-    """Let the settings name one webhook at the stand-in of the web."""
-    hook = WebhookSettings(
-        name="hook", url=room.web.url(HOOK), allow_networks=("127.0.0.0/8",), **wanted
-    )
-    room.webhooks = (hook,)
+@asynccontextmanager
+async def hooked(database_url: str, answer: Answer) -> AsyncIterator[Newsroom]:
+    """A newsroom whose settings name one webhook, which gives this answer."""
+    async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
+        hook = WebhookSettings(name="hook", url=room.web.url(HOOK), allow_networks=("127.0.0.0/8",))
+        room.webhooks = (hook,)
+        room.web.pages[HOOK] = answer
+        yield room
+
+
+async def owing(room: Newsroom) -> Process:
+    """A process that has found a prophecy, and owes the webhook an event."""
+    process = await room.process()
+    await room.news(process)
+    assert await process.jobs.digest() == 1
+    return process
 
 
 def received(room: Newsroom) -> list[Asked]:
@@ -57,12 +68,8 @@ async def state(room: Newsroom, process: Process) -> WebhookState:
 
 
 async def test_a_webhook_is_told_of_a_find_at_once(database_url: str) -> None:
-    async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
-        with_hook(room)
-        room.web.pages[HOOK] = reply(204)
-        process = await room.process()
-        await room.news(process)
-        assert await process.jobs.digest() == 1
+    async with hooked(database_url, reply(204)) as room:
+        process = await owing(room)
         await room.deliver(process)
         (request,) = received(room)
         assert genuine(request)
@@ -90,12 +97,8 @@ async def test_a_webhook_is_told_of_a_find_at_once(database_url: str) -> None:
 
 
 async def test_an_event_is_retried_over_a_restart_under_the_same_id(database_url: str) -> None:
-    async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
-        with_hook(room)
-        room.web.pages[HOOK] = reply(500)
-        first = await room.process()
-        await room.news(first)
-        await first.jobs.digest()
+    async with hooked(database_url, reply(500)) as room:
+        first = await owing(room)
         await room.deliver(first)
         room.clock.wind(MINUTE)
         await room.deliver(first)
@@ -119,18 +122,14 @@ async def test_an_event_is_retried_over_a_restart_under_the_same_id(database_url
 async def test_a_process_that_dies_while_it_sends_has_its_event_sent_again(
     database_url: str,
 ) -> None:
-    async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
-        with_hook(room)
-        taken = asyncio.Event()
+    taken = asyncio.Event()
 
-        async def says_nothing(_: Asked, __: asyncio.StreamWriter) -> None:
-            taken.set()
-            await asyncio.Event().wait()
+    async def says_nothing(_: Asked, __: asyncio.StreamWriter) -> None:
+        taken.set()
+        await asyncio.Event().wait()
 
-        room.web.pages[HOOK] = says_nothing
-        first = await room.process()
-        await room.news(first)
-        await first.jobs.digest()
+    async with hooked(database_url, says_nothing) as room:
+        first = await owing(room)
         sending = asyncio.create_task(first.jobs.deliver())
         async with asyncio.timeout(PATIENCE):
             await taken.wait()
@@ -147,12 +146,8 @@ async def test_a_process_that_dies_while_it_sends_has_its_event_sent_again(
 
 
 async def test_410_turns_a_webhook_off_until_it_has_another_address(database_url: str) -> None:
-    async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
-        with_hook(room)
-        room.web.pages[HOOK] = reply(410)
-        process = await room.process()
-        await room.news(process)
-        await process.jobs.digest()
+    async with hooked(database_url, reply(410)) as room:
+        process = await owing(room)
         told: list[PresagioError] = []
         await deliver(replace(process.jobs.delivering, report=told.append), clock=room.clock)
         assert [type(error) for error in told] == [WebhookOff], "operators hear of it"
@@ -169,12 +164,8 @@ async def test_410_turns_a_webhook_off_until_it_has_another_address(database_url
 
 
 async def test_a_webhook_that_left_the_settings_is_told_nothing(database_url: str) -> None:
-    async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
-        with_hook(room)
-        room.web.pages[HOOK] = reply(500)
-        process = await room.process()
-        await room.news(process)
-        await process.jobs.digest()
+    async with hooked(database_url, reply(500)) as room:
+        process = await owing(room)
         await room.deliver(process)
         hooks, room.webhooks = room.webhooks, ()
         without = await room.process()
@@ -187,12 +178,8 @@ async def test_a_webhook_that_left_the_settings_is_told_nothing(database_url: st
 async def test_a_receiver_that_is_dead_for_a_day_loses_what_it_was_owed(
     database_url: str,
 ) -> None:
-    async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
-        with_hook(room)
-        room.web.pages[HOOK] = reply(503)
-        process = await room.process()
-        await room.news(process)
-        await process.jobs.digest()
+    async with hooked(database_url, reply(503)) as room:
+        process = await owing(room)
         await room.deliver(process)
         room.clock.wind(DAY + HOUR)
         await room.deliver(process)

@@ -39,7 +39,14 @@ ROOT = Path(__file__).resolve().parents[3]
 SPANISH = words_for("es")
 # What people meet in chats and on the web page; the command line and the settings are English.
 FOLDERS = ("engine", "db", "bot")
-ENGLISH_ONLY = ("bot/cli", "bot/settings", "bot/card", "bot/embedders.py", "bot/serve.py")
+ENGLISH_ONLY = (
+    "bot/cli",
+    "bot/settings",
+    "bot/card",
+    "bot/embedders.py",
+    "bot/running.py",
+    "bot/serve.py",
+)
 ERRORS = {
     name
     for module in (errors, face, failures)

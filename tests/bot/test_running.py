@@ -1,0 +1,54 @@
+"""What is told of the faces that run."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+
+import pytest
+
+from bot.face.face import FaceStatus
+from bot.running import tell_status
+from tests.patience import PATIENCE
+
+
+@dataclass
+class Switch:
+    """A face that listens when it is told to."""
+
+    listening: bool = False
+    webhook: None = None
+
+    async def run(self) -> None:
+        """Nothing is heard here."""
+
+    async def stop(self, seconds: float) -> None:
+        """Nothing to close."""
+
+    def status(self) -> FaceStatus:
+        return FaceStatus(listening=self.listening, way="HTTP")
+
+
+async def test_what_a_face_begins_and_ceases_to_hear_is_logged_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("bot.running._LOOK_SECONDS", 0.001)
+    caplog.set_level(logging.INFO, "presagio.serve")
+    faces = {"slack": Switch(), "telegram": Switch()}
+    telling = asyncio.create_task(tell_status(faces))
+
+    async def logged(lines: int) -> list[tuple[str, str]]:
+        async with asyncio.timeout(PATIENCE):
+            while len(caplog.records) < lines:  # noqa: ASYNC110 - a log tells nobody
+                await asyncio.sleep(0.001)
+        await asyncio.sleep(0.01)
+        return [(one.levelname, one.getMessage()) for one in caplog.records]
+
+    assert await logged(0) == []
+    faces["slack"].listening = True
+    assert await logged(1) == [("INFO", "slack: listening (HTTP)")]
+    faces["slack"].listening = False
+    assert (await logged(2))[1:] == [("WARNING", "slack: not listening (HTTP)")]
+    telling.cancel()
+    with suppress(asyncio.CancelledError):
+        await telling
