@@ -36,9 +36,14 @@ class Counting(Embeddings):
 
 
 class Slow(WordModel):
-    """Lets the others have their turn."""
+    """Lets the others have their turn, and begins together with them."""
+
+    begin: asyncio.Barrier | None = None
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        if self.begin and not self.documents:
+            async with asyncio.timeout(PATIENCE):
+                await self.begin.wait()
         await asyncio.sleep(0.005)
         return await super().embed_documents(texts)
 
@@ -83,6 +88,9 @@ async def test_each_text_is_embedded_once_and_indexes_are_brought_up_to_date_onc
     corpus = await load_texts(database, "c", TEXTS)
     embeddings = Counting(database, times=LeaseTimes(renewal=0.05))
     running = [Process(embeddings, corpus) for _ in range(processes)]
+    begin = asyncio.Barrier(processes)
+    for one in running:
+        one.model.begin = begin
     filled = await asyncio.gather(*(one.fill() for one in running))
     assert Counter(text for one in running for text in one.model.documents) == Counter(TEXTS)
     assert sum(one.embedded for one in filled) == len(TEXTS)
@@ -97,7 +105,9 @@ async def test_each_text_is_embedded_once_and_indexes_are_brought_up_to_date_onc
 async def test_progress_is_that_of_all(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
     embeddings = Embeddings(database, times=LeaseTimes(renewal=0.05))
-    running = [Process(embeddings, corpus) for _ in range(2)]
+    running, begin = [Process(embeddings, corpus) for _ in range(2)], asyncio.Barrier(2)
+    for one in running:
+        one.model.begin = begin
     await asyncio.gather(*(one.fill() for one in running))
     for one in running:
         assert one.shown == sorted(one.shown)
