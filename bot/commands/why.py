@@ -1,4 +1,4 @@
-"""/why: explains the last answer."""
+"""/why: explains the answer that it replies to, or the last one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,13 +18,29 @@ from engine.search import Hit, Prophecy
 
 
 async def _why(request: Request, services: Services) -> Reply:
-    words = request.words
+    if button := _replied_to(request):
+        shown = await _shown_with(button, request, services)
+        return await _why_answer(request, shown, services) if shown else too_old(request)
     answer = await services.answers.last(request.known_chat, request.place.thread)
     found = await services.answers.last_receipt(request.known_chat, request.place.thread)
     if found and (answer is None or found[1] > answer.asked_at):
         return _why_found(request, found[0])
-    if answer is None:
-        return nothing_yet(request)
+    return await _why_answer(request, answer, services) if answer else nothing_yet(request)
+
+
+def _replied_to(request: Request) -> Action | None:
+    """Return the button "Why?" of the message that this one replies to, if it has one."""
+    actions = [action for one in request.quoted_buttons if (action := Action.parse(one))]
+    return next((one for one in actions if one.name == _NAME), None)
+
+
+async def _shown_with(action: Action, request: Request, services: Services) -> Answer | None:
+    """Return the page of an answer that a button stands under, or None if it is gone."""
+    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    return answer.page_named(action.value) if answer else None
+
+
+async def _why_answer(request: Request, answer: Answer, services: Services) -> Reply:
     if posted := await services.answers.posted_with(answer):
         return _why_posted(request, posted)
     shown = answer.seen
@@ -32,7 +48,7 @@ async def _why(request: Request, services: Services) -> Reply:
     if request.text and not chosen:
         return _shown(request, [hit.rank for hit in shown])
     text = _explained(answer.prophecy, chosen or answer.page, request)
-    return Reply(words=words, text=text)
+    return Reply(words=request.words, text=text)
 
 
 def _why_posted(request: Request, posted: Sequence[Answer]) -> Reply:
@@ -74,25 +90,27 @@ def _shown(request: Request, ranks: Sequence[int]) -> Reply:
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
-    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
-    if answer is None or not (page := answer.page_named(action.value)):
+    page = await _shown_with(action, request, services)
+    if page is None:
         return too_old(request)
-    posted = await services.answers.posted_with(answer)
+    posted = await services.answers.posted_with(page)
     if posted and page.page == page.page[:1]:
         if request.known_chat.full_answers:  # where each story has a button
-            posted = [one for one in posted if one.id == answer.id]
+            posted = [one for one in posted if one.id == page.id]
         unnumbered = replace(request, text="")  # what it holds is the action
         return replace(_why_posted(unnumbered, posted), ephemeral=True)
     text = _explained(page.prophecy, page.page, request)
     return Reply(words=request.words, text=text, ephemeral=True)
 
 
+_NAME = "why"
 WHY = Command(
-    name="why",
+    name=_NAME,
     summary=marked("explain the last answer, or one tweet of it"),
     usage=marked("/why [NUMBER]"),
     example="/why 2",
+    details=(marked("In reply to an answer it explains that one, not the last."),),
     handler=_why,
     act=LOOKS,
-    actions={"why": _pressed},
+    actions={_NAME: _pressed},
 )

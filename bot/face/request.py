@@ -1,7 +1,7 @@
 """Events as platform-independent requests: who says what, and where."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -42,6 +42,7 @@ class Place:
     title: str | None = None
     kept: bool = True
     home: bool = False
+    hears_all: bool = True  # False if the platform may show only commands and replies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,7 @@ class Request:
     written_at: datetime | None = None  # when the text was written, if before the event
     quoted: str = ""  # the text of the message that this one replies to
     quoted_at: datetime | None = None  # when that was written
+    quoted_buttons: Sequence[str] = ()  # the bot's, under that message: what Action.parse reads
     edited: bool = False
     preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
     revises: str | None = None  # the event id of the message that was edited or deleted

@@ -32,6 +32,7 @@ class TelegramIdentity:
 
     id: int
     username: str
+    hears_all: bool  # no privacy mode, in which only admins see every message of a group
     commands: frozenset[str]  # the names it answers to
     is_admin: AdminCheck  # (chat id, user id)
     channel: ChannelSearch  # (name, user id)
@@ -68,7 +69,7 @@ def _said(
     text = message.text or message.caption or ""
     if not text or message.via_bot:
         return None
-    place = _place(message)
+    place = _place(message, myself)
     trigger, words, source = _meant(message, text, place, myself)
     if trigger is None:
         return None
@@ -85,6 +86,7 @@ def _said(
         written_at=_written_at(source, message),
         quoted=(quoted.text or quoted.caption or "") if quoted else "",
         quoted_at=_written_at(quoted, message) if quoted else None,
+        quoted_buttons=_buttons(quoted) if quoted and _is_mine(quoted, myself) else (),
         is_admin=_admin(message.chat_id, message.from_user, myself, certain=as_group),
         channel=_channel(message.from_user, myself),
         origin=update,
@@ -106,6 +108,7 @@ def _joined(
             chat_id=str(change.chat.id),
             private=False,
             title=change.chat.title,
+            hears_all=myself.hears_all,
         ),
         person=_person(change.from_user, myself),
         trigger=Trigger.COMMAND,
@@ -151,10 +154,19 @@ def _meant(
     if named and not bare and answered:
         # A bare mention in reply to a headline asks about that headline.
         return Trigger.ADDRESSED, answered.text or answered.caption or "", answered
-    to_me = bool(answered and answered.from_user and answered.from_user.id == myself.id)
+    to_me = bool(answered and _is_mine(answered, myself))
     if place.private or to_me or named:
         return Trigger.ADDRESSED, bare, message
     return Trigger.OVERHEARD, text, message
+
+
+def _is_mine(message: Message, myself: TelegramIdentity) -> bool:
+    return bool(message.from_user and message.from_user.id == myself.id)
+
+
+def _buttons(message: Message) -> list[str]:
+    rows = message.reply_markup.inline_keyboard if message.reply_markup else ()
+    return [one.callback_data for row in rows for one in row if isinstance(one.callback_data, str)]
 
 
 def _command(message: Message) -> str | None:
@@ -171,7 +183,7 @@ def _pressed(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -> R
     if message is None or not query.data:
         return None
     place = (
-        _place(message)
+        _place(message, myself)
         if isinstance(message, Message)
         else Place(
             platform=PLATFORM,
@@ -206,7 +218,7 @@ def _inline(query: InlineQuery, now: datetime) -> Request:
     )
 
 
-def _place(message: Message) -> Place:
+def _place(message: Message, myself: TelegramIdentity) -> Place:
     # The thread of a reply chain is not a topic, and the General topic must not be named.
     topic = message.message_thread_id if message.is_topic_message else None
     return Place(
@@ -215,6 +227,7 @@ def _place(message: Message) -> Place:
         private=message.chat.type == ChatType.PRIVATE,
         thread=str(topic) if topic else None,
         title=message.chat.title,
+        hears_all=myself.hears_all,
     )
 
 

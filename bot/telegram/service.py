@@ -199,6 +199,7 @@ class TelegramService:
         return TelegramIdentity(
             id=self._bot.id,
             username=self._bot.username,
+            hears_all=self._bot.can_read_all_group_messages,
             commands=frozenset(name for command in self._commands for name in command.names),
             is_admin=self._is_admin,
             channel=self._channel,

@@ -191,6 +191,32 @@ async def test_the_button_explains_the_page_it_stands_on(bot: Bot) -> None:
     assert of_first.ephemeral
 
 
+def buttons(reply: Reply) -> list[str]:
+    return [str(button.action) for row in reply.buttons for button in row]
+
+
+async def test_why_as_a_reply_explains_the_answer_that_it_replies_to(bot: Bot) -> None:
+    coffee = await bot.say("Coffee prices soar")
+    bot.engine.parts = {"judgment": None, "lexical": 1.0, "age": 1.0}
+    await bot.say("Tea prices soar")
+    said = await bot.say("/why 2", quoted_buttons=buttons(coffee))
+    assert explained(said) == [2]
+    assert "same event" in (said.text or "")
+    assert "found by its words" in ((await bot.say("/why 2")).text or "")
+
+
+async def test_a_reply_to_what_is_no_answer_explains_the_last_one(bot: Bot) -> None:
+    await bot.say("Coffee prices soar")
+    assert explained(await bot.say("/why", quoted_buttons=["setup::", "no action"])) == [1, 2, 3]
+
+
+async def test_a_reply_to_an_answer_that_is_gone_says_so(bot: Bot) -> None:
+    await bot.say("Coffee prices soar")
+    said = await bot.say("/why", quoted_buttons=["why:999999:0"])
+    assert said.ephemeral
+    assert explained(said) == []
+
+
 async def test_why_works_where_nothing_was_found(bot: Bot) -> None:
     bot.engine.found = 0
     await bot.say("Coffee prices soar")

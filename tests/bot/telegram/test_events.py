@@ -29,6 +29,7 @@ async def no_channel(name: str, _user: int) -> Place:
 MYSELF = TelegramIdentity(
     id=1,
     username="Presagio_bot",
+    hears_all=True,
     commands=frozenset({"p", "why"}),
     is_admin=nobody,
     channel=no_channel,
@@ -182,6 +183,18 @@ def test_a_command_brings_the_text_that_it_answers() -> None:
     assert request
     assert (request.text, request.quoted) == ("/why", "It rains")
     assert request.quoted_at == datetime.fromtimestamp(7, UTC)
+
+
+def test_a_command_brings_the_buttons_of_the_answer_that_it_replies_to() -> None:
+    keyboard = {"inline_keyboard": [[{"text": "Why?", "callback_data": "why:7:0"}]]}
+    me = {"id": 1, "is_bot": True, "first_name": "P"}
+    answered = {"message_id": 4, "date": 7, "chat": GROUP, "from": me, "reply_markup": keyboard}
+    request = read(text="/why", reply_to_message=answered)
+    assert request
+    assert request.quoted_buttons == ["why:7:0"]
+    request = read(text="/why", reply_to_message=answered | {"from": ALICE})
+    assert request
+    assert list(request.quoted_buttons) == []
 
 
 def test_an_edited_message_revises_the_request_that_it_was() -> None:
