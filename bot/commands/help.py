@@ -42,10 +42,15 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
     example = words.say("For example: {example}", example=words.say(commands[0].example))
     one = _written("help", request, commands)
     more = words.say("{help} NAME explains one of them.", help=one)
-    return "\n".join(
-        [greeting, _listening(request), "", *_grouped(request, commands), "", more, example]
-    )
+    private = words.say("Here every message is taken for a headline.")
+    here = private if request.place.private else listening_here(request)
+    return "\n".join([greeting, here, "", *_grouped(request, commands), "", more, example])
 
+
+SHOWS_LITTLE = marked(
+    "Telegram shows me every message only where I am an admin, or once /setprivacy is off at"
+    " @BotFather and I was added anew."
+)
 
 # Commands of no group are among the last.
 _GROUPS = (
@@ -75,15 +80,19 @@ def _written(name: str, request: Request, commands: Sequence[Command]) -> str:
     return command.written_for(request.place.platform, f"/{name}")
 
 
-def _listening(request: Request) -> str:
-    words = request.words
-    if request.place.private:
-        return words.say("Here every message is taken for a headline.")
-    return {
-        Listening.ALL: words.say("Here I read along, and speak only when a tweet fits well."),
-        Listening.MENTIONS: words.say("Here I answer when I am mentioned or replied to."),
-        Listening.COMMANDS: words.say("Here I answer commands only."),
-    }[request.known_chat.listening]
+def listening_here(request: Request) -> str:
+    """Return what is answered in a group, and what the platform may not show."""
+    words, listening = request.words, request.known_chat.listening
+    if listening is Listening.COMMANDS:
+        return words.say("Here I answer commands only.")
+    if listening is Listening.ALL:
+        said = words.say("Here I read along, and speak only when a tweet fits well.")
+        return said if request.place.hears_all else f"{said} {words.say(SHOWS_LITTLE)}"
+    if request.place.hears_all:
+        return words.say("Here I answer when I am mentioned or replied to.")
+    return words.say(
+        "Here I answer commands and replies to me. Mentions reach me where I am an admin."
+    )
 
 
 def _line(command: Command, request: Request) -> str:

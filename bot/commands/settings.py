@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from bot.commands.archives import with_archive
+from bot.commands.help import SHOWS_LITTLE
 from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
 from bot.commands.services import Services
@@ -11,11 +12,12 @@ from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.limits import cut
-from engine.chat import Chat
+from engine.chat import Chat, Listening
 from engine.errors import UsageError
 
 _LONGEST_ECHO = 40
 _CORPUS = "corpus"
+_LISTENING = "listening"
 
 
 async def _settings(request: Request, services: Services) -> Reply:
@@ -23,13 +25,22 @@ async def _settings(request: Request, services: Services) -> Reply:
     if not key:
         return _shown(request, request.known_chat)
     chat, words = await _changed(request, services, key.lower(), value.strip())
-    return _set_to(chat, key.lower(), words)
+    reply = _set_to(chat, key.lower(), words)
+    if key.lower() != _LISTENING or not (limits := _limits(request, chat)):
+        return reply
+    return replace(reply, text="\n".join([reply.text or "", *limits]))
 
 
 def _set_to(chat: Chat, key: str, words: Words) -> Reply:
     """Return the one line that answers a change."""
     value = chat.corpus or "-" if key == _CORPUS else shown_value(chat, key)
     return Reply(words=words, text=f"{key}: {value}", ephemeral=True)
+
+
+def _limits(request: Request, chat: Chat) -> list[str]:
+    """Return why the bot may read less than it was told to."""
+    limited = not (request.place.hears_all or request.place.private)
+    return [request.words.say(SHOWS_LITTLE)] if limited and chat.listening is Listening.ALL else []
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
@@ -65,7 +76,7 @@ def _shown(request: Request, chat: Chat) -> Reply:
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
     lines += [f"{name}: {shown_value(chat, name)}" for name in SETTINGS_BY_NAME]
     corpus = chat.corpus or words.say("the configured one")
-    lines.append(f"{_CORPUS}: {corpus}")
+    lines += [f"{_CORPUS}: {corpus}", *_limits(request, chat)]
     buttons = tuple(
         tuple(
             _button(label, name, value)

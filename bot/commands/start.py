@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from bot.commands.archives import CORPUS, archive_buttons
 from bot.commands.feeds import FEEDS
+from bot.commands.help import listening_here
 from bot.commands.home import at_home
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
@@ -15,7 +16,6 @@ from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
-from engine.chat import Listening
 from engine.corpora import ALL
 from engine.feeds.well_known import well_known, well_known_in
 from engine.types import Corpus, CorpusRole
@@ -42,7 +42,7 @@ async def _start(request: Request, services: Services) -> Reply:
             )
         )
         said.append(words.say("Paste a headline or a link."))
-        said.append(_listening(request))
+        said.append("" if request.place.private else listening_here(request))
     else:
         said.append(words.say("I have no archive yet: whoever runs me loads one."))
     button = _button(words.say("Set me up"), "archive")
@@ -64,17 +64,6 @@ def _voices(archives: Sequence[Corpus], words: Words) -> str:
     more = len(archives) - _MOST_VOICES
     named = cut(shown, _LONGEST_VOICES)
     return words.say("{voices} and {more} more", voices=named, more=more) if more > 0 else named
-
-
-def _listening(request: Request) -> str:
-    words = request.words
-    if request.place.private:
-        return ""
-    return {
-        Listening.ALL: words.say("Here I read along, and speak only when a tweet fits well."),
-        Listening.MENTIONS: words.say("Here I answer when I am mentioned or replied to."),
-        Listening.COMMANDS: words.say("Here I answer commands only."),
-    }[request.known_chat.listening]
 
 
 async def _archive(request: Request, services: Services) -> Reply:

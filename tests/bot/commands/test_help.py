@@ -91,6 +91,22 @@ async def test_what_is_answered_here_is_told(bot: Bot, listening: Listening, exp
     assert "Here every message is taken for a headline." in private.splitlines()
 
 
+@pytest.mark.parametrize(
+    ("listening", "expected"),
+    [
+        (Listening.ALL, "Telegram shows me every message only where I am an admin"),
+        (Listening.MENTIONS, "Here I answer commands and replies to me. Mentions reach me where"),
+    ],
+)
+async def test_what_the_platform_does_not_show_is_told(
+    bot: Bot, listening: Listening, expected: str
+) -> None:
+    await bot.set_up(listening=listening)
+    place = replace(GROUP, hears_all=False)
+    for command in ("/help", "/start"):
+        assert expected in ((await bot.say(command, place=place)).text or "")
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_the_example_works_on_the_bundled_corpus(database_url: str, language: str) -> None:
     environ = {"DATABASE_URL": database_url}

@@ -1,5 +1,6 @@
 """Every setting can be read, changed and mistyped; in groups only admins change them."""
 
+from dataclasses import replace
 from datetime import time
 
 import pytest
@@ -51,6 +52,18 @@ async def test_a_setting_is_changed_and_shown(
     name = typed.split(maxsplit=1)[0].lower()
     assert f"{name}: {shown}" in (reply.text or "").splitlines()
     assert reply.ephemeral
+
+
+async def test_reading_along_says_what_the_platform_does_not_show(bot: Bot) -> None:
+    async def admin() -> bool:
+        return True
+
+    place = replace(GROUP, hears_all=False)
+    for told, typed in ((True, "listening all"), (False, "listening mentions")):
+        reply = await bot.say(f"/settings {typed}", place=place, is_admin=admin)
+        assert ("Telegram shows me every message only where" in (reply.text or "")) is told
+        shown = await bot.say("/settings", place=place, is_admin=admin)
+        assert ("Telegram shows me every message only where" in (shown.text or "")) is told
 
 
 @pytest.mark.parametrize(
