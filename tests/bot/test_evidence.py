@@ -111,7 +111,7 @@ async def test_the_web_is_opened_by_its_first_use_and_closed_whole(storage: Data
 
 
 async def test_the_operators_are_told_of_a_provider_that_fails(
-    database: Database, stack: AsyncExitStack
+    storage: Database, stack: AsyncExitStack
 ) -> None:
     async with SearchServer() as search:
         search.script["searxng"] = [answer({"error": "it failed"}, 500)]
@@ -119,7 +119,7 @@ async def test_the_operators_are_told_of_a_provider_that_fails(
             web_search__providers='["searxng"]',
             web_search__searxng_url=search.url("searxng").removesuffix("/search"),
         )
-        web = open_web(chosen, database, stack)
+        web = open_web(chosen, storage, stack)
         assert web
         told: list[WebSearchError] = []
         web.report_to(told.append)
