@@ -1,7 +1,7 @@
 """Builds and drops the indexes of vectors, beside searches and whoever stores vectors.
 
 An index is built concurrently: nobody waits for it, and searches compare every vector until it is
-valid. What a killed build leaves is dropped and built again. See docs/decisions/0049-index.md.
+valid. What a killed build leaves is dropped and built again. See docs/decisions/0048-index.md.
 """
 
 import asyncio
