@@ -1,41 +1,29 @@
 """Translates Telegram's updates into requests."""
 
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from telegram import (
     CallbackQuery,
-    Chat,
-    ChatMember,
-    ChatMemberRestricted,
     ChatMemberUpdated,
     InlineQuery,
     Message,
     MessageEntity,
     Update,
-    User,
 )
 from telegram.constants import ChatType
 
 from bot.face.request import Person, Place, Request, Trigger
-
-PLATFORM = "telegram"
-AdminCheck = Callable[[int, int], Awaitable[bool]]
-ChannelSearch = Callable[[str, int], Awaitable[Place]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TelegramIdentity:
-    """What the bot knows about itself, and how it checks who is an admin."""
-
-    id: int
-    username: str
-    hears_all: bool  # no privacy mode, in which only admins see every message of a group
-    commands: frozenset[str]  # the names it answers to
-    is_admin: AdminCheck  # (chat id, user id)
-    channel: ChannelSearch  # (name, user id)
+from bot.telegram.people import (
+    PLATFORM,
+    TelegramIdentity,
+    admin_check,
+    channel_search,
+    is_there,
+    place_of,
+    sender_of,
+)
 
 
 def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> Request | None:
@@ -69,7 +57,7 @@ def _said(
     text = message.text or message.caption or ""
     if not text or message.via_bot:
         return None
-    place = _place(message, myself)
+    place = place_of(message, myself)
     trigger, words, source = _meant(message, text, place, myself)
     if trigger is None:
         return None
@@ -79,7 +67,7 @@ def _said(
     return Request(
         event_id=f"{message.chat_id}:{message.message_id}",
         place=place,
-        person=_person(message.from_user, myself, speaks_as=message.sender_chat),
+        person=sender_of(message.from_user, myself, speaks_as=message.sender_chat),
         trigger=trigger,
         text=words,
         now=now,
@@ -87,8 +75,8 @@ def _said(
         quoted=(quoted.text or quoted.caption or "") if quoted else "",
         quoted_at=_written_at(quoted, message) if quoted else None,
         quoted_buttons=_buttons(quoted) if quoted and _is_mine(quoted, myself) else (),
-        is_admin=_admin(message.chat_id, message.from_user, myself, certain=as_group),
-        channel=_channel(message.from_user, myself),
+        is_admin=admin_check(message.chat_id, message.from_user, myself, certain=as_group),
+        channel=channel_search(message.from_user, myself),
         origin=update,
     )
 
@@ -110,20 +98,13 @@ def _joined(
             title=change.chat.title,
             hears_all=myself.hears_all,
         ),
-        person=_person(change.from_user, myself),
+        person=sender_of(change.from_user, myself),
         trigger=Trigger.COMMAND,
         text="/start",
         now=now,
-        is_admin=_admin(change.chat.id, change.from_user, myself),
+        is_admin=admin_check(change.chat.id, change.from_user, myself),
         origin=update,
     )
-
-
-def is_there(member: ChatMember) -> bool:
-    """Return whether somebody is in a chat."""
-    if isinstance(member, ChatMemberRestricted):
-        return member.is_member
-    return member.status not in {ChatMember.LEFT, ChatMember.BANNED}
 
 
 def _written_at(source: Message, message: Message) -> datetime | None:
@@ -183,7 +164,7 @@ def _pressed(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -> R
     if message is None or not query.data:
         return None
     place = (
-        _place(message, myself)
+        place_of(message, myself)
         if isinstance(message, Message)
         else Place(
             platform=PLATFORM,
@@ -194,11 +175,11 @@ def _pressed(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -> R
     return Request(
         event_id=f"callback:{query.id}",
         place=place,
-        person=_person(query.from_user, myself),
+        person=sender_of(query.from_user, myself),
         trigger=Trigger.BUTTON,
         text=query.data,
         now=now,
-        is_admin=_admin(message.chat.id, query.from_user, myself),
+        is_admin=admin_check(message.chat.id, query.from_user, myself),
         origin=query,
     )
 
@@ -216,55 +197,3 @@ def _inline(query: InlineQuery, now: datetime) -> Request:
         now=now,
         origin=query,
     )
-
-
-def _place(message: Message, myself: TelegramIdentity) -> Place:
-    # The thread of a reply chain is not a topic, and the General topic must not be named.
-    topic = message.message_thread_id if message.is_topic_message else None
-    return Place(
-        platform=PLATFORM,
-        chat_id=str(message.chat_id),
-        private=message.chat.type == ChatType.PRIVATE,
-        thread=str(topic) if topic else None,
-        title=message.chat.title,
-        hears_all=myself.hears_all,
-    )
-
-
-def _person(
-    user: User | None, myself: TelegramIdentity, *, speaks_as: Chat | None = None
-) -> Person:
-    """Return who speaks. If somebody speaks in the name of a chat, it has that chat's id.
-
-    It is then not taken for a bot, although Telegram names one of its own bots as the author.
-    """
-    language = (user.language_code if user else None) or "en"
-    if speaks_as:
-        return Person(id=str(speaks_as.id), language=language, as_chat=True)
-    if user is None:
-        return Person(id="nobody", language=language)
-    return Person(
-        id=str(user.id),
-        name=user.name,
-        language=language,
-        bot=user.is_bot,
-        myself=user.id == myself.id,
-    )
-
-
-def _channel(
-    user: User | None, myself: TelegramIdentity
-) -> Callable[[str], Awaitable[Place | None]]:
-    async def find(name: str) -> Place | None:
-        return await myself.channel(name, user.id) if user else None
-
-    return find
-
-
-def _admin(
-    chat_id: int, user: User | None, myself: TelegramIdentity, *, certain: bool = False
-) -> Callable[[], Awaitable[bool]]:
-    async def check() -> bool:
-        return certain or (user is not None and await myself.is_admin(chat_id, user.id))
-
-    return check

@@ -28,7 +28,7 @@ from bot.telegram.errors import (
     says,
     telegram_reason,
 )
-from bot.telegram.events import PLATFORM
+from bot.telegram.people import PLATFORM
 from bot.telegram.render import (
     LONGEST_TOAST,
     caption,

@@ -15,7 +15,7 @@ from bot.face.reply import Reply
 from bot.pace import EvenPace
 from bot.telegram.client import Bot
 from bot.telegram.errors import Moved, mapped_telegram_errors, says
-from bot.telegram.events import PLATFORM
+from bot.telegram.people import PLATFORM
 from bot.telegram.render import caption, html_messages, keyboard
 from db.chat.chats import Chats
 from engine.chat import Chat

@@ -18,8 +18,9 @@ from bot.i18n.words import DEFAULT, LANGUAGES, words_for
 from bot.listening.webhook import Webhook
 from bot.settings.faces import TelegramSettings
 from bot.telegram.client import Bot
-from bot.telegram.events import PLATFORM, TelegramIdentity, is_there, read_update
+from bot.telegram.events import read_update
 from bot.telegram.face import TelegramFace
+from bot.telegram.people import PLATFORM, TelegramIdentity, is_there
 from bot.telegram.receiving import ALLOWED_UPDATES, HOLD_SECONDS, Poller, PushedUpdates, pause_after
 from bot.telegram.updates import Latest, Updates
 from db.chat.chats import Chats
