@@ -9,24 +9,35 @@ import pytest
 
 # By module and, after "::", class or function.
 _PROGRAMS = "PostgreSQL's own programs do not work through a pooler"
+_ROLE = "the role is the pooler's"
+_SESSIONS = "the sessions are the pooler's"
+_BESIDE = "an index is built in one transaction there"
+_INDEX = "tests/db/search/test_vector_index.py::"
 _RESTORED = "tests/bot/cli/test_database.py::"
 NOT_BEHIND: Mapping[str, str] = {
     f"{_RESTORED}test_a_backup_comes_back": _PROGRAMS,
     f"{_RESTORED}test_a_backup_of_older_tables_is_brought_up_to_date": _PROGRAMS,
     f"{_RESTORED}test_a_failure_of_a_program_is_one_line": _PROGRAMS,
     f"{_RESTORED}test_a_restore_waits_for_nobody": _PROGRAMS,
+    f"{_RESTORED}test_tables_of_a_newer_version_are_not_replaced": _PROGRAMS,
     f"{_RESTORED}test_what_cannot_be_restored_is_one_line": _PROGRAMS,
-    "tests/bot/cli/test_main.py::TestRoleWithoutRights": "the role is the pooler's",
+    "tests/bot/cli/test_doctor.py::TestRights": _ROLE,
+    "tests/bot/cli/test_main.py::TestRoleWithoutRights": _ROLE,
+    "tests/bot/test_media.py::test_files_are_part_of_a_backup": _PROGRAMS,
     "tests/db/backup/test_restore.py": _PROGRAMS,
     "tests/db/search/test_embeddings.py"
     "::test_a_server_without_pgvector_says_so_and_is_left_as_it_was": (
         "it changes a setting that only new sessions have"
     ),
+    f"{_INDEX}test_others_store_and_search_while_it_is_built": _BESIDE,
+    f"{_INDEX}test_the_build_of_a_killed_process_is_waited_for": _BESIDE,
+    f"{_INDEX}test_what_an_interrupted_build_leaves_is_built_again": _BESIDE,
+    "tests/db/test_many_corpora.py::test_a_session_that_touched_many_corpora_is_replaced": (
+        _SESSIONS
+    ),
     "tests/db/test_pool.py::test_connections_are_set_up_alike": "the role sets them up",
     "tests/scenarios/test_backup.py": _PROGRAMS,
-    "tests/test_database.py::test_a_database_is_handed_on_as_good_as_new": (
-        "a pooler keeps sessions that the test counts"
-    ),
+    "tests/test_database.py::test_a_database_is_handed_on_as_good_as_new": _SESSIONS,
 }
 
 
