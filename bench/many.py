@@ -256,7 +256,7 @@ async def _rounds(database: Database, output: Output) -> None:
 class _Nobody:
     """Is asked nothing here: every story was searched."""
 
-    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:  # noqa: ARG002
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:  # noqa: ARG002 - the same for all
         return make_prophecy()
 
 

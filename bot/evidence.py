@@ -90,11 +90,11 @@ class LateWeb:
     async def _open(self) -> "WebGatherer":
         # Imported here because it loads the HTTP client.
         from engine.fetch.client import Fetcher  # noqa: PLC0415 - only where the web is searched
-        from engine.page.reader import ArticleReader  # noqa: PLC0415
-        from engine.web.gather import WebGatherer  # noqa: PLC0415
-        from engine.web.pages import Pages  # noqa: PLC0415
-        from engine.web.providers import Providers  # noqa: PLC0415
-        from engine.web.robots import Robots  # noqa: PLC0415
+        from engine.page.reader import ArticleReader  # noqa: PLC0415 - as above
+        from engine.web.gather import WebGatherer  # noqa: PLC0415 - as above
+        from engine.web.pages import Pages  # noqa: PLC0415 - as above
+        from engine.web.providers import Providers  # noqa: PLC0415 - as above
+        from engine.web.robots import Robots  # noqa: PLC0415 - as above
 
         settings, clock = self._settings, time.monotonic
         clients = search_clients(settings)

@@ -83,7 +83,7 @@ async def serve(
         )
         troubles = Troubles(
             app.database,
-            platforms=platforms_of(app.settings),
+            platforms=platforms,
             admins=app.settings.chat.admins,
             now=now,
         )

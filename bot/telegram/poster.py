@@ -47,9 +47,9 @@ class TelegramPoster:
     async def find_posted(
         self,
         chat: Chat,  # noqa: ARG002 - as the protocol has it
-        thread: str | None,  # noqa: ARG002
-        key: str,  # noqa: ARG002
-        since: datetime,  # noqa: ARG002
+        thread: str | None,  # noqa: ARG002 - as above
+        key: str,  # noqa: ARG002 - as above
+        since: datetime,  # noqa: ARG002 - as above
     ) -> str | None:
         """Return None: bots cannot read what was shown."""
         return None

@@ -101,8 +101,8 @@ class _ReplayedWeb:
         self,
         queries: Sequence[str],  # noqa: ARG002 - recorded
         *,
-        deadline: float,  # noqa: ARG002
-        now: datetime,  # noqa: ARG002
+        deadline: float,  # noqa: ARG002 - recorded
+        now: datetime,  # noqa: ARG002 - recorded
     ) -> WebFindings:
         return self._record.findings or WebFindings()
 
@@ -115,7 +115,7 @@ class _ReplayedReranker:
     def name(self) -> str:
         return "record"
 
-    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:  # noqa: ARG002
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:  # noqa: ARG002 - recorded
         if self._record.scores is None:
             raise ModelError(self._record.unranked or Message("The record holds no scores."))
         return self._record.scores

@@ -25,7 +25,7 @@ async def talking(stage: Surroundings, log: Path) -> AsyncIterator[None]:
     environ = os.environ | stage.environ | TALKATIVE | {"OPENROUTER_API_KEY": KEY}
     with (
         log.open("wb") as written,
-        subprocess.Popen([PROGRAM, "serve"], env=environ, stderr=written) as one,  # noqa: ASYNC220
+        subprocess.Popen([PROGRAM, "serve"], env=environ, stderr=written) as one,  # noqa: ASYNC220 - it starts at once
     ):
         try:
             yield

@@ -45,7 +45,7 @@ async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[N
     environ = os.environ | stage.environ
     with (
         log.open("wb") as written,
-        subprocess.Popen(command, env=environ, stderr=written) as one,  # noqa: ASYNC220
+        subprocess.Popen(command, env=environ, stderr=written) as one,  # noqa: ASYNC220 - it starts at once
     ):
         try:
             async with asyncio.timeout(SECONDS):
