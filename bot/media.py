@@ -148,12 +148,13 @@ class Media:
 
         Raises InputError if it cannot be read whole; the files are then as they were.
         """
-        self._root.parent.mkdir(parents=True, exist_ok=True)
+        data = self._root.parent
+        data.mkdir(parents=True, exist_ok=True)
         try:
-            with tempfile.TemporaryDirectory(dir=self._root.parent, prefix=".media.") as folder:
+            with tempfile.TemporaryDirectory(dir=data, prefix=".media.") as folder:
                 fresh, old = Path(folder) / "fresh", Path(folder) / "old"
-                fresh.mkdir(mode=0o755)
-                count = _unpacked(file, fresh)
+                make_folder(fresh, within=data)
+                count = _unpacked(file, fresh, within=data)
                 with suppress(FileNotFoundError):
                     self._root.rename(old)
                 fresh.rename(self._root)
@@ -231,8 +232,8 @@ def _is_what_it_says(file: Path, suffix: str) -> bool:
         return opened.read(_READ)[at:].startswith(begins)
 
 
-def _unpacked(file: Path, folder: Path) -> int:
-    """Write what an archive holds to a folder, and return the number of files.
+def _unpacked(file: Path, folder: Path, *, within: Path) -> int:
+    """Write what an archive holds to a folder of the data folder; return the number of files.
 
     Whoever made the archive, nothing is written elsewhere and no link is made.
     """
@@ -243,7 +244,7 @@ def _unpacked(file: Path, folder: Path) -> int:
             if content is None or not _PACKED.fullmatch(member.name):
                 raise tarfile.TarError("it holds something else than pictures and videos")
             into = folder / member.name
-            into.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(into.parent, within=within)
             with content, into.open("wb") as opened:
                 shutil.copyfileobj(content, opened)
             count += 1

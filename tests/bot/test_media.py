@@ -242,3 +242,16 @@ def test_folders_that_root_makes_belong_to_who_owns_the_data(
     make_folder(tmp_path / "rejects", within=tmp_path)
     assert (tmp_path / "rejects").is_dir()
     assert len(given) == 2
+
+
+def test_what_root_unpacks_lies_in_folders_of_who_owns_the_data(
+    coffee: Corpus, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    media, archive = Media(tmp_path / "data"), tmp_path / "media.tar"
+    media.bring(coffee, files_in(str(folder)), {"1"})
+    media.pack(archive)
+    given: list[str] = []
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.chown", lambda path, *_: given.append(path.name))
+    media.unpack(archive)
+    assert given == ["fresh", str(coffee.id), "1"]  # the first is then renamed
