@@ -286,6 +286,73 @@ async def test_a_lease_that_is_held_cannot_be_deleted(database: Database) -> Non
         assert again.fence == 2
 
 
+async def one_waits(database: Database) -> None:
+    """Return when a statement on the lease waits for a transaction that has locked its row."""
+    async with asyncio.timeout(PATIENCE), database.connection() as connection:
+        while not await connection.fetchval(  # noqa: ASYNC110 - the database knows
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND wait_event_type = 'Lock' AND query ~ 'lease'"
+        ):
+            await asyncio.sleep(0.01)
+
+
+async def test_a_term_is_counted_from_before_the_question(database: Database) -> None:
+    """Others count from when they see the row, which may be long before the holder's answer."""
+    clock, times = Clock(), LeaseTimes(renewal=9.0)  # one question within this test
+    lease = Lease(database, NAME, times=times, clock=clock)
+    async with database.connection() as connection:
+        await connection.execute(
+            "INSERT INTO lease VALUES ($1, 'former', 7, 3, 15, '-infinity')", NAME
+        )
+    async with database.transaction() as connection:
+        await connection.execute("SELECT FROM lease FOR UPDATE")
+        entering = asyncio.create_task(lease.__aenter__())
+        await one_waits(database)
+        clock.seconds += times.sure - 1.0
+    await entering
+    assert lease.held
+    clock.seconds += 1.0
+    assert not lease.held
+    await lease.__aexit__(None, None, None)
+
+
+async def test_a_lease_that_was_renewed_since_it_was_looked_at_is_not_taken(
+    database: Database,
+) -> None:
+    clock = Clock()
+    async with database.connection() as connection:
+        await connection.execute("INSERT INTO lease VALUES ($1, 'late', 7, 3, 15, now())", NAME)
+    async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
+        async with database.transaction() as connection:
+            await connection.execute("UPDATE lease SET renewals = renewals + 1")
+            clock.seconds += 16.0  # it sees the row of before, and has waited for long enough
+            await one_waits(database)
+        await looks(clock, 3)
+        assert not lease.held
+    assert await holders(database) == ["late"]
+
+
+async def test_who_leaves_releases_no_lease_of_another(database: Database) -> None:
+    async with Lease(database, NAME, times=LeaseTimes(renewal=9.0), clock=Clock()) as lease:
+        assert lease.held
+        async with database.connection() as connection:
+            await connection.execute("UPDATE lease SET holder = 'another', fence = fence + 1")
+    assert await holders(database) == ["another"]
+
+
+async def test_a_released_lease_is_taken_anew_and_never_renewed(database: Database) -> None:
+    """Another process may have seen that it was free."""
+    async with (
+        asyncio.timeout(PATIENCE),
+        Lease(database, NAME, times=HASTY, clock=Clock()),
+        database.connection() as connection,
+    ):
+        await connection.execute("UPDATE lease SET expires_at = '-infinity'")
+        while not await holders(database):  # noqa: ASYNC110 - the database knows
+            await asyncio.sleep(0.01)
+        assert await connection.fetchval("SELECT fence FROM lease") == 2
+
+
 async def test_a_taking_whose_answer_was_lost_is_recognised(database: Database) -> None:
     lease = Lease(database, NAME, times=HASTY, clock=Clock())
     async with database.connection() as connection:
