@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bot.database import open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
 from bot.evidence import LateWeb, Rerankers, open_rerankers, open_web
+from bot.media import close_folders
 from bot.query_log import log_of, logged, source
 from bot.settings import Settings
 from db.chat.questions import ModelAnswers
@@ -134,6 +135,7 @@ async def open_app(
 
     Raises storage errors, SettingsError.
     """
+    close_folders(settings.data_dir)
     async with (
         open_with_server(settings, progress) as (database, server),
         AsyncExitStack() as stack,

@@ -19,6 +19,7 @@ from engine.types import Corpus
 
 LARGEST = 50_000_000  # bytes of a file
 _FOLDER = "media"
+REJECTS = "rejects"  # the folder of their reports
 # As X names the files of an export: the id of the post, and the name that the file has on its site.
 _NAME = re.compile(r"(?P<id>\d{1,25})-(?P<name>[\w-]{1,100}\.(?P<suffix>\w{3,4}))", re.ASCII)
 _OWN_NAME = re.compile(r"[\w-]{1,100}\.(?P<suffix>\w{3,4})", re.ASCII)
@@ -169,6 +170,7 @@ class Media:
         make_folder(folder, within=self._root.parent)
         part = folder / f".{found['name']}.part"  # no page shows half a file
         shutil.copyfile(file, part, follow_symlinks=False)
+        give_to_owner(part, of=self._root.parent)
         part.replace(folder / f"{found['name'].rpartition('.')[0]}.{found['suffix'].lower()}")
 
     def _folder(self, corpus: Corpus, external_id: str) -> Path:
@@ -179,17 +181,33 @@ class Media:
 
 
 def make_folder(folder: Path, *, within: Path) -> None:
-    """Make a folder below the data folder, which it shares its owner with, even if root makes it.
-
-    Otherwise a command of root would keep the account that serves from writing there.
-    """
+    """Make a folder below the data folder, which it shares its owner with, for that owner alone."""
     missing = [one for one in (folder, *folder.parents) if one.is_relative_to(within)]
     for one in reversed(missing):
         if not one.exists():
-            one.mkdir(parents=True, exist_ok=True)
-            if hasattr(os, "geteuid") and os.geteuid() == 0:
-                owner = within.stat()
-                os.chown(one, owner.st_uid, owner.st_gid)
+            one.mkdir(mode=0o700, parents=True, exist_ok=True)
+            give_to_owner(one, of=within)
+
+
+def give_to_owner(path: Path, *, of: Path) -> None:
+    """Give what root wrote to the owner of the data folder.
+
+    Otherwise a command of root would keep the account that serves from reading and writing there.
+    """
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        owner = of.stat()
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def close_folders(data_dir: Path) -> None:
+    """Close the folders of pictures and of rejects to others, as earlier versions did not.
+
+    A folder that belongs to somebody else stays as it is.
+    """
+    for folder in (data_dir / _FOLDER, data_dir / REJECTS):
+        with suppress(FileNotFoundError, PermissionError):
+            if folder.stat().st_mode & 0o077:
+                folder.chmod(0o700)
 
 
 def files_in(name: str) -> list[Path]:
@@ -247,6 +265,7 @@ def _unpacked(file: Path, folder: Path, *, within: Path) -> int:
             make_folder(into.parent, within=within)
             with content, into.open("wb") as opened:
                 shutil.copyfileobj(content, opened)
+            give_to_owner(into, of=within)
             count += 1
     return count
 

@@ -54,6 +54,7 @@ def write_first(path: Path, *, output: Output) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(starter_toml())
+        path.chmod(0o644)  # it holds no secrets, and the account that serves is another than root
     except FileExistsError as exc:
         raise SettingsError(
             f"{escaped_line(path)} is there already; nothing was written.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bot.cli.rejects import RejectsReport
 from bot.console.output import Output, progress_bar
+from bot.media import REJECTS
 from engine.errors import CorpusNotFound, InputError, NothingUsable, UsageError
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.reading import ReadSource, SourceReader
@@ -78,7 +79,7 @@ async def ingest_files(
     damage: InputError | None = None
     begun = time.monotonic()
     with (
-        RejectsReport(app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl") as rejects,
+        RejectsReport(app.settings.data_dir / REJECTS / f"{corpus.name}.jsonl") as rejects,
         progress_bar(output.remarks, f"ingest {corpus.name}", _total(sources)) as tell,
     ):
         loader = Loader(

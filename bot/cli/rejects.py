@@ -11,7 +11,7 @@ from typing import IO, Self
 import orjson
 
 from bot.console.screen import printable
-from bot.media import make_folder
+from bot.media import give_to_owner, make_folder
 from engine.errors import StorageError
 from engine.ingest.records import Reject
 
@@ -69,6 +69,7 @@ class RejectsReport:
             self._file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - __exit__ closes it
                 prefix=f"{self.path.stem}-", dir=self.path.parent, delete=False
             )
+            give_to_owner(Path(self._file.name), of=self.path.parent.parent)
         return self._file
 
     @contextmanager

@@ -24,6 +24,7 @@ from db.embedded.cluster import (
 )
 from db.embedded.data_folder import check_rights, refuse_copy
 from db.embedded.errors import foreign_errors
+from db.embedded.filelock import close_to_others
 from db.embedded.os_user import OsUser, server_account
 from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
 from db.embedded.settings import SETTINGS_FILE, write_settings
@@ -183,7 +184,7 @@ class EmbeddedServer:
         binaries = self._binaries(account)
         if account:
             for lock in (share.gate, share.users):
-                lock.path.touch()
+                close_to_others(lock.path)
                 account.own(lock.path)
         major = binaries.major(account)
         remove_unfinished(self.folder)

@@ -57,8 +57,11 @@ _RECORDS = TypeAdapter(RunRecord)
 
 
 def save_record(record: RunRecord, path: Path) -> None:
-    """Write a record as JSON. Raises InputError."""
+    """Write a record as JSON, for its owner alone: it quotes private corpora. Raises InputError."""
     try:
+        path.touch(mode=0o600)
+        if path.is_file():  # no terminal and no pipe
+            path.chmod(0o600)
         path.write_bytes(_RECORDS.dump_json(record, indent=1))
     except OSError as exc:
         reason = exc.strerror or str(exc)

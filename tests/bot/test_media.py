@@ -1,5 +1,6 @@
 """Pictures and videos: brought from an export, shown on the page, and nothing else sent."""
 
+import os
 import tarfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -13,9 +14,12 @@ from db.pool import Database
 from engine.errors import InputError
 from engine.types import Corpus, Flag, Kind
 from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
 from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_pages import one, read, texts
 from tests.db.loading import document, load
+
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 MP4 = bytes(4) + b"ftypisom" + bytes(20)
@@ -146,6 +150,42 @@ async def test_those_of_a_corpus_that_is_not_shown_are_not_sent(
         assert (await hidden.get("/media/demo/1/film.mp4")).status_code == 404
 
 
+def rights_below(folder: Path) -> set[int]:
+    """Return the rights of all that is in a folder."""
+    return {path.stat().st_mode & 0o777 for path in folder.rglob("*")}
+
+
+@pytest.mark.usefixtures("coffee", "database")
+def test_they_are_their_owners_alone(folder: Path, tmp_path: Path) -> None:
+    """Run as a process of its own: what its umask lets others do is part of the start."""
+    data = load_settings().data_dir
+    data.mkdir(parents=True, exist_ok=True)
+    data.chmod(0o755)
+    (data / "media").mkdir()  # an earlier version made it
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(
+        '{"id": "1"}\n{"id": "7", "text": "tea", "created_at": "2011-01-01T00:00:00Z"}\n'
+    )
+    assert forked("corpora", "media", "demo", str(folder)).code == 0
+    assert "1 records rejected" in forked("ingest", str(bad), "--corpus", "demo").err
+    assert (data / "rejects" / "demo.jsonl").exists()
+    assert rights_below(data) == {0o700, 0o600}
+
+
+@root_only
+def test_what_root_brings_belongs_to_who_owns_the_data(folder: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    os.chown(data, 65534, 65534)
+    media, archive = Media(data), tmp_path / "media.tar"
+    media.bring(a_corpus(), files_in(str(folder)), {"1", "2"})
+    assert {path.stat().st_uid for path in data.rglob("*")} == {65534}
+    media.pack(archive)
+    media.unpack(archive)
+    assert {path.stat().st_uid for path in data.rglob("*")} == {65534}
+    assert media.files() == 3
+
+
 @pytest.mark.usefixtures("coffee")
 def test_a_command_brings_them_and_drop_removes_them(
     invoke: Invoke, folder: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
@@ -233,7 +273,7 @@ def test_folders_that_root_makes_belong_to_who_owns_the_data(
 ) -> None:
     given: list[tuple[Path, int, int]] = []
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("os.chown", lambda *of: given.append(of))
+    monkeypatch.setattr("os.chown", lambda *of, **_: given.append(of))
     owner = (tmp_path.stat().st_uid, tmp_path.stat().st_gid)
     make_folder(tmp_path / "media" / "1", within=tmp_path)
     make_folder(tmp_path / "media" / "1", within=tmp_path)
@@ -252,6 +292,7 @@ def test_what_root_unpacks_lies_in_folders_of_who_owns_the_data(
     media.pack(archive)
     given: list[str] = []
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("os.chown", lambda path, *_: given.append(path.name))
+    monkeypatch.setattr("os.chown", lambda path, *_, **__: given.append(path.name))
     media.unpack(archive)
-    assert given == ["fresh", str(coffee.id), "1"]  # the first is then renamed
+    names = ["fresh", str(coffee.id), "1", "Ab_c-D.png", "film.mp4"]
+    assert given == names  # the first is then renamed

@@ -120,9 +120,11 @@ async def test_a_run_is_recorded_and_repeated(
     model: Writer, demo: str, tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = str(tmp_path / "run.json")
+    Path(file).touch(mode=0o644)  # an earlier version made it
     model.says["draft"] = drafting("Coffee is the best drink [1].")
     made = (await run("compose", PROMPT, "--record", file, "--json")).json
     assert json.loads(Path(file).read_text())["request"]["prompt"] == PROMPT
+    assert Path(file).stat().st_mode & 0o777 == 0o600  # it quotes what may be private
     monkeypatch.setenv("DATABASE_URL", "postgresql://127.0.0.1:1/x")
     again = (await run("compose", "--replay", file, "--json")).json
     for one in (made, again):

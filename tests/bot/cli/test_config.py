@@ -6,6 +6,7 @@ import pytest
 
 from bot.settings import load_settings
 from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
 
 PASSWORD, KEY = "hunter2-secret", "sk-or-v1-0123456789-secret"
 
@@ -140,6 +141,11 @@ class TestInit:
         for row in rows:
             if row["section"] not in ("", "secrets"):
                 assert f"\n#{row['key']} = " in text
+
+    def test_the_account_that_serves_can_read_what_root_wrote(self, tmp_path: Path) -> None:
+        file = tmp_path / "config.toml"
+        assert forked("config", "init", str(file)).code == 0
+        assert file.stat().st_mode & 0o777 == 0o644
 
     def test_leaves_a_file_as_it_is(self, invoke: Invoke, config: Path) -> None:
         before = config.read_text()

@@ -1,5 +1,7 @@
 """Locks between processes."""
 
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +52,37 @@ def test_a_file_that_cannot_be_locked_is_a_storage_error(
     monkeypatch.setattr("fcntl.lockf", no_locks)
     with pytest.raises(StorageError, match="No locks available"):
         FileLock(tmp_path / "lock").acquire()
+
+
+@pytest.mark.parametrize("before", [None, 0o644, 0o666])
+def test_the_file_of_a_lock_is_its_owners_alone(tmp_path: Path, before: int | None) -> None:
+    lock = FileLock(tmp_path / "lock")
+    if before is not None:  # an earlier version made it
+        lock.path.touch()
+        lock.path.chmod(before)
+    umask = os.umask(0)
+    try:
+        assert lock.acquire()
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE(lock.path.stat().st_mode) == 0o600
+    assert another_process_gets(lock.path) == ["False", "False"]
+    lock.release()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
+def test_another_account_can_hold_no_lock(server_folder: Path) -> None:
+    lock = FileLock(server_folder / "lock")
+    assert lock.acquire()
+    lock.release()
+    # Who can open it could hold it.
+    tried = subprocess.run(
+        ["cat", lock.path],
+        capture_output=True,
+        check=False,
+        text=True,
+        user=65534,
+        group=65534,
+        extra_groups=[],
+    )
+    assert "Permission denied" in tried.stderr
