@@ -118,6 +118,7 @@ class Candidate:
     asked_for: Mapping[str, int] = field(default_factory=dict)  # phrase that found it -> rank
     place: ItemPlace | None = None  # of a part of a library's item
     voice: str | None = None  # display name of the archive's voice, if it wrote this
+    platform: str | None = None  # where it was posted, if its source says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 DEFAULT_LANGUAGE = "english"
 _LONG = 10.0  # seconds after which the rate is told at the end
-# The address of a post; X redirects the account "i", used if the account is unknown.
-TWEET_URL = "https://x.com/{author}/status/{id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +144,7 @@ async def _ensure_corpus(
         kind=kind,
         language=options.language or (known.language if known else DEFAULT_LANGUAGE),
         author=options.author,
-        url_template=TWEET_URL if kind is Kind.TWEETS else None,
+        url_template=None,
         description=options.description,
     )
     author = options.author if corpus.author is None else None

@@ -95,7 +95,7 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
         *((place_text(found.place, words),) if found.place else ()),
         words.date(found.created_at),
         *filter(None, (signature(found.voice, found.author),)),
-        *((hit.document.platform,) if hit.document.platform else ()),
+        *((hit.document.candidate.platform,) if hit.document.candidate.platform else ()),
         *found.flags.names,
         *(() if hit.score is None else (f"{hit.score:.2f}",)),
         *_similar(hit, words),

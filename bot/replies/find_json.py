@@ -40,7 +40,7 @@ def _contract(found: Found, hit: FindHit) -> dict[str, object]:
     if found.kind is None:
         return {}
     named: dict[str, object] = snippet_of(found.kind, hit).model_dump(mode="json")
-    return named | {"source": hit.document.platform or hit.document.domain}
+    return named | {"source": hit.document.candidate.platform or hit.document.domain}
 
 
 def _hit(hit: FindHit) -> dict[str, object]:
@@ -56,7 +56,7 @@ def _hit(hit: FindHit) -> dict[str, object]:
         "url": candidate.url,
         "author": candidate.author,
         "role": document.role,
-        "platform": document.platform,
+        "platform": document.candidate.platform,
         "thread": document.thread,
         "attribution": document.attribution,
         "lang": candidate.lang,

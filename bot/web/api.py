@@ -129,7 +129,7 @@ def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
         "url": found.url,
         "author": found.author,
         "role": document.role,
-        "platform": document.platform,
+        "platform": document.candidate.platform,
         "thread": document.thread,
         "attribution": document.attribution,
         "lang": found.lang,

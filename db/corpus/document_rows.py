@@ -8,7 +8,7 @@ import orjson
 
 from db.corpus.languages import language_of
 from engine.documents import Document, part_id
-from engine.types import Corpus, Flag, Kind
+from engine.types import Corpus, Flag
 
 COLUMNS = (
     "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
@@ -20,9 +20,6 @@ ITEM_COLUMNS = (
     "external_id", "digest", "created_at", "title", "author", "lang", "url", "attribution",
     "platform", "pages", "parts",
 )  # fmt: skip
-
-# For documents that name none: plain JSON lines of tweets do not state their platform.
-_PLATFORM = {Kind.TWEETS: "x"}
 
 
 def document_rows(
@@ -88,7 +85,7 @@ def _record(document: Document, corpus: Corpus, known: frozenset[str]) -> tuple[
         language_of(document.lang, corpus.language, known),
         document.url,
         document.reply_to,
-        document.platform or _PLATFORM.get(corpus.kind),
+        document.platform,
         document.thread,
         document.attribution,
         document.tags,

@@ -81,7 +81,7 @@ _FIRST_CLASS = 9
 _FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
 
 # Of a candidate.
-COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length"
+COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length, platform"
 _FILTERS = ("$5", "$6", "$7", "$8")
 # No index serves the date conditions of `passes`. The planner, which sees no values, expects few
 # rows from these.

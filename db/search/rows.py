@@ -15,6 +15,7 @@ from engine.types import Flag
 _flags = lru_cache(maxsize=None)(Flag)
 _STORED = (
     "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length",
+    "platform",
 )  # fmt: skip
 _stored = itemgetter(*_STORED)
 _SETTERS = [
@@ -64,7 +65,6 @@ def found_document(
         in_text=in_text or {},
         title=row["title"],
         role=row["role"],
-        platform=row["platform"],
         thread=row["thread_id"],
         attribution=row["attribution"],
         tags=tuple(row["tags"]),

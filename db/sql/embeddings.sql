@@ -224,7 +224,7 @@ SELECT t.place, u.lexeme, cardinality(u.positions) AS frequency,
   LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
 
 -- name: described
-SELECT id, external_id, text, context, created_at, author, url, lang, flags, length,
+SELECT id, external_id, text, context, created_at, author, url, lang, flags, length, platform,
        {bm25} AS bm25, ARRAY[{frequencies}]::integer[] AS frequencies
   FROM {document}
  WHERE id = ANY ($4::bigint[])

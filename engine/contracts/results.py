@@ -134,7 +134,7 @@ def _values(hit: FindHit) -> dict[str, object]:
         "thread_id": document.thread,
         "message_id": candidate.external_id,
         "role": document.role,
-        "platform": document.platform,
+        "platform": document.candidate.platform,
         "post_id": candidate.external_id,
         "url": candidate.url,
         "engagement": document.engagement,

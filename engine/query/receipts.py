@@ -59,7 +59,7 @@ def attributed(found: FoundDocument, corpus: Corpus) -> FoundDocument:
     Where the export gave none, it is author, source and date: "ana, x#1374658291, 2012-03-14".
     """
     candidate = addressed(found.candidate, corpus)
-    place = f"{found.platform or corpus.name}#{candidate.external_id}"
+    place = f"{candidate.platform or corpus.name}#{candidate.external_id}"
     made = ", ".join(filter(None, (candidate.author, place, f"{candidate.created_at:%Y-%m-%d}")))
     return replace(found, candidate=candidate, attribution=found.attribution or made)
 

@@ -21,7 +21,6 @@ class FoundDocument:
     in_text: Mapping[str, int]  # the same for its own text, without the message it answers
     title: str | None
     role: str | None
-    platform: str | None
     thread: str | None
     attribution: str | None
     tags: tuple[str, ...]
@@ -128,5 +127,5 @@ class Found:
 
 def touched_platforms(found: Found) -> tuple[str, ...]:
     """Return the platforms of the hits in lower case, in the order of their best hits."""
-    platforms = (hit.document.platform for hit in found.hits)
+    platforms = (hit.document.candidate.platform for hit in found.hits)
     return tuple(dict.fromkeys(one.lower() for one in platforms if one))

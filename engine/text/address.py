@@ -7,21 +7,26 @@ from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit, url
 from engine.search import Candidate
 from engine.types import Corpus
 
+_ON_X = "https://x.com/{author}/status/{id}"
+_TEMPLATES = {"x": _ON_X, "twitter": _ON_X}  # by platform, for posts whose source has no address
+
 
 def addressed(found: Candidate, corpus: Corpus) -> Candidate:
     """Return the document with the author, the voice and the address that its corpus knows.
 
-    It keeps an author and an address of its own. The voice is that of the corpus's author alone.
+    It keeps an author and an address of its own. Without a template of the corpus, only a post on
+    a platform whose addresses are known gets one. The voice is that of the corpus's author alone.
     """
     author = found.author or corpus.author
     own = _account(author) == _account(corpus.author) or corpus.author is None
     voice = corpus.display_name if own else None
     if (author, voice) != (found.author, found.voice):
         found = replace(found, author=author, voice=voice)
-    if found.url or not corpus.url_template:
+    template = corpus.url_template or _TEMPLATES.get((found.platform or "").casefold())
+    if found.url or not template:
         return found
     # "i" stands for an unknown account; X redirects it.
-    url = corpus.url_template.replace("{author}", quote(author or "i", safe="")).replace(
+    url = template.replace("{author}", quote(author or "i", safe="")).replace(
         "{id}", quote(found.external_id, safe="")
     )
     return replace(found, url=url)

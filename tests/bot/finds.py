@@ -26,6 +26,7 @@ def make_find_hit(rank: int = 1, *, score: float | None = 7.946, **changes: obje
         "length": 5,
         "bm25": score or 0.0,
         "matched": {},
+        "platform": "x",
     }
     document = FoundDocument(
         candidate=Candidate(**{**values, **changes}),  # type: ignore[arg-type]  # the table above has the types
@@ -33,7 +34,6 @@ def make_find_hit(rank: int = 1, *, score: float | None = 7.946, **changes: obje
         in_text={"coffe": 2},
         title=None,
         role=None,
-        platform="x",
         thread=None,
         attribution=None,
         tags=(),

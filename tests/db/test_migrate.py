@@ -227,37 +227,56 @@ async def test_scales_of_few_documents_are_forgotten(
     assert [row["documents"] for row in kept] == [50]
 
 
-async def test_what_was_stored_before_there_were_platforms_is_of_x(
+async def test_of_what_was_stored_before_there_were_platforms_x_has_what_it_can_have_numbered(
     empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "available", lambda: available()[:5])
     await empty.migrate()
     monkeypatch.undo()
-    old = (
-        "INSERT INTO document (corpus_id, created_at, digest, external_id, language, text,"
-        " search_text) VALUES ($1, now(), 1, '1', 'simple', 'storm', 'storm')"
-    )
+    numbered = {  # id and moment of each text -> whether X can have given it that id
+        ("1698308935", "2009-05-04 18:54:25Z"): True,
+        ("1698308936", "2003-05-04 18:54:25Z"): False,  # there was no X
+        ("12", "2014-05-04 18:54:25Z"): False,
+        ("664093435333636096", "2015-11-10 14:59:27Z"): True,
+        ("664093435333636097", "2015-11-10 02:59:27Z"): True,  # an archive without AM and PM
+        ("664093435333636098", "2015-11-12 14:59:27Z"): False,
+        ("diary-3", "2009-05-04 18:54:25Z"): False,
+    }
     ids = {}
     async with empty.connection() as connection:
         for kind in (Kind.TWEETS, Kind.SOCIAL):
             corpus = await connection.fetchval(
-                "INSERT INTO corpus (name, kind, language) VALUES ($1, $1, 'simple') RETURNING id",
+                "INSERT INTO corpus (name, kind, language, url_template)"
+                " VALUES ($1, $1, 'simple', $2) RETURNING id",
                 kind.value,
+                "https://x.com/{author}/status/{id}" if kind is Kind.TWEETS else "https://a.test/",
             )
             await connection.execute(
                 f"CREATE TABLE document_{corpus} PARTITION OF document FOR VALUES IN ({corpus})"
             )
             ids[corpus] = kind
-            await connection.execute(old, corpus)
+            for number, (external_id, moment) in enumerate(numbered):
+                await connection.execute(
+                    "INSERT INTO document (corpus_id, created_at, digest, external_id, language,"
+                    " text, search_text)"
+                    f" VALUES ($1, '{moment}', $2, $3, 'simple', 'storm', 'storm')",
+                    corpus,
+                    number,
+                    external_id,
+                )
     await empty.migrate()
     async with empty.connection() as connection:
-        rows = await connection.fetch("SELECT corpus_id, platform, tsv::text AS t FROM document")
-    assert {ids[row["corpus_id"]]: row["platform"] for row in rows} == {
-        Kind.TWEETS: "x",
-        Kind.SOCIAL: None,
-    }
+        rows = await connection.fetch(
+            "SELECT corpus_id, platform, tsv::text AS t FROM document ORDER BY corpus_id, digest"
+        )
+    of_x = [row["platform"] == "x" for row in rows if ids[row["corpus_id"]] is Kind.TWEETS]
+    assert of_x == list(numbered.values())
+    assert {row["platform"] for row in rows if ids[row["corpus_id"]] is Kind.SOCIAL} == {None}
     assert {row["t"] for row in rows} == {"'storm':1"}
     await assert_exact(empty, await Corpora(empty).get("social"))
+    await assert_exact(empty, tweets := await Corpora(empty).get("tweets"))
+    assert tweets.url_template is None
+    assert (await Corpora(empty).get("social")).url_template == "https://a.test/"
 
 
 _PRIVATE_AND_SHARED = """

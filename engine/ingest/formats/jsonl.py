@@ -6,16 +6,18 @@ A CSV whose first line names these fields is read as well; it holds no lists.
 
 and optionally lang, author, title, role, url, in_reply_to, platform, thread, attribution,
 favorites, retweets, device, is_retweet, is_quote, is_deleted, and the lists tags, attachments
-(names of files) and participants. `in_reply_to` is the id of the message being answered; a screen
-name there (some exports have one) only marks the document as a reply. Without `tags` they are the
-hashtags of the text.
+(names of files) and participants. Without `platform` it is "x" if id and date show that.
+`in_reply_to` is the id of the message being answered; a screen name there (some exports have one)
+only marks the document as a reply. Without `tags` they are the hashtags of the text.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from datetime import datetime
 
 from engine.ingest.dates import zoned
 from engine.ingest.fields import count, flag, identifier, string, strings, text_of
 from engine.ingest.formats.csv_rows import csv_rows, first_row
+from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.plain import article_blocks
 from engine.ingest.reader import JsonObject, JsonReader, Sample
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
@@ -54,17 +56,18 @@ class JsonlReader(JsonReader):
         if answered:
             flags |= Flag.REPLY
         title, text = string(payload.get("title")), text_of(payload.get("text"))
+        created_at = zoned(payload.get("created_at"))
         return PostFields(
             text=text,
             blocks=article_blocks(text) if title else None,
-            created_at=zoned(payload.get("created_at")),
+            created_at=created_at,
             author=string(payload.get("author")),
             title=title,
             role=string(payload.get("role")),
             lang=string(payload.get("lang")),
             url=string(payload.get("url")),
             reply_to=None if _is_name(answered, payload.get("id")) else answered,
-            platform=string(payload.get("platform")),
+            platform=string(payload.get("platform")) or _platform(payload, created_at),
             thread=string(payload.get("thread")),
             attribution=string(payload.get("attribution")),
             tags=tuple(strings(payload.get("tags"))) or None,
@@ -111,3 +114,8 @@ class CsvReader:
 def _is_name(answered: str | None, own: object) -> bool:
     """Tell a screen name from an id: if a record's own id is a number, the others are, too."""
     return answered is not None and str(own).isdigit() and not answered.isdigit()
+
+
+def _platform(payload: Mapping[str, object], created_at: datetime) -> str | None:
+    post_id, sent_by = identifier(payload.get("id")), string(payload.get("device"))
+    return "x" if post_id and is_from_x(post_id, created_at, sent_by) else None

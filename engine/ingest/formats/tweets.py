@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 
 from engine.errors import RecordError
 from engine.ingest.dates import zoned
@@ -12,6 +13,13 @@ from engine.types import Flag
 
 _STATUS_LINK = re.compile(r"https?://(?:\w+\.)?(?:twitter|x)\.com/\w+/status/\d+", re.IGNORECASE)
 _DEVICE = re.compile(r">([^<>]*)<")
+# The platform's first post, and its last whose id only counts: later ones begin with their moment.
+_FIRST_POST, _LAST_COUNTED = datetime(2006, 3, 21, tzinfo=UTC), datetime(2010, 11, 5, tzinfo=UTC)
+_HIGHEST_COUNTED = 29_700_859_247
+_EPOCH = datetime(2010, 11, 4, 1, 42, 54, 657_000, tzinfo=UTC)
+_LONGEST_ID = 19
+_OFF_BY = timedelta(days=1)  # archives are off by up to twelve hours
+_OWN_DEVICES = ("Twitter", "TweetDeck")
 
 
 def tweet_id(tweet: Mapping[str, object]) -> object:
@@ -43,6 +51,20 @@ def tweet_post(
         links=links,
         device=device(tweet.get("source")),
     )
+
+
+def is_from_x(post_id: str, created_at: datetime, sent_by: str | None) -> bool:
+    """Tell whether a record that names no platform is surely a post on X.
+
+    Its id holds the moment when it was made; or it is from before ids did, and names an app of
+    that platform as its device.
+    """
+    if not (post_id.isascii() and post_id.isdigit()) or len(post_id) > _LONGEST_ID:
+        return False
+    number = int(post_id)
+    if number > _HIGHEST_COUNTED:
+        return abs(_EPOCH + timedelta(milliseconds=number >> 22) - created_at) <= _OFF_BY
+    return _FIRST_POST <= created_at <= _LAST_COUNTED and (sent_by or "").startswith(_OWN_DEVICES)
 
 
 def device(source: object) -> str | None:

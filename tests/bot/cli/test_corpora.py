@@ -53,7 +53,7 @@ class TestShow:
             "average_length": shown["average_length"],
             "oldest": "2010-03-05T12:00:00+00:00",
             "newest": "2014-03-05T12:00:00+00:00",
-            "url_template": "https://x.com/{author}/status/{id}",
+            "url_template": None,
             "description": None,
         }
         assert shown["average_length"] == 6.0  # Spanish stops none of these English words

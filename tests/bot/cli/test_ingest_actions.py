@@ -8,7 +8,6 @@ from pathlib import Path
 import orjson
 import pytest
 
-from bot.cli.ingest_actions import TWEET_URL
 from engine.ingest.detect import READERS
 from tests.bot.command_line import ROOT, ask, write_tweets
 from tests.bot.conftest import Invoke
@@ -325,9 +324,38 @@ class TestOptions:
             )
         assert ask(database, "SELECT url_template FROM corpus") is None
 
-    def test_tweets_get_a_link(self, invoke: Invoke, database: str, file: Path) -> None:
-        invoke("ingest", str(file))
-        assert ask(database, "SELECT url_template FROM corpus") == TWEET_URL
+    def test_a_diary_in_the_plain_formats_gets_no_link(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        noon, table = "2014-05-04T12:00:00Z", tmp_path / "diary.csv"
+        table.write_text(f"id,text,created_at\n12,The ferry was late,{noon}\n")
+        lines = [
+            {"id": "13", "text": "The ferry sank", "created_at": noon},
+            {"id": "14", "text": "A ferry", "created_at": noon, "url": "https://harbour.test/14"},
+        ]
+        (tmp_path / "diary.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
+        invoke("ingest", str(table), str(tmp_path / "diary.jsonl"))
+        found = invoke("search", "Ferry sinks, was late", "--no-llm", "--near", "--json").json
+        urls = {one["id"]: one["url"] for one in (*found["hits"], *found["near"])}
+        assert urls == {"12": None, "13": None, "14": "https://harbour.test/14"}
+        assert "x.com" not in invoke("find", "ferry").out
+        assert '"platform": "x"' not in invoke("find", "ferry", "--json").out
+
+    def test_a_post_on_x_gets_its_link_from_whatever_format_knows_that_it_is_one(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "tweets.js").write_bytes(EXPORT)
+        plain = {"text": "A ship sank", "created_at": "2015-11-10T14:59:27Z", "author": "ana"}
+        named = plain | {"id": "7", "text": "No ship here", "platform": "Twitter"}
+        lines = [plain | {"id": "664095025394614272"}, named]
+        (tmp_path / "a.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
+        invoke("ingest", str(tmp_path / "tweets.js"), str(tmp_path / "a.jsonl"))
+        found = invoke("find", "ship", "--json").json
+        assert {hit["id"]: hit["url"] for hit in found["hits"]} == {
+            "5": "https://x.com/i/status/5",
+            "7": "https://x.com/ana/status/7",
+            "664095025394614272": "https://x.com/ana/status/664095025394614272",
+        }
 
     def test_the_configured_corpus_is_filled(
         self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch, file: Path

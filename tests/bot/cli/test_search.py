@@ -354,4 +354,4 @@ class TestModel:
         assert [hit["id"] for hit in done.json["hits"]] == ["666"]
         assert done.json["hits"][0]["text"] == injected
         assert "PWNED" not in done.out
-        assert done.json["hits"][0]["url"] == "https://x.com/i/status/666"
+        assert done.json["hits"][0]["url"] is None

@@ -216,7 +216,7 @@ async def test_of_several_corpora_one_has_to_be_named(app: App) -> None:
 
 
 async def test_posts_are_sought_in_tweets_where_there_are_no_others(app: App) -> None:
-    await fill(app.database, "tweets", Kind.TWEETS, [text_of("t1", "Coffee!")])
+    await fill(app.database, "tweets", Kind.TWEETS, [text_of("t1", "Coffee!", platform="x")])
     assert "t1" not in await social(app)
     assert await social(app, corpus="tweets", platform="x") == ["t1"]
 

@@ -127,10 +127,8 @@ async def test_a_changed_document_changes_its_place(database: Database) -> None:
     assert tuple(row) == ("b", "e#2")
 
 
-@pytest.mark.parametrize(("kind", "platform"), [(Kind.TWEETS, "x"), (Kind.SOCIAL, None)])
-async def test_without_a_platform_tweets_are_of_x(
-    database: Database, kind: Kind, platform: str | None
-) -> None:
+@pytest.mark.parametrize("kind", [Kind.TWEETS, Kind.SOCIAL])
+async def test_a_platform_is_only_what_a_document_names(database: Database, kind: Kind) -> None:
     corpus = await Corpora(database).ensure(
         "c", kind=kind, language="simple", author=None, url_template=None
     )
@@ -138,7 +136,7 @@ async def test_without_a_platform_tweets_are_of_x(
     await Documents(database).upsert(corpus, [document("1", "storm"), named])
     async with database.connection() as connection:
         rows = await connection.fetch("SELECT platform FROM document ORDER BY external_id")
-    assert [row["platform"] for row in rows] == [platform, "web"]
+    assert [row["platform"] for row in rows] == [None, "web"]
 
 
 async def test_an_id_twice_in_a_batch_is_refused_and_nothing_is_stored(database: Database) -> None:

@@ -362,7 +362,11 @@ async def test_the_answered_message_is_another_field(database_url: str) -> None:
 async def test_hits_carry_what_is_known_of_them(database: Database) -> None:
     [hit] = (await ask(database, "from:ana")).hits
     document = hit.document
-    assert (document.platform, document.thread, document.mentions) == ("mastodon", "T 1", ("ben",))
+    assert (document.candidate.platform, document.thread, document.mentions) == (
+        "mastodon",
+        "T 1",
+        ("ben",),
+    )
     assert (document.engagement, document.role, document.candidate.author) == (100, None, "Ana")
     assert hit.created_at == datetime(2010, 1, 3, tzinfo=UTC)
 

@@ -20,6 +20,7 @@ _COLUMNS: dict[str, Any] = {
     "url": "https://example.org/7",
     "lang": "en",
     "length": 3,
+    "platform": "mastodon",
 }
 _ROW = cast("asyncpg.Record", {**_COLUMNS, "flags": 6, "bm25": 2.5, "frequencies": [1, 0, 2, 3]})
 

@@ -21,7 +21,6 @@ def hit(rank: int) -> FindHit:
         in_text={},
         title=None,
         role=None,
-        platform=None,
         thread=None,
         attribution=None,
         tags=(),

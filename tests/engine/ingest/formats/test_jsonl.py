@@ -60,6 +60,31 @@ def test_a_record_with_nothing_else_takes_the_defaults() -> None:
     assert one(RECORD | {"author": "her"}, defaults=Defaults(author="me")).author == "her"
 
 
+@pytest.mark.parametrize(
+    ("post_id", "created_at", "device", "platform"),
+    [
+        ("664095025394614272", "2015-11-10T14:59:27Z", None, "x"),
+        (664095025394614272, "2015-11-10T14:59:27Z", None, "x"),
+        ("664095025394614272", "2015-11-10T02:59:27Z", None, "x"),  # AM for PM
+        ("664095025394614272", "2016-11-10T14:59:27Z", "Twitter for iPhone", None),
+        ("1698308935", "2009-05-04T18:54:25Z", "Twitter Web Client", "x"),
+        ("1698308935", "2009-05-04T18:54:25Z", None, None),
+        ("1698308935", "2009-05-04T18:54:25Z", "Typewriter", None),
+        ("12", "2014-05-04T18:54:25Z", "Twitter for iPhone", None),
+        ("12", "2005-05-04T18:54:25Z", "Twitter for iPhone", None),
+        ("diary-12", "2009-05-04T18:54:25Z", "Twitter for iPhone", None),
+        ("9" * 30, "2009-05-04T18:54:25Z", None, None),
+        ("٣٤", "2009-05-04T18:54:25Z", "Twitter for iPhone", None),
+    ],
+)
+def test_a_record_that_names_no_platform_is_of_x_only_where_its_id_and_date_agree(
+    post_id: str | int, created_at: str, device: str | None, platform: str | None
+) -> None:
+    record = RECORD | {"id": post_id, "created_at": created_at, "device": device}
+    assert one(record).platform == platform
+    assert one(record | {"platform": "mastodon"}).platform == "mastodon"
+
+
 def test_a_screen_name_in_place_of_an_answered_id_only_marks_a_reply() -> None:
     document = one(RECORD | {"in_reply_to": "eaduhalde"})
     assert (document.reply_to, document.flags) == (None, Flag.REPLY)
