@@ -12,7 +12,7 @@ PROPERTIES ?= random
 # test starts would compile everything anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-slow coverage check format words pictures bench setup clean
+.PHONY: demo test test-slow coverage check format docs words pictures bench setup clean
 
 setup: $(READY)
 
@@ -57,6 +57,10 @@ bench: $(READY)
 # Those of the README; needs Chromium.
 pictures: $(READY)
 	$(BIN)/python -m bench.pictures
+
+# config.example.toml, and the tables of the docs that are taken from the code.
+docs: $(READY)
+	$(BIN)/python -m bench.docs
 
 # After a change of what is said to people: then translate what is new in bot/i18n/locale/es.po.
 words: $(READY)

@@ -104,7 +104,4 @@ def main(root: Path) -> None:
 
 
 if __name__ == "__main__":
-    if "--listing" in sys.argv:
-        print("\n".join(listing(Path())))
-    else:
-        main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))

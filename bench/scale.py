@@ -1,18 +1,14 @@
-"""Computes what many texts and chats take: `python -m bench.scale [--check | --write]`.
+"""Computes what many texts and chats take: `python -m bench.scale`.
 
 Prints the tables of docs/scale.md, from figures that other benches measured (each names its own)
-and from prices given as parameters. `--write` puts the tables into the page; `--check` exits with 1
-if the page holds others.
+and from prices given as parameters. `make docs` puts them into the page.
 """
 
 import argparse
 import math
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
 _HOUR, _DAY = 3600, 86_400
 TEXTS = (1_000_000, 100_000_000, 1_000_000_000)
 CHATS = (10_000, 100_000, 1_000_000)
@@ -135,15 +131,6 @@ def tables(figures: Figures, prices: Prices) -> dict[str, str]:
     }
 
 
-def filled_page(page: str, filled: Mapping[str, str]) -> str:
-    """Return the page with these tables; each stands between two comments that name it."""
-    for name, table in filled.items():
-        start, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"
-        before, rest = page.split(start)
-        page = before + start + table + end + rest.split(end, 1)[1]
-    return page
-
-
 def _bytes(number: float) -> str:
     for unit in ("B", "KB", "MB", "GB", "TB"):
         if number < 1000 or unit == "TB":
@@ -170,19 +157,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     usual = Prices()
     parser.add_argument("--asked", type=float, default=usual.asked, help="USD a million tokens")
     parser.add_argument("--answered", type=float, default=usual.answered, help="the same")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/scale.md")
-    parser.add_argument("--check", action="store_true", help="compare them with docs/scale.md")
     arguments = parser.parse_args(argv)
     prices = Prices(asked=arguments.asked, answered=arguments.answered)
-    computed = tables(Figures(), prices)
-    if arguments.write or arguments.check:
-        page = PAGE.read_text(encoding="utf-8")
-        filled = filled_page(page, computed)
-        if arguments.check and filled != page:
-            sys.exit("docs/scale.md holds other tables. Run: python -m bench.scale --write")
-        PAGE.write_text(filled, encoding="utf-8")
-    else:
-        print("\n\n".join(computed.values()))
+    print("\n\n".join(tables(Figures(), prices).values()))
 
 
 if __name__ == "__main__":

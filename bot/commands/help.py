@@ -1,9 +1,9 @@
-"""/help, and the Markdown tables of commands and rights in the README and the guides."""
+"""/help: the commands, in groups, and each with an example."""
 
 from collections.abc import Iterator, Sequence
 
 from bot.commands.registry import Command
-from bot.commands.rights import LOOKS, RIGHTS, SEARCHES, Act, Effect, Where, Who, may
+from bot.commands.rights import LOOKS
 from bot.commands.services import Services
 from bot.face.reply import Reply
 from bot.face.request import Request
@@ -110,97 +110,3 @@ def _one(command: Command, request: Request) -> str:
     example = command.written_for(platform, words.say(command.example))
     lines += [words.say(detail) for detail in command.details]
     return "\n".join([*lines, words.say("For example: {example}", example=example)])
-
-
-_MAY = {
-    None: "nobody",
-    Who.MEMBER: "everybody there",
-    Who.CHAT_ADMIN: "its admins, operators and the owner",
-    Who.OPERATOR: "operators and the owner",
-    Who.OWNER: "the owner",
-}
-# A title, the kind of place, and whether its admins are those of the table.
-_PLACES = (
-    ("in private", Where.PRIVATE, True),
-    ("in a group", Where.SHARED, True),
-    ("in a channel", Where.SHARED, True),
-    ("in a foreign group", Where.SHARED, False),
-    ("inline", Where.NO_CHAT, False),
-)
-# A name, and the role in places of one's own and in others.
-_PEOPLE = (
-    ("the owner", Who.OWNER, Who.OWNER),
-    ("an operator", Who.OPERATOR, Who.OPERATOR),
-    ("an admin of the group or channel", Who.CHAT_ADMIN, Who.MEMBER),
-    ("anybody else", Who.MEMBER, Who.MEMBER),
-)
-_RESERVED = {
-    Effect.STEERS_CHAT: " (in groups: admins)",
-    Effect.STEERS_ALL: " (those in `chat.admins`)",
-    Effect.OWNS: " (the owner, in private)",
-}
-
-
-def command_table(commands: Sequence[Command], platform: str = "") -> str:
-    """Return a table with the usage, aliases and summary of each command.
-
-    With `platform`, the names are those used on that platform.
-    """
-    rows = [
-        f"| `{command.written_for(platform, command.usage)}`{_aliases(command, platform)}"
-        f" | {_summary(command)} |"
-        for command in commands
-    ]
-    return "\n".join(["| command | does |", "| --- | --- |", *rows])
-
-
-def _aliases(command: Command, platform: str) -> str:
-    return "".join(f", `/{alias}`" for alias in command.names_on(platform)[1:])
-
-
-def _summary(command: Command) -> str:
-    return command.summary + _RESERVED.get(command.act_on("").effect, "")
-
-
-def rights_table() -> str:
-    """Return a table of who may cause each effect in each kind of place."""
-    rows = [_row(effect, *(_MAY[RIGHTS[effect, where]] for where in Where)) for effect in Effect]
-    return "\n".join([_row("what", *Where), _row(*["---"] * (len(Where) + 1)), *rows])
-
-
-def people_table() -> str:
-    """Return a table of what each person may do in each place."""
-    rows = [
-        _row(name, *(_may_do(at_home if own else elsewhere, where) for _, where, own in _PLACES))
-        for name, at_home, elsewhere in _PEOPLE
-    ]
-    head = _row("who", *(title for title, _, _ in _PLACES))
-    return "\n".join([head, _row(*["---"] * (len(_PLACES) + 1)), *rows])
-
-
-def _may_do(who: Who, where: Where) -> str:
-    return "; ".join(effect for effect in Effect if may(who, effect, where))
-
-
-def acts_table(commands: Sequence[Command]) -> str:
-    """Return a table of the acts of all commands and buttons: effect, and whether it is counted."""
-    plain = ("text that is no command", SEARCHES)
-    acts = [plain, *(row for command in commands for row in _acts(command))]
-    rows = [_row(name, act.effect, "yes" if act.counted else "no") for name, act in acts]
-    return "\n".join([_row("command or button", "what", "counted"), _row(*["---"] * 3), *rows])
-
-
-def _acts(command: Command) -> Iterator[tuple[str, Act]]:
-    """Yield the acts of a command: without argument, with each first word, and of its buttons."""
-    own = {word: act for word, act in command.acts.items() if word}
-    yield f"`/{command.name}`", command.act_on("")
-    for word, act in own.items():
-        yield f"`/{command.name} {word}`", act
-    if command.act != command.act_on("") or own:
-        yield f"`/{command.name}` and anything else", command.act
-    for action in command.actions:
-        yield f"button `{action}` of `/{command.name}`", command.act_of(action)
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"

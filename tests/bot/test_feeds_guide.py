@@ -25,7 +25,8 @@ SITE = "https://example.org"
 NAMING = '<html><link rel="alternate" type="application/rss+xml" href="/news.xml"></html>'
 CHAT = Chat(id=1, platform="test", external_id="1", private=True)
 WISHES = re.findall(r"^/subscribe (.+)$", GUIDE, re.MULTILINE)
-OPTIONS = re.findall(r"^\| (`.+?`) \|", GUIDE.partition("| option | means |")[2], re.MULTILINE)
+TABLE = GUIDE.partition("| option | means |")[2].partition("\n\n")[0]
+OPTIONS = re.findall(r"^\| (`.+?`) \|", TABLE, re.MULTILINE)
 
 
 def blocks(kind: str) -> str:

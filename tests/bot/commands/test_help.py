@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.docs import tabulate_commands
 from bot.app import open_app
 from bot.cli.demo import load_demo
 from bot.commands import standard_commands
-from bot.commands.help import acts_table, command_table, people_table, rights_table
 from bot.commands.setting_values import SETTINGS_BY_NAME
 from bot.console.output import Output
 from bot.face.request import Person
@@ -119,29 +119,6 @@ async def test_the_example_works_on_the_bundled_corpus(database_url: str, langua
 
 
 ROOT = Path(__file__).resolve().parents[3]
-BEGIN, END = "<!-- commands -->\n", "\n<!-- /commands -->"
-
-
-@pytest.mark.parametrize(
-    ("page", "platform"), [("docs/telegram.md", ""), ("docs/slack.md", "slack")]
-)
-def test_a_page_holds_the_table(page: str, platform: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    table = text.partition(BEGIN)[2].partition(END)[0]
-    assert table == command_table(standard_commands().commands, platform)
-
-
-@pytest.mark.parametrize(
-    ("name", "table"),
-    [
-        ("rights", rights_table()),
-        ("people", people_table()),
-        ("acts", acts_table(standard_commands().commands)),
-    ],
-)
-def test_the_page_of_rights_holds_what_the_code_does(name: str, table: str) -> None:
-    text = (ROOT / "docs/rights.md").read_text(encoding="utf-8")
-    assert text.partition(f"<!-- {name} -->\n")[2].partition(f"\n<!-- /{name} -->")[0] == table
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/telegram.md", "docs/slack.md"])
@@ -150,14 +127,14 @@ def test_the_page_of_rights_is_found(page: str) -> None:
 
 
 def test_slack_is_told_no_name_that_it_keeps_for_itself() -> None:
-    table = command_table(standard_commands().commands, "slack")
+    table = tabulate_commands("slack")
     assert "| `/presagio help [COMMAND]` | this list, or one command with an example |" in table
     assert "`/help" not in table
     assert "/start" not in table
 
 
 def test_a_row_says_how_it_is_called_and_what_it_does() -> None:
-    rows = command_table(standard_commands().commands).splitlines()
+    rows = tabulate_commands("").splitlines()
     assert "| `/more` | show the next tweets for the last headline or query |" in rows
     assert "| `/help [COMMAND]` | this list, or one command with an example |" in rows
     assert "| `/settings [NAME VALUE]` | how I behave in this chat (in groups: admins) |" in rows

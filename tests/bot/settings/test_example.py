@@ -5,7 +5,6 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from bot.settings.example import example_toml
 from bot.settings.model import Sections
 from bot.settings.sources import section_fields
 from engine.settings.section import Section
@@ -50,12 +49,6 @@ def test_every_key_has_its_description_above_it() -> None:
                 above.insert(0, lines[at].removeprefix("# "))
             assert field.description
             assert " ".join(above) == field.description
-
-
-def test_the_example_is_what_the_models_say() -> None:
-    assert EXAMPLE.read_text(encoding="utf-8") == example_toml(), (
-        "stale: python -m bot.settings > config.example.toml"
-    )
 
 
 def test_the_example_names_every_secret_and_the_folder() -> None:
