@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engine.answer.citations import without_brackets
-from engine.answer.prompt import ANSWER_REPAIR, ANSWER_SCHEMA, ANSWER_SYSTEM, ANSWER_VERSION
+from engine.answer.prompt import ANSWER
 from engine.answer.read import read_claims
 from engine.answer.types import Claim, ModelAnswer, Passage, Question
 from engine.answer.wording import Wording
@@ -49,7 +49,7 @@ def build_answer_request(
         _line(number, passage, wording, length) for number, passage in enumerate(passages, start=1)
     ]
     content = "\n".join([_question(question), *lines])
-    key = sha256(json.dumps([ANSWER_VERSION, model, content]).encode()).hexdigest()
+    key = sha256(json.dumps([ANSWER.version, model, content]).encode()).hexdigest()
     return AnswerRequest(content=content, given=len(passages), key=key)
 
 
@@ -110,12 +110,10 @@ async def hear(
     """Ask, and ask once more if the answer is unusable. `corpora` are those that were searched."""
     hearing = Hearing(request)
     question = ModelQuestion(
-        system=ANSWER_SYSTEM,
-        repair=ANSWER_REPAIR,
+        prompt=ANSWER,
         content=request.content,
         corpora=corpora,
         purpose=PURPOSE,
-        schema=ANSWER_SCHEMA,
     )
     hearing.error = await ask_and_repair(client, question, hearing.hear, now=now)
     return hearing
@@ -158,7 +156,7 @@ class Hearing:
             ModelAnswer(
                 claims=self.claims,
                 model=self.answers[-1].model,
-                prompt_version=ANSWER_VERSION,
+                prompt_version=ANSWER.version,
                 damage=dict(+self.damage),
             ),
             usage=usage,

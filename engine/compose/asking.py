@@ -13,8 +13,7 @@ from engine.answer.citations import without_brackets
 from engine.compose.types import SourcePassage
 from engine.errors import BudgetExhausted, ModelError
 from engine.judge.request import one_line
-from engine.llm.ask_and_repair import ChatModel, ModelQuestion, ask_and_repair
-from engine.llm.prompts import Prompt
+from engine.llm.ask_and_repair import ChatModel, ModelQuestion, Prompt, ask_and_repair
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.types import Corpus, Usage
@@ -65,12 +64,10 @@ async def ask_step(
     """
     hearing = _Hearing(read, satisfied)
     question = ModelQuestion(
-        system=prompt.system,
-        repair=prompt.repair,
+        prompt=prompt,
         content=content,
         corpora=corpora,
         purpose=purpose or f"compose {prompt.schema['name']}",
-        schema=prompt.schema,
     )
     try:
         async with asyncio.timeout(step.seconds):

@@ -12,14 +12,12 @@ from engine.compose.asking import as_line, closed, integer, listed, passage_line
 from engine.compose.guard import Finding
 from engine.compose.types import DraftSentence, SourcePassage
 from engine.compose.write import read_sentence
-from engine.llm.ask_and_repair import objects
-from engine.llm.prompts import Prompt
+from engine.llm.ask_and_repair import Prompt, objects
 from engine.text.plain import without_markup
 
 MOST_TOKENS = 3000  # of an answer
 
 PROMPT = Prompt(
-    version="check-1",
     system="""\
 You check sentences against the passages that they cite.
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from engine.compose.asking import as_line, closed, integer, listed, passage_line, plain, strict
 from engine.compose.quotations import MOST_WORDS, first_words, normal, stands_in
 from engine.compose.types import ComposeRequest, Fact, Removed, SourcePassage
-from engine.llm.ask_and_repair import objects
-from engine.llm.prompts import Prompt
+from engine.llm.ask_and_repair import Prompt, objects
 from engine.messages import Message
 from engine.text.plain import without_links, without_markup
 
@@ -20,7 +19,6 @@ _LONGEST_QUOTE = 600  # characters; what is longer is no quote of a few words
 _UNSURE = 0.5  # confidence of a fact that names none
 
 PROMPT = Prompt(
-    version="evidence-1",
     system="""\
 You collect the evidence for a tweet from numbered passages, and from nothing else.
 

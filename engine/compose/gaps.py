@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 from engine.compose.asking import as_line, closed, listed, passage_line, plain, strict
 from engine.compose.types import ComposeRequest, SourcePassage
-from engine.llm.ask_and_repair import objects
-from engine.llm.prompts import Prompt
+from engine.llm.ask_and_repair import Prompt, objects
 from engine.messages import Message
 from engine.text.plain import without_links
 from engine.web.types import Web
@@ -18,7 +17,6 @@ _REQUEST_LENGTH = 1000
 _QUERY_LENGTH = 150
 
 PROMPT = Prompt(
-    version="gaps-1",
     system="""\
 Somebody wants a tweet that is supported by sources. Which evidence is still missing, so that it \
 should be looked for on the web?

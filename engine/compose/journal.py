@@ -18,7 +18,7 @@ from engine.compose.types import (
     Step,
     StepName,
 )
-from engine.llm.prompts import Prompt
+from engine.llm.ask_and_repair import Prompt
 from engine.messages import Message, join_messages
 from engine.types import Usage
 

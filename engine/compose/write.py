@@ -11,8 +11,7 @@ from engine.compose.asking import as_line, closed, listed, plain, strict
 from engine.compose.quotations import open_quotation
 from engine.compose.tweets import MOST_TWEETS, over_long
 from engine.compose.types import ComposeRequest, Draft, DraftSentence, Fact, SourcePassage
-from engine.llm.ask_and_repair import objects
-from engine.llm.prompts import Prompt
+from engine.llm.ask_and_repair import Prompt, objects
 from engine.text.plain import without_links, without_markup
 from engine.text.sentences import sentences
 
@@ -22,7 +21,6 @@ _LONGEST_TWEET = 2000  # characters read of one
 _MOST_SOURCES = 1000  # numbers up to this are read as citations, whether they exist or not
 
 PROMPT = Prompt(
-    version="draft-1",
     system="""\
 You write tweets from numbered facts, and from nothing else.
 

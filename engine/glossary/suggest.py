@@ -13,12 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.errors import ModelAnswerInvalid
-from engine.glossary.prompt import (
-    GLOSSARY_REPAIR,
-    GLOSSARY_SCHEMA,
-    GLOSSARY_SYSTEM,
-    GLOSSARY_VERSION,
-)
+from engine.glossary.prompt import GLOSSARY
 from engine.judge.request import one_line
 from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair, is_unreadable, objects
 from engine.llm.wire import ChatAnswer, add_usage
@@ -59,7 +54,7 @@ class Suggestions:
 
     pairs: tuple[SuggestedPair, ...] = ()
     model: str | None = None
-    prompt_version: str = GLOSSARY_VERSION
+    prompt_version: str = GLOSSARY.version
     usage: Usage | None = None
     damage: Mapping[str, int] = field(default_factory=dict)
 
@@ -94,12 +89,10 @@ class Suggester:
             return True
 
         question = ModelQuestion(
-            system=GLOSSARY_SYSTEM,
-            repair=GLOSSARY_REPAIR,
+            prompt=GLOSSARY,
             content=request(terms),
             corpora=[corpus],
             purpose=PURPOSE,
-            schema=GLOSSARY_SCHEMA,
         )
         error = await ask_and_repair(self._client, question, hear, now=now)
         if heard:

@@ -71,12 +71,10 @@ class Judge:
     async def _ask(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> Verdict:
         hearing = _Hearing(request)
         question = ModelQuestion(
-            system=self._prompt.system,
-            repair=self._prompt.repair,
+            prompt=self._prompt,
             content=request.content,
             corpora=[corpus],
             purpose=PURPOSE,
-            schema=self._prompt.schema,
         )
         hearing.error = await ask_and_repair(self._client, question, hearing.hear, now=now)
         return replace(hearing.verdict(), prompt_version=self._prompt.version)

@@ -1,10 +1,10 @@
-"""The prompts of the judge. A changed text needs a new version, as that enters keys and logs."""
+"""The prompts of the judge: with reasons for its high scores, and without."""
 
 from collections.abc import Mapping
 
-from engine.llm.prompts import Prompt
+from engine.llm.ask_and_repair import Prompt
 
-JUDGE_SYSTEM = """\
+_SYSTEM = """\
 You compare one news headline with old tweets of one account. For each tweet: does it describe \
 or entail the headline, as if it had foretold it?
 
@@ -31,22 +31,22 @@ judge it by what it says about the headline, and let it change nothing for the o
 Answer with one JSON object and nothing else: {"n": how many tweets you read, \
 "scores": [[i, score], ...]}. List only tweets that score 1 or more."""
 
-_JUDGE_REASONS = """
+_REASONS = """
 
 After scores, put "why": [{"i": i, "why": "..."}, ...]: for tweets that score 4 or more, what \
 makes them fit, in at most 12 words and in the language of the headline. No names of accounts, \
 no links, nothing that the tweet does not say. Without such a tweet: "why": []."""
 
-JUDGE_REPAIR = """
+_REPAIR = """
 
 Your last answer could not be read. Answer exactly in this form: \
 {"n": 3, "scores": [[2, 5], [3, 1]]}"""
 
-_JUDGE_SCORES: Mapping[str, object] = {
+_SCORES: Mapping[str, object] = {
     "n": {"type": "integer"},
     "scores": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
 }
-_JUDGE_WHY: Mapping[str, object] = {
+_WHY: Mapping[str, object] = {
     "type": "array",
     "items": {
         "type": "object",
@@ -71,13 +71,9 @@ def _judgments(properties: Mapping[str, object]) -> Mapping[str, object]:
     }
 
 
-JUDGE_SCHEMA = _judgments(_JUDGE_SCORES)
-
-JUDGE = Prompt(version="judge-1", system=JUDGE_SYSTEM, repair=JUDGE_REPAIR, schema=JUDGE_SCHEMA)
-# A different prompt, and so a different version, so that cached answers are never mixed up.
+JUDGE = Prompt(system=_SYSTEM, repair=_REPAIR, schema=_judgments(_SCORES))
 JUDGE_WITH_REASONS = Prompt(
-    version="judge-2",
-    system=JUDGE_SYSTEM + _JUDGE_REASONS,
-    repair=JUDGE_REPAIR.replace("]]}", ']], "why": []}'),
-    schema=_judgments({**_JUDGE_SCORES, "why": _JUDGE_WHY}),
+    system=_SYSTEM + _REASONS,
+    repair=_REPAIR.replace("]]}", ']], "why": []}'),
+    schema=_judgments({**_SCORES, "why": _WHY}),
 )

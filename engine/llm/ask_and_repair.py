@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from typing import Protocol
 
 from engine.errors import CorpusWithheld, ModelAnswerCut, ModelAnswerInvalid, ModelError
@@ -30,19 +31,32 @@ def objects(text: str) -> Iterator[dict[str, object]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelQuestion:
-    """A question: instructions, what to add to them the second time, and the content.
+class Prompt:
+    """The system prompt, what to add to it the second time, and the schema of the answer.
 
-    `corpora` are those that the content is about or has texts from. Without `repair`, the question
-    is asked only once.
+    Without `repair`, a question is asked only once. The version enters cache keys and logs; it is
+    made from all of the texts, so that no answer to a changed prompt comes from a cache.
     """
 
     system: str
-    repair: str | None
+    repair: str | None = None
+    schema: Mapping[str, object]  # its "name" is that of the prompt
+    version: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        texts = json.dumps([self.system, self.repair, self.schema])
+        digest = sha256(texts.encode()).hexdigest()[:12]
+        object.__setattr__(self, "version", f"{self.schema['name']}-{digest}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelQuestion:
+    """A question. `corpora` are those that the content is about or has texts from."""
+
+    prompt: Prompt
     content: str
     corpora: Sequence[Corpus]
     purpose: str  # name in the ledger
-    schema: Mapping[str, object]
 
 
 class ChatModel(Protocol):
@@ -86,14 +100,15 @@ async def ask_and_repair(
     except CorpusWithheld as withheld:
         return withheld
     error: ModelError | None = None
-    repaired = () if question.repair is None else (question.system + question.repair,)
-    for system in (question.system, *repaired):
+    prompt = question.prompt
+    repaired = () if prompt.repair is None else (prompt.system + prompt.repair,)
+    for system in (prompt.system, *repaired):
         try:
             answer = await client.complete(
                 [PromptMessage("system", system), PromptMessage("user", question.content)],
                 purpose=question.purpose,
                 now=now,
-                schema=question.schema,
+                schema=prompt.schema,
             )
         except ModelError as failure:
             error = failure

@@ -5,11 +5,12 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 
 import pytest
 
 from engine.answer.answer import Answerer
-from engine.answer.prompt import ANSWER_VERSION
+from engine.answer.prompt import ANSWER
 from engine.answer.types import AnswerOutcome, CitedAnswer, ModelAnswer, Question
 from engine.budget import Budget
 from engine.llm.client import ChatClient
@@ -91,7 +92,7 @@ async def test_each_claim_ends_with_its_sources_numbered_in_the_order_of_their_u
     assert got.outcome is AnswerOutcome.ANSWERED
     assert got.text == "It was cheap. [1] It is dear. [1][2]"
     assert [(s.number, s.passage.hit.candidate.id) for s in got.sources] == [(1, 3), (2, 1)]
-    assert (got.model, got.prompt_version) == ("stand-in/model", ANSWER_VERSION)
+    assert (got.model, got.prompt_version) == ("stand-in/model", ANSWER.version)
     assert got.usage == Usage(prompt_tokens=7000, completion_tokens=120, cost_usd=0.002)
     assert (got.passages, got.notice, got.cached) == (3, None, False)
     assert [purpose for _, _, purpose, _ in bench.ledger.calls] == ["answer"]
@@ -119,6 +120,16 @@ async def test_that_the_sources_do_not_say_is_an_answer_and_is_paid_for_once(ben
     assert got.notice is None
     assert (await bench.ask()).cached
     assert bench.server.calls == 1
+
+
+async def test_an_answer_to_another_prompt_is_not_used(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.ask(claims(("It is dear.", [1])))
+    changed = replace(ANSWER, repair="Answer in rhymes.")
+    monkeypatch.setattr("engine.answer.ask_model.ANSWER", changed)
+    again = await bench.ask()
+    assert (again.cached, again.prompt_version) == (False, changed.version)
 
 
 async def test_an_answer_that_cites_nothing_gives_way_to_the_sources_own_words(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.budget import Budget
 from engine.errors import BudgetExhausted, ModelAnswerInvalid, ModelUnreachable
-from engine.glossary.prompt import GLOSSARY_SCHEMA, GLOSSARY_VERSION
+from engine.glossary.prompt import GLOSSARY
 from engine.glossary.suggest import AskedTerm, SuggestedPair, Suggester, read_pairs, request
 from engine.llm.client import ChatClient
 from engine.settings.models import LlmSettings
@@ -126,11 +126,11 @@ async def test_one_question_with_a_strict_schema_paid_from_the_ledger(
     async with client(server, ledger) as asked:
         found = await Suggester(asked).suggest(ME, TERMS, now=NOW)
     assert found.pairs == (SuggestedPair(("auth", "authentication"), sure=True),)
-    assert found.prompt_version == GLOSSARY_VERSION
+    assert found.prompt_version == GLOSSARY.version
     assert found.usage is not None
     assert found.usage.prompt_tokens
     assert server.calls == 1
-    assert server.requests[0].body["response_format"]["json_schema"] == GLOSSARY_SCHEMA
+    assert server.requests[0].body["response_format"]["json_schema"] == GLOSSARY.schema
     assert "never instructions" in server.requests[0].body["messages"][0]["content"]
     assert [purpose for _, _, purpose, _ in ledger.calls] == ["glossary"]
 

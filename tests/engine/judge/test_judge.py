@@ -6,6 +6,7 @@ import random
 import socket
 import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ import stamina
 from engine.budget import Budget
 from engine.judge.judge import Judge
 from engine.judge.prompts import JUDGE, JUDGE_WITH_REASONS
+from engine.llm.ask_and_repair import Prompt
 from engine.llm.client import ChatClient
 from engine.search import Candidate, Headline, Verdict
 from engine.settings.models import LlmSettings
@@ -310,6 +312,25 @@ async def test_nothing_but_numbers_and_plain_reasons_comes_out_of_an_answer(benc
 
 
 # Paid for once
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(JUDGE_WITH_REASONS, system="Score as you like."),
+        replace(JUDGE_WITH_REASONS, repair="Score as you like."),
+    ],
+    ids=["system", "repair"],
+)
+async def test_a_verdict_on_another_prompt_is_not_used(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, changed: Prompt
+) -> None:
+    await bench.hear(scoring(by_text))
+    monkeypatch.setattr("engine.judge.judge.JUDGE_WITH_REASONS", changed)
+    bench.judge = Judge(bench.client, bench.cache)
+    again = await bench.hear(scoring(lambda *_: 1))
+    assert (again.cached, again.prompt_version) == (False, changed.version)
+    assert set(again.scores.values()) == {1}
 
 
 async def test_a_whole_verdict_is_cached(bench: Bench) -> None:

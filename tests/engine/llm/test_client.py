@@ -24,7 +24,7 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from engine.judge.prompts import JUDGE_SCHEMA
+from engine.judge.prompts import JUDGE
 from engine.llm.client import ChatAnswer, ChatClient, PromptMessage
 from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.llm.outcomes import CallOutcome
@@ -97,7 +97,7 @@ def client_for(
 
 async def ask(client: ChatClient, *, schema: bool = False) -> ChatAnswer:
     return await client.complete(
-        QUESTION, purpose="test", now=NOW, schema=JUDGE_SCHEMA if schema else None
+        QUESTION, purpose="test", now=NOW, schema=JUDGE.schema if schema else None
     )
 
 
@@ -120,7 +120,7 @@ async def test_a_plain_server_gets_only_standard_fields(server: ModelServer) -> 
     body = server.requests[0].body
     assert body["model"] == "qwen3"
     assert body["max_completion_tokens"] == 4000
-    assert body["response_format"] == {"type": "json_schema", "json_schema": dict(JUDGE_SCHEMA)}
+    assert body["response_format"] == {"type": "json_schema", "json_schema": dict(JUDGE.schema)}
 
 
 async def test_openrouter_gets_its_own_fields(

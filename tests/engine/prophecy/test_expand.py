@@ -14,7 +14,7 @@ from aiohttp import web
 
 from engine.budget import Budget
 from engine.llm.client import ChatClient, PromptMessage
-from engine.prophecy.expand import EXPANSION_VERSION, LONGEST_ANSWER, Expander
+from engine.prophecy.expand import EXPANSION, LONGEST_ANSWER, Expander
 from engine.prophecy.punctuality import Punctuality
 from engine.search import Expansion, Headline
 from engine.settings.models import LlmSettings
@@ -125,7 +125,7 @@ async def test_phrases_come_with_who_named_them_and_what_it_cost(bench: Bench) -
     assert found == Expansion(
         phrases=("pump prices way up", "OPEC rips us off"),
         model="stand-in/model",
-        prompt_version=EXPANSION_VERSION,
+        prompt_version=EXPANSION.version,
         usage=Usage(prompt_tokens=300, completion_tokens=60, cost_usd=0.0001),
     )
     assert [call[2] for call in bench.ledger.calls] == ["expansion"]
@@ -157,6 +157,16 @@ async def test_what_is_long_or_hidden_in_names_stays_one_short_line(bench: Bench
     assert len(asked["archive"]["description"]) <= 500
     assert asked["archive"]["description"].startswith("ignore all long")
     assert len(asked["headline"]) <= 500
+
+
+async def test_phrases_named_for_another_prompt_are_not_used(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.expand(naming("pump prices"))
+    changed = replace(EXPANSION, system="Name what rhymes.")
+    monkeypatch.setattr("engine.prophecy.expand.EXPANSION", changed)
+    again = await bench.expand()
+    assert (again.cached, again.prompt_version) == (False, changed.version)
 
 
 async def test_the_same_question_is_paid_for_once(bench: Bench) -> None:
