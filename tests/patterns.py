@@ -9,17 +9,28 @@ import inspect
 import pkgutil
 import re
 import signal
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from types import FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import pytest
 
 Pattern = re.Pattern[Any]
 _ENDS = ("", "\x01", "\n", " ", "a", "!")
 _ANY = "aA1 .-_/:;,&#@<>[](){}\"'\t\n\x01é"
 _MOST_TEXTS = 150
+_TIMES = 8
+_ATTEMPTS = 3
+_RESOLUTION = 0.0005  # seconds; shorter times say nothing about growth
+_ENDLESS = 5.0  # seconds, for texts that take a millisecond
+
+T = TypeVar("T")
+needs_timer = pytest.mark.skipif(sys.platform == "win32", reason="needs a timer of processor time")
 
 
 class Use(NamedTuple):
@@ -206,6 +217,26 @@ def _in(op: Any, value: Any, sign: str) -> bool:
         plain = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}[name.removeprefix("NOT_")]
         return bool(re.match(plain, sign)) is not name.startswith("NOT_")
     return False
+
+
+def grows_faster(make: Callable[[int], T], use: Callable[[T], object], size: int = 20_000) -> bool:
+    """Tell whether the processor time of using a text grows faster than the text.
+
+    Compares a text with one of an eighth of its size. If the longer one takes more than three times
+    its share, the comparison is repeated, because time is measured roughly.
+    """
+    short, long = make(size // _TIMES), make(size)
+    for _ in range(_ATTEMPTS):
+        spent = [_seconds(lambda: use(short)) for _ in range(_ATTEMPTS)]
+        allowed = 3 * _TIMES * max(min(spent), _RESOLUTION)
+        if not seconds_over(allowed, lambda: use(long)):
+            return False
+    return True
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.thread_time()  # that of the process is coarse while a timer of it runs
+    return _ENDLESS if seconds_over(_ENDLESS, work) else time.thread_time() - started
 
 
 def seconds_over(seconds: float, work: Callable[[], object]) -> bool:

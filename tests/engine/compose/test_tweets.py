@@ -8,22 +8,87 @@ from engine.compose.tweets import LONGEST, fitting, sources_tweet, tweet_length,
 from engine.compose.types import DraftSentence
 from engine.compose.write import read_drafts, read_sentences
 from tests.engine.compose.bench import passage
+from tests.patterns import grows_faster, needs_timer
+
+FAMILY = "👨\u200d👩\u200d👧\u200d👦"
+POEM = "故人西辞黄鹤楼，烟花三月下扬州。" * 10
+KANA = "あいうえおかきくけこ"
+ENGLAND = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+NO_DOMAIN = "https://" + "somesuperlongurl" * 249 + ".com/foo"
 
 
 @pytest.mark.parametrize(
     ("text", "length"),
     [
+        # The cases that X published with its rules.
+        ("Hi http://test.co", 26),
+        ("http://test.co", 23),
+        ("285 chars" + "-xxxxxxxxxx" * 25 + "-", 285),
+        ("285 chars- http://www.twitter.com/jack " + "xxxxxxxxxx-" * 24, 299),
+        ("xxxxxxxxxx-" * 24 + " http://www.twitter.com/jack ", 289),
+        ("https://www.twitter.com/aloha " * 10, 240),
+        (POEM, 320),
+        ("😷" * 160, 320),
+        (f"the{POEM}", 323),
+        ("A\u0301B", 2),
+        ("A\ufb2c", 4),
+        ("282 chars" + "-xxxxxxxxxx" * 24 + "-xxxxxA\u0301x", 281),
+        (f"H🐱☺{FAMILY}", 7),
+        ("😷👾😡🔥💩", 10),
+        ("🙋🏽👨\u200d🎤", 4),
+        (
+            "This is a tweet with general punctuation characters: "
+            "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u200b "
+            "‐ ‑ ‒ – — ― ‖  ‗ ‘ ’ ‚ ‛ “ ” „ ‟ ′ ″ ‴ ‵ ‶ ‷",
+            110,
+        ),
+        (
+            "Long url with invalid domain labels and a short url: "
+            f"{NO_DOMAIN} {NO_DOMAIN} {NO_DOMAIN} https://validurl.com",
+            12_079,
+        ),
+        ("randomurl" * 7 + "s.com", 68),
+        (f"{KANA * 12} http://{KANA * 5}あいう.com", 358),
+        (f"{KANA * 12} http://{KANA * 5}あい.com", 264),
+        (FAMILY * 140, 280),
+        ("1\u20e3", 2),
+        (f"Unicode 10.0 emoji: 🤪; 🧕; 🧕🏾; {ENGLAND}", 34),
+        ("Unicode 9.0 emoji: 🤠; 💃; 💃🏾", 29),
+        # The links in its cases of what is one: 23 each, and the rest as it stands.
+        ("foo.com foo.net foo.org foo.edu foo.gov", 5 * 23 + 4),
+        ("MLB.tv vine.co twitch.tv t.co", 4 * 23 + 3),
+        ("twitter.jp日本語it.so中国語foo.jp it.so foo.jp", 5 * 23 + 14),
+        ("example.com/path/index.html中国語", 23 + 6),
+        ("Email me at name.al-lastname@foo.com", 36),
+        ("john.doe.gov@mail.com", 21),
+        ("http://t.co/pbY2NfTZ's website", 23 + 10),
+        ("https://twitter.vermögensberatung", 23),
+        ("http://test.-twitter.com", 24),
+        ("http://www.foo.com?referer=https://t.co/abcde", 23),
+        ("http://foo.com/more_(than)_one_(parens)).", 23 + 2),
+        # Others.
         ("", 0),
-        ("coffee", 6),
-        ("café", 4),
-        ("日本", 4),
-        ("👨‍👩‍👧", 2),
-        ("see https://example.org/" + "x" * 100, 4 + 23),
-        ("a" * 280, 280),
+        ("café, two\r\nlines\r", 16),
+        ("It fell.It rose. See engine.py, node.js", 3 + 23 + 11 + 23 + 9),
+        ("my_site.github.io", 3 + 23),
+        ("example.com?page=2", 23 + 7),
+        ("http://localhost/index.html", 27),
+        ("A © and a ©\ufe0e", 4 + 7 + 3),
+        ("cut off: https://t.co/…", 9 + 23 + 2),
+        ("see https://example.org/" + "x" * 4000, 4 + 23),
+        ("https://example.org/" + "x" * 4090, 20 + 4090),
     ],
 )
 def test_lengths(text: str, length: int) -> None:
     assert tweet_length(text) == length
+
+
+@needs_timer
+@pytest.mark.parametrize(
+    "piece", ["a.", "a?", "日", "日.", "http://", "a.co/(", "a.co?", "_-", "é", "👨\u200d", "1"]
+)
+def test_time_grows_no_faster_than_a_text(piece: str) -> None:
+    assert not grows_faster(lambda size: piece * (size // len(piece)), tweet_length)
 
 
 def test_sentences_and_their_marks() -> None:
