@@ -140,13 +140,17 @@ class TextFormatter(logging.Formatter):
         return line
 
 
-def configure_logging(settings: LoggingSettings, *, verbose: int = 0) -> None:
+def configure_logging(settings: LoggingSettings, *, verbose: int = 0, serves: bool = True) -> None:
     """Send records of the chosen level and above to stderr, in the chosen format.
 
-    `verbose` is how often -v was given: once asks for "info" at least, twice for "debug".
+    `verbose` is how often -v was given: once asks for "info" at least, twice for "debug". A command
+    that answers one person and does not serve tells in its answer what went wrong: its warnings are
+    written only if the settings name a level.
     """
     level = min(
-        getattr(logging, settings.level.upper()),
+        logging.ERROR
+        if not serves and "level" not in settings.model_fields_set
+        else getattr(logging, settings.level.upper()),
         {0: logging.CRITICAL, 1: logging.INFO}.get(verbose, logging.DEBUG),
     )
     handler = LimitedHandler(time.monotonic)

@@ -62,7 +62,7 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
         case asyncpg.DiskFullError() | asyncpg.OutOfMemoryError():
             return StorageFull(
                 Message("The database server ran out of room: {said}.", said=said),
-                fix=Message("Free some space and run the command again; nothing was half-written."),
+                fix=Message("Free some space and run the command again."),
             )
         case asyncpg.FeatureNotSupportedError() if "extension" in said:
             return StorageRights(
@@ -108,12 +108,12 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
         case _ if isinstance(error, _INTERRUPTED):
             return StorageInterrupted(
                 Message("The connection to the database was lost: {said}.", said=said),
-                fix=Message("Run the command again; nothing was half-written."),
+                fix=Message("Run the command again."),
             )
         case _ if isinstance(error, LOST):
             return StorageInterrupted(
                 Message("The connection to the database was lost."),
-                fix=Message("Run the command again; nothing was half-written."),
+                fix=Message("Run the command again."),
             )
         case OSError():
             return storage_unreachable(said)

@@ -147,7 +147,7 @@ class StorageFull(StorageError):
 
 
 class StorageInterrupted(StorageError):
-    """The connection was lost or the transaction was rolled back; nothing was half-written."""
+    """The connection was lost or the transaction was rolled back; those before it stay."""
 
 
 class StorageOutdated(StorageError):

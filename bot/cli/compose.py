@@ -25,7 +25,7 @@ from engine.compose.record import (
 )
 from engine.compose.replay import replaying
 from engine.compose.types import ComposeRequest, Composition, StepName
-from engine.errors import UsageError
+from engine.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -80,12 +80,14 @@ async def write_again(record: Path, options: ComposeOptions, *, output: Output) 
 
 
 def show(composition: Composition, options: ComposeOptions, output: Output, words: Words) -> None:
-    """Write a composition to the terminal or as JSON."""
+    """Write a composition to the terminal or as JSON. Raises ModelError if a model failed."""
     if options.json:
         output.json(composition_json(composition))
-    else:
+    elif options.explain or not composition.failed:
         # Not wrapped to the width of the terminal: tweets are there to be copied.
         output.line(composition_reply(composition, words, explain=options.explain).text or "")
+    if composition.failed:
+        raise ModelError(composition.notice or "Nothing was written.")
 
 
 def _progress(output: Output, words: Words) -> Callable[[StepName], None] | None:

@@ -4,18 +4,19 @@ import asyncio
 import io
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.cli.rejects import RejectsReport
 from bot.console.output import Output, progress_bar
 from bot.media import REJECTS
-from engine.errors import CorpusNotFound, InputError, NothingUsable, UsageError
+from engine.errors import CorpusNotFound, InputError, NothingUsable, StorageError, UsageError
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.reading import ReadSource, SourceReader
 from engine.ingest.records import Defaults
+from engine.messages import join_messages
 from engine.settings.reading import IngestSettings
 from engine.types import Corpus, Kind
 
@@ -87,8 +88,9 @@ async def ingest_files(
             progress=_telling(tell, sources, begun),
         )
         try:
-            for source in sources:
-                await loader.load(source)
+            with _tell_what_stays(loader):
+                for source in sources:
+                    await loader.load(source)
         except InputError as error:
             damage = error
         except UsageError:  # the author's own messages cannot be identified
@@ -122,6 +124,19 @@ async def ingest_files(
             f" Run: presagio corpora reindex {corpus.name}"
         )
     return corpus.name
+
+
+@contextmanager
+def _tell_what_stays(loader: Loader) -> Iterator[None]:
+    """Add to an error of the database how many records were stored before it."""
+    try:
+        yield
+    except StorageError as error:
+        stored = loader.report.inserted + loader.report.updated
+        if not stored:
+            raise
+        stays = f"{stored:,} records of this run are stored and stay."
+        raise type(error)(error.message, fix=join_messages(error.fix, stays)) from error
 
 
 async def _ensure_corpus(

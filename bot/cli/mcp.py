@@ -44,7 +44,7 @@ def command(
     from bot.web.service import require_mcp
 
     require_mcp()
-    chosen = with_tools(settings_of(context), corpora or [])
+    chosen = with_tools(settings_of(context, serves=True), corpora or [])
 
     async def opened(app: "App") -> None:
         for name in corpora or []:

@@ -10,7 +10,7 @@ import typer
 from bot.cli.shared import CorpusName, Json, NoLlm, SearchMode, now, settings_of, text, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
-from bot.replies.dates import read_date
+from bot.replies.dates import read_date, read_typed
 from bot.replies.prophecy import prophecy_reply
 from bot.replies.prophecy_json import prophecy_json
 from engine.errors import UsageError
@@ -89,6 +89,25 @@ async def _headline(app: "App", written: str, options: SearchOptions, *, now: da
     return replace(found, date=options.date or found.date)
 
 
+def _narrowed(typed: Filters, *, before: str | None, after: str | None) -> Filters:
+    """Return the range of the dates typed beside a headline and those of the options, which both
+    hold. Raises UsageError if it is empty."""
+    ends = [typed.before, read_date(before) if before is not None else None]
+    beginnings = [typed.after, read_date(after) if after is not None else None]
+    until = min((one for one in ends if one), default=None)
+    since = max((one for one in beginnings if one), default=None)
+    if until and since and until <= since:
+        raise UsageError(
+            Message(
+                "There is no time from {after} to {before}.",
+                after=after or f"{since:%Y-%m-%d}",
+                before=before or f"{until:%Y-%m-%d}",
+            ),
+            fix=Message("Give a later --before or an earlier --after."),
+        )
+    return Filters(before=until, after=since)
+
+
 def command(
     context: typer.Context,
     headline: Annotated[
@@ -126,24 +145,21 @@ def command(
 ) -> None:
     """Find the old texts that foretold a headline.
 
+    Dates may be typed beside it, as in chats: before:2014, after:2010, date:2018-12-24.
+
     Example: presagio search "Container ship blocks canal" --date 2021-03-28
     """
-    until = read_date(before) if before is not None else None
-    since = read_date(after) if after is not None else None
-    if until and since and until <= since:
-        raise UsageError(
-            Message("There is no time from {after} to {before}.", after=after, before=before),
-            fix=Message("Give a later --before or an earlier --after."),
-        )
+    typed = read_typed(headline, now=now())
+    filters = _narrowed(typed.filters, before=before, after=after)
     chosen = SearchOptions(
         corpus=corpus,
         limit=limit,
-        before=until,
-        after=since,
-        date=read_date(date) if date is not None else None,
+        before=filters.before,
+        after=filters.after,
+        date=typed.date if date is None else read_date(date),
         judged=not no_llm,
         mode=mode,
-        exclude_recent=exclude_recent,
+        exclude_recent=typed.exclude_recent if exclude_recent is None else exclude_recent,
         near=near,
         explain=explain,
         json=json,
@@ -151,6 +167,6 @@ def command(
     with_app(
         settings_of(context),
         lambda opened: write_prophecy(
-            opened, headline, chosen, now=now(), output=Output.of_process()
+            opened, typed.text, chosen, now=now(), output=Output.of_process()
         ),
     )

@@ -64,7 +64,7 @@ def serve_command(
     from bot.serve import serve as listen
 
     with_app(
-        settings_of(context),
+        settings_of(context, serves=True),
         lambda opened: listen(opened, now=clock, said=Output.of_process().remark, web=web),
         set_up=migrate,
     )
@@ -178,6 +178,6 @@ def run_once(context: typer.Context, json: Json = False) -> None:
     Example: presagio run-once
     """
     with_app(
-        settings_of(context),
+        settings_of(context, serves=True),
         lambda opened: run_cycle(opened, now=clock, json=json, output=Output.of_process()),
     )

@@ -98,13 +98,16 @@ SearchMode = Annotated[
 NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
 
 
-def settings_of(context: typer.Context) -> "Settings":
-    """Load the settings and configure logging. Raises SettingsError."""
+def settings_of(context: typer.Context, *, serves: bool = False) -> "Settings":
+    """Load the settings and configure logging. Raises SettingsError.
+
+    `serves` tells that the command works for others than who types it.
+    """
     from bot.logs import configure_logging
     from bot.settings import load_settings
 
     settings = load_settings(context.obj)
-    configure_logging(settings.logging, verbose=context.meta.get(VERBOSE, 0))
+    configure_logging(settings.logging, verbose=context.meta.get(VERBOSE, 0), serves=serves)
     return settings
 
 

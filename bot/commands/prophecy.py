@@ -11,11 +11,11 @@ from bot.commands.plain_text import hint_for
 from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
 from bot.commands.services import Services
-from bot.commands.typed_dates import read_typed
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import marked
 from bot.replies.buttons import answer_buttons
+from bot.replies.dates import read_typed
 from bot.replies.picture import pictured
 from bot.replies.prophecy import EXAMPLE, prophecy_reply
 from engine.chat import Answer, Tally

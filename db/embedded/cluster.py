@@ -1,10 +1,10 @@
 """Creates the data folder of the embedded server, and checks which version wrote it."""
 
-import logging
 import secrets
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from db.embedded.binaries import Binaries, failure
@@ -12,8 +12,6 @@ from db.embedded.os_user import OsUser, run_as
 from db.embedded.settings import SETTINGS_FILE
 from engine.errors import StorageError
 from engine.messages import Message
-
-_log = logging.getLogger(__name__)
 
 DATABASE = "presagio"
 SUPERUSER = "postgres"
@@ -64,7 +62,14 @@ def remove_unfinished(folder: Path) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def create(folder: Path, binaries: Binaries, account: OsUser | None, *, durable: bool) -> None:
+def create(
+    folder: Path,
+    binaries: Binaries,
+    account: OsUser | None,
+    *,
+    durable: bool,
+    progress: Callable[[str], None],
+) -> None:
     """Create the data folder with the database in it, completely or not at all.
 
     It is built under another name beside `folder` and renamed at the end; the caller holds the
@@ -74,7 +79,8 @@ def create(folder: Path, binaries: Binaries, account: OsUser | None, *, durable:
     try:
         if account:
             account.own(unfinished)
-        _initdb(unfinished, binaries, account, durable=durable)
+        if not _initdb(unfinished, binaries, account, durable=durable):
+            progress("No UTF-8 locale here: typographic quotes will stick to words.")
         with (unfinished / "postgresql.conf").open("a", encoding="utf-8") as configuration:
             configuration.write(f"\ninclude_if_exists '{SETTINGS_FILE}'\n")
         _create_database(unfinished, binaries, account, durable=durable)
@@ -91,7 +97,8 @@ def password_file(folder: Path) -> Path:
     return folder.parent / "postgres.password"
 
 
-def _initdb(folder: Path, binaries: Binaries, account: OsUser | None, *, durable: bool) -> None:
+def _initdb(folder: Path, binaries: Binaries, account: OsUser | None, *, durable: bool) -> bool:
+    """Make the files of a server, and return whether it knows which characters are letters."""
     fixed = [
         *("--pgdata", ".", "--username", SUPERUSER, "--no-instructions", "--encoding", "UTF8"),
         *("--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"),
@@ -102,9 +109,7 @@ def _initdb(folder: Path, binaries: Binaries, account: OsUser | None, *, durable
         command = binaries.command("initdb", *fixed, "--lc-ctype", ctype)
         code, output = run_as(command, account, folder=folder, timeout=_CREATION_SECONDS)
         if code == 0:
-            if ctype == "C":
-                _log.warning("No UTF-8 locale here: typographic quotes will stick to words.")
-            return
+            return ctype != "C"
         if "invalid locale name" not in output:
             break
     raise failure(Message("The embedded database could not be created"), output)

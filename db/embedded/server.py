@@ -79,7 +79,7 @@ class EmbeddedServer:
         and no half-made data folder is left.
         """
         with foreign_errors(self._data_dir):
-            self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._make_data_dir()
             self._data_dir = self._data_dir.resolve()
             with open_gate(self._data_dir, self._progress) as share:
                 self._postmaster = self._running(share)
@@ -128,6 +128,14 @@ class EmbeddedServer:
             return f"postgresql://{SUPERUSER}:{secret}@{host}/{quote(database, safe='')}"
         place = urlencode({"host": postmaster.socket_folder, "port": postmaster.port})
         return f"postgresql://{SUPERUSER}@/{quote(database, safe='')}?{place}"
+
+    def _make_data_dir(self) -> None:
+        missing = [folder for folder in self._data_dir.parents if not folder.exists()]
+        self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Others than these, which a strict umask closes, belong to others and stay as they are.
+        if missing and (account := self._account()):
+            for folder in missing:
+                account.admit(folder)
 
     def _held(self) -> Postmaster:
         if self._postmaster is None:
@@ -191,7 +199,7 @@ class EmbeddedServer:
         if not self.folder.exists() or not any(self.folder.iterdir()):
             self._progress("Creating the database (only the first time).")
             durable = self._extra.get("fsync") != "off"
-            create(self.folder, binaries, account, durable=durable)
+            create(self.folder, binaries, account, durable=durable, progress=self._progress)
         check_version(self.folder, major)
         check_rights(self.folder, account)
         trim_log(self.folder)

@@ -169,6 +169,12 @@ class Composition:
     prompt_version: str | None = None
 
     @property
+    def failed(self) -> bool:
+        """Whether nothing was written because a model failed, and not for want of evidence."""
+        needed = (StepName.EVIDENCE, StepName.WRITE)
+        return not self.variants and any(one.skipped and one.name in needed for one in self.steps)
+
+    @property
     def usage(self) -> Usage | None:
         """The usage of all steps; None if nothing was spent."""
         total: Usage | None = None

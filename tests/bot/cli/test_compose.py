@@ -108,6 +108,27 @@ async def test_a_step_that_fails_is_told(model: Writer, demo: str) -> None:
     assert got["steps"][-1]["skipped"]
 
 
+@pytest.mark.parametrize("step", ["evidence", "draft"])
+async def test_a_model_that_fails_is_a_failure(model: Writer, demo: str, step: str) -> None:
+    model.says[step] = failure(400, "no such parameter")
+    done = await run("compose", PROMPT)
+    assert "Nothing was written: " in done.complaint()
+    assert done.err.count("\n") == 1  # no line of a log before it
+    done = await run("compose", PROMPT, "--json")
+    assert done.code == 1
+    assert_contract(json.loads(done.out))
+    assert json.loads(done.out)["notice"] in done.err
+    done = await run("compose", PROMPT, "--explain")
+    assert done.code == 1 and "retrieve: " in done.out
+
+
+async def test_a_run_is_repeated_with_its_failure(model: Writer, demo: str, tmp_path: Path) -> None:
+    file = str(tmp_path / "run.json")
+    model.says["evidence"] = failure(400, "no such parameter")
+    assert (await run("compose", PROMPT, "--record", file)).code == 1
+    assert "no such parameter" in (await run("compose", "--replay", file)).complaint()
+
+
 async def test_nothing_is_written_about_nothing(model: Writer, demo: str) -> None:
     done = await run("compose", "qwxzzy vvvkkq", "--json")
     assert done.code == 0

@@ -622,7 +622,8 @@ class TestVerbose:
     @pytest.mark.parametrize(
         ("arguments", "level"),
         [
-            (["search", "x"], logging.WARNING),
+            (["search", "x"], logging.ERROR),
+            (["run-once"], logging.WARNING),
             (["-v", "search", "x"], logging.INFO),
             (["search", "x", "-v"], logging.INFO),
             (["-v", "search", "x", "-v"], logging.DEBUG),
@@ -635,6 +636,14 @@ class TestVerbose:
     ) -> None:
         invoke(*arguments)
         assert logging.getLogger().level == level
+
+    @pytest.mark.usefixtures("unreachable")
+    def test_a_chosen_level_holds_for_every_command(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PRESAGIO_LOGGING__LEVEL", "warning")
+        invoke("search", "x")
+        assert logging.getLogger().level == logging.WARNING
 
     @pytest.mark.usefixtures("unreachable")
     def test_never_raises_it(self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,8 +91,10 @@ class TestJson:
 
 
 class TestFilters:
-    def dates(self, invoke: Invoke, *options: str) -> Sequence[str]:
-        command = ("search", "ship bank river coffee", "--json", "--limit", "1000")
+    def dates(
+        self, invoke: Invoke, *options: str, headline: str = "ship bank river coffee"
+    ) -> Sequence[str]:
+        command = ("search", headline, "--json", "--limit", "1000")
         return [hit["created_at"] for hit in invoke(*command, *options).json["hits"]]
 
     def test_before_and_after_hold_strictly(self, invoke: Invoke, demo: str) -> None:
@@ -110,6 +112,30 @@ class TestFilters:
         assert max(dates) < "2012"
         assert self.dates(invoke, "--date", "2012", "--before", "2030") == dates
         assert max(self.dates(invoke, "--date", "2012", "--before", "2011-06")) < "2011-06"
+
+    @pytest.mark.parametrize(
+        ("typed", "options"),
+        [
+            ("before:2011", ["--before", "2011"]),
+            ("after:2014-03", ["--after", "2014-03"]),
+            ("date:2012-12-24", ["--date", "2012-12-24"]),
+            ("exclude-recent:150", ["--exclude-recent", "150"]),
+        ],
+    )
+    def test_may_be_typed_beside_the_headline(
+        self, invoke: Invoke, demo: str, typed: str, options: Sequence[str]
+    ) -> None:
+        found = self.dates(invoke, headline=f"ship bank river coffee {typed}")
+        assert found == self.dates(invoke, *options) != self.dates(invoke)
+        assert found
+
+    def test_typed_and_given_hold_both(self, invoke: Invoke, demo: str) -> None:
+        typed = "ship bank river coffee before:2014"
+        assert max(self.dates(invoke, "--before", "2012", headline=typed)) < "2012"
+        assert "2013" < max(self.dates(invoke, "--before", "2020", headline=typed)) < "2014"
+        complaint = invoke("search", typed, "--after", "2016").complaint(2)
+        assert complaint.startswith("There is no time from 2016 to 2014-01-01.")
+        assert "'2011-13' is not a date" in invoke("search", "x before:2011-13").complaint(2)
 
     def test_the_last_months_before_the_headline_are_left_out(
         self, invoke: Invoke, demo: str

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.commands.typed_dates import TypedHeadline, read_typed
+from bot.replies.dates import TypedHeadline, read_typed
 from engine.errors import UsageError
 from engine.search import Filters
 from tests.bot.conversing import Bot, bot_on

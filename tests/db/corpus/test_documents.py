@@ -410,7 +410,7 @@ async def test_a_batch_whose_connection_dies_says_so_and_leaves_nothing(
     async with database.connection() as connection:
         assert await connection.fetchval("SELECT pg_terminate_backend($1, 5000)", paused.process)
     paused.go_on.set()
-    with pytest.raises(StorageInterrupted, match="nothing was half-written"):
+    with pytest.raises(StorageInterrupted, match="connection to the database was lost"):
         await writing
     assert await read_back(database, corpus) == before
     await assert_exact(database, corpus)
