@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from bot.commands import Registry
-from bot.commands.ownership import Ownership
+from bot.commands.ownership import CODE_SHOWN, Ownership
 from bot.conversation.conversation import Conversation
 from bot.face.face import FaceStatus, Poster
 from bot.settings import Settings
@@ -119,7 +119,8 @@ async def tell_what_is_missing(
 def how_to_own(platform: str, code: str) -> str:
     """Return what the owner has to write."""
     start = "/presagio start" if platform == "slack" else "/start"
-    return f"Write to it in private: {start} {code}"
+    hours = CODE_SHOWN // timedelta(hours=1)
+    return f"Write to it in private within {hours} hours: {start} {code}"
 
 
 def _telegram(settings: Settings, token: str, shared: FaceDependencies) -> Service:

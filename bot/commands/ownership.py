@@ -4,7 +4,7 @@ import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.face.face import Poster
 from bot.face.reply import Action, Button, Reply
@@ -21,6 +21,9 @@ logger = logging.getLogger("presagio.conversation")
 # Without 0, 1, I, L and O, which people mistake for one another: 8 characters are 39 bits.
 _ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 _CODE_LENGTH = 8
+# Whoever finds it later, in a log or a screenshot, can do nothing with it.
+CODE_VALID = timedelta(days=1)
+CODE_SHOWN = CODE_VALID / 2  # for as long it is shown again; then another one is made
 _LONGEST_TITLE = 60
 
 
@@ -35,12 +38,12 @@ class Ownership:
     async def code(self, platform: str, *, now: datetime, again: bool = False) -> str | None:
         """Return the code that makes somebody the owner, or None if the platform has an owner.
 
-        With `again`, the code replaces the owner.
+        It holds for another CODE_SHOWN at least. With `again`, it replaces the owner.
         """
         if not again and await self.access.owner(platform):
             return None
         fresh = "".join(secrets.choice(_ALPHABET) for _ in range(_CODE_LENGTH))
-        return await self.access.code(platform, fresh, now=now)
+        return await self.access.code(platform, fresh, now=now, fresh_since=now - CODE_SHOWN)
 
     async def claim(self, request: Request, code: str) -> bool:
         """Make the writer of a private message the owner if the code is right."""
@@ -48,7 +51,9 @@ class Ownership:
         owner = BotOwner(
             platform=place.platform, person=person.id, chat=place.chat_id, language=person.language
         )
-        return await self.access.claim(owner, code.strip().upper(), now=request.now)
+        return await self.access.claim(
+            owner, code.strip().upper(), now=request.now, made_since=request.now - CODE_VALID
+        )
 
     async def ask(self, request: Request) -> bool:
         """Ask the owner to let the chat in, at most once. Return False if that is impossible now.

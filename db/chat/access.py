@@ -48,15 +48,20 @@ class Access:
         best = next((state for state in _BEST if state in states), None)
         return Standing(owned=row["owned"], owns=row["owns"], state=best)
 
-    async def code(self, platform: str, fresh: str, *, now: datetime) -> str:
-        """Return the platform's unused code, which is `fresh` if there was none."""
+    async def code(self, platform: str, fresh: str, *, now: datetime, fresh_since: datetime) -> str:
+        """Return the platform's unused code, which is `fresh` if there was none made since then."""
         async with self._database.connection() as connection:
-            return str(await connection.fetchval(self._sql["code"], platform, fresh, now))
+            return str(
+                await connection.fetchval(self._sql["code"], platform, fresh, now, fresh_since)
+            )
 
-    async def claim(self, owner: BotOwner, code: str, *, now: datetime) -> bool:
-        """Make somebody the owner if the code is the right one, and use it up."""
+    async def claim(
+        self, owner: BotOwner, code: str, *, now: datetime, made_since: datetime
+    ) -> bool:
+        """Make somebody the owner if the code is the right one and no older; use it up."""
         async with self._database.transaction() as connection:
-            if not await connection.fetchval(self._sql["use_code"], owner.platform, code):
+            used = self._sql["use_code"], owner.platform, code, made_since
+            if not await connection.fetchval(*used):
                 return False
             await connection.execute(
                 self._sql["set_owner"],

@@ -7,13 +7,17 @@ SELECT EXISTS (SELECT FROM owner WHERE platform = $1) AS owned,
        (SELECT array_agg(state) FROM admission
          WHERE platform = $1 AND external_id IN ($2, $3)) AS states
 
--- name: code(platform, code, made_at)
+-- name: code(platform, code, made_at, fresh_since)
+-- A code is shown again only while it is fresh, so that it holds for a while yet.
 INSERT INTO owner_code AS known (platform, code, made_at) VALUES ($1, $2, $3)
-ON CONFLICT (platform) DO UPDATE SET code = known.code
+ON CONFLICT (platform) DO UPDATE
+   SET (code, made_at) = (
+       SELECT CASE WHEN known.made_at > $4 THEN known.code ELSE excluded.code END,
+              CASE WHEN known.made_at > $4 THEN known.made_at ELSE excluded.made_at END)
 RETURNING code
 
--- name: use_code(platform, code)
-DELETE FROM owner_code WHERE platform = $1 AND code = $2 RETURNING true
+-- name: use_code(platform, code, made_since)
+DELETE FROM owner_code WHERE platform = $1 AND code = $2 AND made_at > $3 RETURNING true
 
 -- name: set_owner(platform, person, chat, language, since)
 INSERT INTO owner (platform, person, chat, language, since) VALUES ($1, $2, $3, $4, $5)

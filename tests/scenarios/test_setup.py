@@ -173,7 +173,10 @@ async def test_on_a_terminal_it_asks_and_asks_again_what_is_refused(
     answers = [str(tmp_path / "gone"), archive, "@ana", "Ana Ruiz", "", "9:wrong", telegram.token]
     said = await asyncio.to_thread(typed, environ, [*answers, "", ""])
     assert "Telegram refuses the token." in said
-    assert f"Then write to @{telegram.bot.username}. Write to it in private: /start " in said
+    assert (
+        f"Then write to @{telegram.bot.username}. Write to it in private within 12 hours: /start "
+        in said
+    )
     assert telegram.token not in said, "secrets are not shown"
     folder = tmp_path / "settings" / "presagio"
     assert telegram.token in (folder / "presagio.env").read_text()

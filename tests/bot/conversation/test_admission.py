@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 
+from bot.commands.ownership import CODE_SHOWN, CODE_VALID
 from bot.face.face import DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Trigger
@@ -15,6 +17,7 @@ from tests.bot.conversing import GROUP, Bot, bot_on, event
 from tests.bot.prophecies import NOW
 
 HEADLINE = "Coffee prices soar"
+SECOND = timedelta(seconds=1)
 OWNER, BOB = Person(id="o", name="Olga"), Person(id="b", name="@bob", language="es")
 HOME = Place(platform="test", chat_id="o", private=True)
 BOBS = Place(platform="test", chat_id="b", private=True)
@@ -79,6 +82,27 @@ async def test_the_code_makes_one_owner_and_is_used_up(bot: Bot) -> None:
     assert owner
     assert owner.person == "o"
     assert (await bot.say(HEADLINE, person=OWNER, place=HOME)).hits
+
+
+@pytest.mark.parametrize(("later", "owns"), [(CODE_VALID - SECOND, True), (CODE_VALID, False)])
+async def test_a_code_expires(bot: Bot, later: timedelta, owns: bool) -> None:
+    ownership = bot.services.ownership
+    code = await ownership.code("test", now=NOW - later)
+    await bot.hear(event(f"/start {code}", person=OWNER, place=HOME))
+    assert (await ownership.access.owner("test") is not None) is owns
+
+
+async def test_a_code_that_is_shown_holds_for_a_while_yet(bot: Bot) -> None:
+    ownership = bot.services.ownership
+    first = await ownership.code("test", now=NOW - CODE_SHOWN)
+    assert first == await ownership.code("test", now=NOW - SECOND)
+    second = await ownership.code("test", now=NOW)
+    assert second != first
+    assert second == await ownership.code("test", now=NOW + CODE_SHOWN - SECOND)
+    await bot.hear(event(f"/start {first}", person=BOB, place=BOBS))
+    assert await ownership.access.owner("test") is None
+    await bot.hear(event(f"/start {second}", person=OWNER, place=HOME))
+    assert await ownership.access.owner("test")
 
 
 async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:

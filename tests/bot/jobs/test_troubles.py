@@ -64,9 +64,9 @@ class Desk:
 async def own(storage: Database, language: str = "en") -> None:
     await Chats(storage).meet("slack", "D1", private=True, title=None, asked_in=language)
     access = Access(storage)
-    code = await access.code("slack", "CODE", now=NOW)
+    code = await access.code("slack", "CODE", now=NOW, fresh_since=NOW)
     owner = BotOwner(platform="slack", person="U1", chat="D1", language=language)
-    assert await access.claim(owner, code, now=NOW)
+    assert await access.claim(owner, code, now=NOW, made_since=NOW - timedelta(days=1))
 
 
 async def said(storage: Database, leased: Leased) -> str:
