@@ -64,6 +64,24 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                 Message("The database server ran out of room: {said}.", said=said),
                 fix=Message("Free some space and run the command again."),
             )
+        case asyncpg.FeatureNotSupportedError() if 'extension "vector"' in said:
+            return StorageRights(
+                Message("The database server lacks an extension: {said}.", said=said),
+                fix=Message("Install pgvector on the server, or use another one."),
+            )
+        case asyncpg.DependentObjectsStillExistError(detail=str(detail)):
+            return StorageError(
+                Message(
+                    "Something else in the database depends on its tables: {detail}.",
+                    detail=detail.splitlines()[0].rstrip("."),
+                ),
+                fix=Message("It is not presagio's: drop it first, or use another database."),
+            )
+        case asyncpg.LockNotAvailableError():
+            return StorageInterrupted(
+                Message("Others work in the database: {said}.", said=said),
+                fix=Message("End the presagio processes that use the database."),
+            )
         case asyncpg.FeatureNotSupportedError() if "extension" in said:
             return StorageRights(
                 Message("The database server lacks an extension: {said}.", said=said),

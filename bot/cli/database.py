@@ -23,10 +23,11 @@ from db.backup.restore import (
     others_work,
     require_known_tables,
     restore,
+    unknown_languages,
 )
 from db.corpus.corpora import Corpora
-from db.corpus.languages import add_languages
 from db.pool import Database
+from db.search.embeddings import Embeddings
 from engine.errors import InputError, StorageError, StorageInterrupted, UsageError
 from engine.types import Corpus
 
@@ -82,11 +83,17 @@ def restore_backup(
             readable=True,
         ),
     ] = None,
+    known_only: Annotated[
+        bool,
+        typer.Option(
+            "--known-only", help="Leave out what is not presagio's, in place of refusing."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Load a backup into an empty database.
 
-    With --replace it takes the place of what is there.
+    With --replace it takes the place of what is there. Only rows are taken from it.
 
     All of it goes in, or nothing is changed. Nobody else may work in the database meanwhile.
 
@@ -94,7 +101,15 @@ def restore_backup(
     """
     settings, output = settings_of(context), Output.of_process()
     run_until_signal(
-        bring_back(settings, file, media=media, replace=replace, json=json, output=output)
+        bring_back(
+            settings,
+            file,
+            media=media,
+            replace=replace,
+            known_only=known_only,
+            json=json,
+            output=output,
+        )
     )
 
 
@@ -147,6 +162,7 @@ async def bring_back(
     *,
     media: Path | None = None,
     replace: bool,
+    known_only: bool = False,
     json: bool,
     output: Output,
 ) -> None:
@@ -157,19 +173,30 @@ async def bring_back(
     errors; the database is then unchanged.
     """
     async with open_url(settings, progress=output.remark) as url:
-        await check_backup(file, url)
+        found = await check_backup(file)
         await _check_target(settings, replace=replace, output=output)
         with _bar(output, "restore") as progress:
-            unknown = await restore(url, file, progress=progress)
+            await restore(url, found, progress=progress, known_only=known_only)
         files = await load_media(settings, media) if media else None
         async with open_database(settings, progress=output.remark) as database:
-            await database.migrate()
-            await add_languages(database)
+            unknown = await unknown_languages(database)
             corpora = await Corpora(database).list()
-    used = {language for corpus in corpora for language in corpus.languages}
-    for language in sorted(unknown & used):
+            await _settle_vectors(settings, database, corpora)
+    for language in unknown:
         output.remark(f"This server does not know {language}: texts in it are not found.")
     _report(file, corpora, files, json=json, output=output)
+
+
+async def _settle_vectors(
+    settings: Settings, database: Database, corpora: Sequence[Corpus]
+) -> None:
+    """Build the indexes of vectors that a backup does not bring."""
+    exact_up_to = settings.embeddings.exact_up_to
+    embeddings = Embeddings(database, exact_up_to=exact_up_to)
+    for model in await embeddings.models():
+        for corpus in corpora:
+            if await embeddings.count(corpus, model.id) > exact_up_to:
+                await embeddings.settle(corpus, model.id)
 
 
 async def _check_target(settings: Settings, *, replace: bool, output: Output) -> None:

@@ -1,4 +1,4 @@
-"""Runs PostgreSQL's own programs on a database: psql, pg_dump, pg_restore.
+"""Runs PostgreSQL's own programs on a database: pg_dump, pg_restore.
 
 Those of the wheel are preferred, because they match the embedded server's version; without the
 wheel, those in PATH are used.
@@ -8,19 +8,32 @@ import os
 import re
 import shutil
 import tempfile
+from asyncio import StreamReader
 from asyncio.subprocess import DEVNULL, Process, create_subprocess_exec
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import IO
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from db.backup.libpq import variables
 from db.embedded.binaries import find_binaries
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from engine.messages import Message
 
+# The parameters of a URL that programs also read from the environment.
+_VARIABLES = {
+    "dbname": "PGDATABASE",
+    "gssencmode": "PGGSSENCMODE",
+    **{name: f"PG{name.upper()}" for name in ("host", "hostaddr", "port", "user", "password")},
+    **{name: f"PG{name.upper()}" for name in ("passfile", "sslmode", "sslcert", "sslkey")},
+    **{name: f"PG{name.upper()}" for name in ("sslrootcert", "sslcrl", "options")},
+    "channel_binding": "PGCHANNELBINDING",
+    "ssl_min_protocol_version": "PGSSLMINPROTOCOLVERSION",
+    "ssl_max_protocol_version": "PGSSLMAXPROTOCOLVERSION",
+    "target_session_attrs": "PGTARGETSESSIONATTRS",
+}
+
 _TROUBLE = re.compile(r"\b(?:FATAL|ERROR|error):\s+(.+)")
-_DETAIL = re.compile(r"\bDETAIL:\s+(.+?)\.?$", re.MULTILINE)
 _RIGHTS = "Use the role that owns the tables."
 # Texts in the output of failed programs, and what to do about them.
 _KNOWN: tuple[tuple[str, type[StorageError], str], ...] = (
@@ -32,22 +45,6 @@ _KNOWN: tuple[tuple[str, type[StorageError], str], ...] = (
     ("No space left on device", StorageFull, "Free some disk space."),
     ("permission denied", StorageRights, _RIGHTS),
     ("must be owner", StorageRights, _RIGHTS),
-    (
-        'extension "vector" is not available',
-        StorageError,
-        "The backup holds vectors: install pgvector on the server.",
-    ),
-    (
-        "other objects depend",
-        StorageError,
-        "It is not presagio's: drop it first, or use another database.",
-    ),
-    ("lock timeout", StorageUnreachable, "End the presagio processes that use the database."),
-    (
-        "does not exist",
-        StorageError,
-        "A server older than that of the backup lacks some things: see docs/database.md.",
-    ),
 )
 
 
@@ -58,6 +55,12 @@ class Program:
     name: str
     process: Process
     _said: IO[bytes]
+
+    @property
+    def output(self) -> StreamReader:
+        """What it writes, if it was started with a pipe for that."""
+        assert self.process.stdout  # noqa: S101 - a pipe was asked for
+        return self.process.stdout
 
     async def end(self) -> None:
         """Wait for the program to end. Raises storage errors if it failed."""
@@ -72,15 +75,21 @@ def environment(url: str) -> dict[str, str]:
     The database is in DATABASE_URL, and in PGHOST and the like. Raises StorageUnreachable.
     """
     try:
-        found = variables(url)
+        found = _variables(url)
     except ValueError as error:
         raise StorageUnreachable(
             Message("The address of the database makes no sense."),
             fix=Message("Write /, #, ? and @ in a password as %XX."),
         ) from error
+    return environment_without_database() | found | {"DATABASE_URL": url}
+
+
+def environment_without_database() -> dict[str, str]:
+    """Return the environment in which programs find each other, and no database."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    kept.pop("DATABASE_URL", None)
     path = os.pathsep.join([*_folder_of_wheel(), os.environ.get("PATH", os.defpath)])
-    return kept | found | {"DATABASE_URL": url, "PATH": path}
+    return kept | {"PATH": path}
 
 
 @asynccontextmanager
@@ -88,7 +97,6 @@ async def running(
     name: str,
     *arguments: str,
     within: Mapping[str, str],
-    stdin: int = DEVNULL,
     stdout: int = DEVNULL,
 ) -> AsyncIterator[Program]:
     """Run a program from the PATH of `within`; it is killed if the block ends first.
@@ -106,7 +114,7 @@ async def running(
         )
     with tempfile.TemporaryFile() as said:  # a pipe that nobody reads would block the program
         process = await create_subprocess_exec(
-            path, *arguments, env=within, stdin=stdin, stdout=stdout, stderr=said
+            path, *arguments, env=within, stdin=DEVNULL, stdout=stdout, stderr=said
         )
         try:
             yield Program(name, process, said)
@@ -131,6 +139,41 @@ def _failure(name: str, said: str) -> StorageError:
     reason = (found[1] if found else lines[-1]).strip().rstrip(".")
     for sign, kind, fix in _KNOWN:
         if sign in said:
-            detail = _DETAIL.search(said)
-            return kind(f"{name} failed: {detail[1] if detail else reason}.", fix=fix)
+            return kind(Message("{name} failed: {reason}.", name=name, reason=reason), fix=fix)
     return StorageError(Message("{name} failed: {reason}.", name=name, reason=reason))
+
+
+def _variables(url: str) -> dict[str, str]:
+    """Return the environment variables that name the database of `url`.
+
+    Parameters that only concern the session are left out. Raises ValueError if the URL cannot be
+    read.
+    """
+    # Parameters in the query override the parts before it.
+    return {_VARIABLES[name]: value for name, value in _parameters(url) if value}
+
+
+def _parameters(url: str) -> Iterator[tuple[str, str]]:
+    parts = urlsplit(url)
+    login, _, places = parts.netloc.rpartition("@")
+    user, _, password = login.partition(":")
+    yield "user", unquote(user)
+    yield "password", unquote(password)
+    hosts = [_host_and_port(place) for place in places.split(",")]
+    yield "host", ",".join(host for host, _ in hosts)
+    yield "port", ",".join(port for _, port in hosts) if any(port for _, port in hosts) else ""
+    yield "dbname", unquote(parts.path.removeprefix("/"))
+    for name, value in parse_qsl(parts.query):
+        if name in _VARIABLES:
+            yield name, value
+        elif name == "database":  # asyncpg accepts this name as well
+            yield "dbname", value
+
+
+def _host_and_port(place: str) -> tuple[str, str]:
+    """Parse "name", "name:5432" or "[::1]:5432"."""
+    if place.startswith("["):
+        host, _, port = place[1:].partition("]")
+        return host, port.removeprefix(":")
+    host, _, port = place.partition(":")
+    return unquote(host), port

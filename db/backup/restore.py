@@ -1,31 +1,29 @@
-"""Restores a backup into a database: as a whole, or not at all."""
+"""Restores a backup into a database: as a whole, or not at all.
+
+The tables are made by the program's own migrations, up to the version of the backup; from the file
+come rows alone, stored by a role that may do nothing else. See docs/decisions/0050-restore.md.
+"""
 
 import re
-import tempfile
-from asyncio import StreamReader, StreamWriter
-from asyncio.subprocess import PIPE
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from db.backup.programs import environment, running
-from db.migrate import LOCK, available, pending
+import asyncpg
+
+from db.backup.archive import Backup, Entry, Known, Rows, SequenceValue, read_backup, reading_data
+from db.connection import Connection
+from db.corpus.corpora import create_partition
+from db.corpus.partitions import about_corpus
+from db.migrate import LOCK, available, migrate, pending
 from db.pool import Database, PoolSettings
 from db.statements import statements
-from engine.errors import InputError, StorageError, StorageOutdated
+from engine.errors import InputError, StorageOutdated
 from engine.messages import Message
 
 _MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", re.MULTILINE)
-_APPLIED = re.compile(r"^(\d+)\t[^\t]*\t([0-9a-f]{64})\t", re.MULTILINE)
-# What finds texts in a language, as a list of contents names it.
-_OF_LANGUAGE = re.compile(
-    r"TEXT SEARCH (?:CONFIGURATION|DICTIONARY) \S+ presagio_([a-z]+?)(?:_stop)? "
-)
-_CHUNK = 1 << 18
-_PSQL = ("--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
-_RESTORE = ("--no-owner", "--no-privileges", "--no-comments", "--file=-")
-# Servers before 17 do not know this setting, and its default is 0 everywhere.
-_UNKNOWN_TO_OLD = b"SET transaction_timeout = 0;\n"
+_PATIENCE = 24 * 3600.0  # seconds for one statement: a table of millions of rows takes long
+_NAMED = 3  # things that are named when many are refused
 
 
 async def holds_something(database: Database) -> bool:
@@ -66,116 +64,210 @@ async def others_work(database: Database) -> bool:
         return bool(await connection.fetchval(statements("restore")["others"]))
 
 
-async def check_backup(file: Path, url: str) -> None:
-    """Raise InputError unless `file` is a backup of presagio, StorageOutdated if it is too new.
+async def check_backup(file: Path) -> Backup:
+    """Read what a file holds.
 
-    `url` may be that of any database.
+    Raises InputError unless it is a backup of presagio, StorageOutdated if it is too new.
     """
-    arguments = ("--data-only", "--table=migration", "--file=-", str(file))
-    async with running("pg_restore", *arguments, within=environment(url), stdout=PIPE) as program:
-        try:
-            written = (await _output(program.process.stdout).read()).decode()
-            await program.end()
-        except StorageError as error:
-            raise InputError(
-                Message(
-                    "{file} is no backup that can be read: {message}",
-                    file=file,
-                    message=error.message,
-                ),
-                fix=Message("Give a file that presagio backup, or pg_dump -Fc, has written."),
-            ) from error
-    applied = {int(number): checksum for number, checksum in _APPLIED.findall(written)}
-    if not applied:
-        raise InputError(
-            Message(
-                "{file} is a backup of something else: it holds no tables of presagio.", file=file
-            )
-        )
-    pending(available(), applied)
+    backup = await read_backup(file)
+    pending(available(), backup.applied)
+    return backup
 
 
-async def restore(url: str, file: Path, *, progress: Callable[[int], None]) -> frozenset[str]:
+async def unknown_languages(database: Database) -> list[str]:
+    """Return the languages of texts that the server does not know: such texts are not found."""
+    async with database.connection() as connection:
+        rows = await connection.fetch(statements("restore")["unknown_languages"])
+    return [row["language"] for row in rows]
+
+
+async def restore(
+    url: str, backup: Backup, *, progress: Callable[[int], None], known_only: bool = False
+) -> None:
     """Replace the content of the database of `url` with the backup, in one transaction.
 
     Only tables of presagio are replaced. `progress` receives the number of bytes sent to the
-    server. Returns the languages of the backup that an older server does not know; texts in them
-    are restored, but not found. Raises storage errors, which leave the database as it was.
+    server. Raises InputError for what the program does not know, which `known_only` leaves out, and
+    storage errors; the database is then as it was.
     """
-    within = environment(url)
-    contents = await _contents(file, within)
-    unknown = frozenset(_OF_LANGUAGE.findall(contents)) - await _languages(url)
-    with _written("".join(_without(contents, unknown))) as chosen:
-        await _restore(file, chosen, within, progress)
-    return unknown
-
-
-@contextmanager
-def _written(text: str) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="presagio-") as folder:
-        file = Path(folder) / "contents"
-        file.write_text(text, encoding="utf-8")
-        yield file
-
-
-async def _contents(file: Path, within: Mapping[str, str]) -> str:
-    async with running("pg_restore", "--list", str(file), within=within, stdout=PIPE) as program:
-        contents = (await _output(program.process.stdout).read()).decode()
-        await program.end()
-    return contents
-
-
-async def _languages(url: str) -> frozenset[str]:
-    """Return the languages that the server knows."""
     database = await Database.open(url, PoolSettings(size=1))
     try:
-        async with database.connection() as connection:
-            return frozenset(await connection.fetchval(statements("restore")["languages"]))
+        async with database.own_connection() as connection:
+            async with connection.transaction():
+                await connection.execute(_clearing())
+                await _fill(connection, backup, progress, known_only=known_only)
+                await migrate(connection)
+            await connection.execute("SET statement_timeout = 0; ANALYZE", timeout=_PATIENCE)
     finally:
         await database.close()
 
 
-def _without(contents: str, languages: frozenset[str]) -> Iterator[str]:
-    for line in contents.splitlines(keepends=True):
-        found = _OF_LANGUAGE.search(line)
-        if not found or found[1] not in languages:
-            yield line
-
-
-async def _restore(
-    file: Path, contents: Path, within: Mapping[str, str], progress: Callable[[int], None]
+async def _fill(
+    connection: Connection, backup: Backup, progress: Callable[[int], None], *, known_only: bool
 ) -> None:
-    arguments = (*_RESTORE, f"--use-list={contents}", str(file))
-    async with (
-        running("pg_restore", *arguments, within=within, stdout=PIPE) as source,
-        running("psql", *_PSQL, within=_quiet(within), stdin=PIPE) as target,
-    ):
-        into = target.process.stdin
-        assert into  # noqa: S101 - a pipe was asked for
-        with suppress(BrokenPipeError, ConnectionResetError):  # psql reports why it ended
-            into.write(f"BEGIN;\n{_clearing()}\n".encode())
-            await _send(_output(source.process.stdout), into, progress)
-            await source.end()  # a truncated dump must not be committed
-            into.write(b"COMMIT;\nANALYZE;\n")
-            await into.drain()
-        with suppress(BrokenPipeError, ConnectionResetError):
-            into.close()
-            await into.wait_closed()
-        await target.end()
+    """Make the tables of the backup's version and store its rows in them."""
+    # Another role may have another schema of its own first.
+    await connection.execute(statements("restore")["fix_search_path"])
+    others = {row["oid"] for row in await _relations(connection)}
+    await migrate(connection, version=max(backup.applied))
+    tables = _Tables([row for row in await _relations(connection) if row["oid"] not in others])
+    known = await tables.known(connection)
+    if (foreign := backup.foreign(known)) and not known_only:
+        raise _unknown(backup.file, foreign)
+    async with tables.open_to_rows(connection):
+        counted = _Counted(progress)
+        await _store(connection, backup, backup.data(known, numbered=False), counted)
+        await _make_numbered(connection)
+        await _store(connection, backup, backup.data(known, numbered=True), counted)
 
 
-async def _send(script: StreamReader, into: StreamWriter, progress: Callable[[int], None]) -> None:
-    while line := await script.readline():
-        if line != _UNKNOWN_TO_OLD:
-            into.write(line)
-        if line.startswith(b"SET client_encoding"):
-            break
-    sent = 0
-    while chunk := await script.read(_CHUNK):
-        into.write(chunk)
-        await into.drain()
-        sent += len(chunk)
-        progress(sent)
+class _Tables:
+    """The relations that the migrations have made."""
+
+    def __init__(self, made: Sequence[asyncpg.Record]) -> None:
+        self._made = made
+
+    async def known(self, connection: Connection) -> Known:
+        """Return the names of all that the migrations make."""
+        sql = statements("restore")
+        functions = await connection.fetch(sql["functions"])
+        triggers = await connection.fetch(sql["triggers"], self._ids("r", "p"))
+        return Known(
+            tables=self._names("r", "p"),
+            views=self._names("v"),
+            sequences=self._names("S"),
+            functions={row["name"] for row in functions},
+            triggers={row["name"] for row in triggers},
+        )
+
+    @asynccontextmanager
+    async def open_to_rows(self, connection: Connection) -> AsyncIterator[None]:
+        """Empty the tables, and have nothing check, change or index what the block stores.
+
+        Indexes are built and foreign keys are checked at its end, which is faster and in no order.
+        """
+        tables = [name for name in self._names("r", "p") if name != "migration"]
+        keys = await connection.fetch(statements("restore")["foreign_keys"], self._ids("r", "p"))
+        indexes = [row for row in self._made if row["definition"]]
+        await _execute(connection, (f"ALTER TABLE {each} DISABLE TRIGGER USER" for each in tables))
+        await _execute(
+            connection,
+            (f"ALTER TABLE {key['table']} DROP CONSTRAINT {key['name']}" for key in keys),
+        )
+        await _execute(connection, (f"DROP INDEX {index['name']}" for index in indexes))
+        await connection.execute(f"TRUNCATE {', '.join(tables)}")
+        yield
+        await _execute(connection, (index["definition"] for index in indexes))
+        await _execute(
+            connection,
+            (
+                f"ALTER TABLE {key['table']} ADD CONSTRAINT {key['name']} {key['definition']}"
+                for key in keys
+            ),
+        )
+        await _execute(connection, (f"ALTER TABLE {each} ENABLE TRIGGER USER" for each in tables))
+
+    def _names(self, *kinds: str) -> list[str]:
+        return [row["name"] for row in self._made if row["kind"] in kinds]
+
+    def _ids(self, *kinds: str) -> list[int]:
+        return [row["oid"] for row in self._made if row["kind"] in kinds]
+
+
+async def _relations(connection: Connection) -> list[asyncpg.Record]:
+    return await connection.fetch(statements("restore")["relations"])
+
+
+async def _execute(connection: Connection, commands: Iterable[str]) -> None:
+    for command in commands:
+        await connection.execute(command, timeout=_PATIENCE)
+
+
+async def _make_numbered(connection: Connection) -> None:
+    """Make the tables of single corpora and models, for what was stored about these."""
+    sql = statements("restore")
+    for row in await connection.fetch(sql["corpora"]):
+        await create_partition(connection, row["id"])
+        if row["postings"]:
+            await connection.execute(about_corpus("postings", "create", row["id"]))
+    models = await connection.fetch(sql["models"])
+    if models:
+        await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    for row in models:
+        create = statements("embeddings")["create"]
+        names = {"embedding": f"embedding_{row['id']}", "dimensions": row["dimensions"]}
+        await connection.execute(create.format(**names))
+
+
+async def _store(
+    connection: Connection, backup: Backup, entries: Sequence[Entry], counted: "_Counted"
+) -> None:
+    """Store the rows of tables, and set sequences."""
+    names = {entry.name for entry in entries}
+    async with reading_data(backup.file, entries) as data, _without_rights(connection):
+        async for part in data:
+            if part.name not in names:
+                raise _unknown(backup.file, [part.name])
+            if isinstance(part, SequenceValue):
+                values = (part.name, part.value, part.is_called)
+                await connection.execute(statements("restore")["set_sequence"], *values)
+            else:
+                await _store_rows(connection, backup.file, part, counted)
+
+
+async def _store_rows(connection: Connection, file: Path, rows: Rows, counted: "_Counted") -> None:
+    found = await connection.fetch(statements("restore")["columns"], rows.name)
+    known = {row["name"] for row in found}
+    if not known:
+        raise _unknown(file, [rows.name])
+    if strange := [name for name in rows.columns if name not in known]:
+        raise _unknown(file, [f"{rows.name}.{name}" for name in strange])
+    source = counted.count(rows.rows)
+    await connection.copy_to_table(
+        rows.name, source=source, columns=rows.columns, timeout=_PATIENCE
+    )
+
+
+@asynccontextmanager
+async def _without_rights(connection: Connection) -> AsyncIterator[None]:
+    """Have a superuser store rows as a role that may do nothing else."""
+    superuser = await connection.fetchval(statements("restore")["is_superuser"])
+    if superuser:
+        await connection.execute("SET LOCAL ROLE pg_write_all_data")
+    yield
+    if superuser:
+        await connection.execute("RESET ROLE")
+
+
+class _Counted:
+    """Tells how many bytes of rows were sent."""
+
+    def __init__(self, progress: Callable[[int], None]) -> None:
+        self._progress, self._sent = progress, 0
+
+    async def count(self, rows: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for part in rows:
+            yield part
+            self._sent += len(part)
+            self._progress(self._sent)
+
+
+def _unknown(file: Path, things: Sequence[object]) -> InputError:
+    named = ", ".join(map(str, things[:_NAMED]))
+    others = len(things) - _NAMED
+    return InputError(
+        Message(
+            "{file} holds what presagio does not know: {things}.",
+            file=file,
+            things=Message("{things} and {others} more", things=named, others=others)
+            if others > 0
+            else named,
+        ),
+        fix=Message(
+            "Nothing was changed. If the database was shared with other programs, pass --known-only"
+            " to leave that out."
+        ),
+    )
 
 
 def _clearing() -> str:
@@ -183,12 +275,3 @@ def _clearing() -> str:
     names = ", ".join(f"'{name}'" for name in ("migration", *made))
     clear = statements("restore")["clear"]
     return clear.replace("{names}", f"ARRAY[{names}]").replace("{lock}", str(LOCK))
-
-
-def _quiet(within: Mapping[str, str]) -> dict[str, str]:
-    return {**within, "PGAPPNAME": "presagio restore"}
-
-
-def _output(stream: StreamReader | None) -> StreamReader:
-    assert stream  # noqa: S101 - a pipe was asked for
-    return stream

@@ -77,7 +77,7 @@ class Corpora:
                 description or None,
             )
             if created is not None:
-                await _create_partition(connection, created)
+                await create_partition(connection, created)
                 if has_postings(kind, average_length=0):
                     await create_postings(connection, created)
             rows = await connection.fetch(self._sql["select"], name)
@@ -141,7 +141,8 @@ class Corpora:
             return bool(await reader.fetchval(statement))
 
 
-async def _create_partition(connection: Connection, corpus_id: int) -> None:
+async def create_partition(connection: Connection, corpus_id: int) -> None:
+    """Create the table of a corpus' documents."""
     # Created separately and then attached: unlike PARTITION OF, this never waits for searches.
     table = partition(corpus_id)
     await connection.execute(

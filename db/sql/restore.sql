@@ -15,13 +15,61 @@ SELECT EXISTS (SELECT FROM corpus) OR EXISTS (SELECT FROM chat)
 SELECT count(*) FROM pg_catalog.pg_stat_activity
  WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'presagio %'
 
--- name: languages
-SELECT array_agg(cfgname::text) FROM pg_catalog.pg_ts_config
- WHERE cfgnamespace = 'pg_catalog'::regnamespace
+-- name: unknown_languages
+-- Languages of texts that the server does not know.
+SELECT DISTINCT language FROM corpus_language
+ WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_ts_config WHERE cfgname = 'presagio_' || language)
+ ORDER BY 1
+
+-- name: fix_search_path
+SELECT set_config('search_path', string_agg(quote_ident(name), ', ' ORDER BY place), true)
+  FROM unnest(current_schemas(false)) WITH ORDINALITY AS each (name, place)
+
+-- name: relations
+-- What is in the schema. `definition` makes an index anew that belongs to no constraint.
+SELECT c.oid, c.oid::regclass::text AS name, c.relname, c.relkind::text AS kind,
+       CASE WHEN c.relkind IN ('i', 'I') AND NOT EXISTS (
+                     SELECT FROM pg_catalog.pg_constraint WHERE conindid = c.oid)
+            -- Of a partitioned index, this alone would make the parent's.
+            THEN replace(pg_catalog.pg_get_indexdef(c.oid), ' ON ONLY ', ' ON ') END AS definition
+  FROM pg_catalog.pg_class c
+ WHERE c.relnamespace = current_schema()::regnamespace
+ ORDER BY c.oid
+
+-- name: functions
+SELECT proname::text AS name FROM pg_catalog.pg_proc WHERE pronamespace = current_schema()::regnamespace
+
+-- name: triggers(tables)
+SELECT tgname::text AS name FROM pg_catalog.pg_trigger WHERE tgrelid = ANY ($1::oid[])
+
+-- name: foreign_keys(tables)
+SELECT conrelid::regclass::text AS table, quote_ident(conname) AS name,
+       pg_catalog.pg_get_constraintdef(oid) AS definition
+  FROM pg_catalog.pg_constraint
+ WHERE conrelid = ANY ($1::oid[]) AND contype = 'f' AND conparentid = 0
+
+-- name: columns(table)
+-- Of a table in the schema; no rows if there is none.
+SELECT attname::text AS name FROM pg_catalog.pg_attribute
+ WHERE attrelid = to_regclass(quote_ident(current_schema()) || '.' || quote_ident($1))
+   AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+
+-- name: corpora
+SELECT id, postings_to IS NOT NULL AS postings FROM corpus ORDER BY id
+
+-- name: models
+SELECT id, dimensions FROM embedding_model ORDER BY id
+
+-- name: set_sequence(name, value, is_called)
+SELECT setval((quote_ident(current_schema()) || '.' || quote_ident($1))::regclass, $2, $3)
+
+-- name: is_superuser
+SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user
 
 -- name: clear
 -- A process that opens the database meanwhile waits with its migrations, which take this lock.
 SET LOCAL lock_timeout = '30s';
+SET LOCAL statement_timeout = 0;
 SET LOCAL client_min_messages = error;
 SELECT pg_catalog.pg_advisory_xact_lock({lock});
 -- Without CASCADE: if something of another program depends on a table, nothing is dropped.

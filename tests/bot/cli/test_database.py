@@ -42,6 +42,20 @@ def test_a_backup_comes_back(database: str, backup: Path, invoke: Invoke) -> Non
     assert [hit["id"] for hit in found.json["hits"]] == ["0"]
 
 
+def test_what_is_not_presagio_s_is_refused_or_left_out(
+    database: str, backup: Path, invoke: Invoke
+) -> None:
+    wait_for(execute(database, "CREATE TABLE theirs AS SELECT 42 AS number"))
+    file = str(backup.with_name("shared.dump"))
+    assert invoke("backup", file).code == 0
+    refused = invoke("restore", file, "--replace").complaint()
+    assert "does not know: table theirs, table data theirs. Nothing was changed" in refused
+    assert ask(database, CORPORA) == "kept,new"
+    wait_for(execute(database, "UPDATE theirs SET number = 43"))
+    assert invoke("restore", file, "--replace", "--known-only").code == 0
+    assert ask(database, "SELECT number FROM theirs") == 43
+
+
 def test_tables_of_a_newer_version_are_not_replaced(
     database: str, backup: Path, invoke: Invoke
 ) -> None:

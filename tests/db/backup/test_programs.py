@@ -2,7 +2,7 @@
 
 import pytest
 
-from db.backup.libpq import variables
+from db.backup.programs import _variables
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ from db.backup.libpq import variables
     ],
 )
 def test_an_address_becomes_variables(url: str, expected: dict[str, str]) -> None:
-    assert variables(url) == expected
+    assert _variables(url) == expected
