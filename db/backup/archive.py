@@ -55,10 +55,11 @@ class Entry:
     kind: str  # "TABLE DATA"
     schema: str
     name: str
-    of_table: str = ""  # name of a trigger, where `name` is that of its table
+    of_table: str = ""  # the name of a trigger, where `name` is that of its table
 
     def __str__(self) -> str:
-        return f"{self.kind.lower()} {self.of_table or self.name}"
+        kind = self.kind.removesuffix(" DATA").removesuffix(" SET").lower()
+        return f"{kind} {self.of_table or self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +98,15 @@ class Backup:
     schema: str
     applied: dict[int, str]  # checksums of its migrations
 
-    def foreign(self, known: Known) -> list[Entry]:
-        """Return what the program did not make."""
-        return [
-            entry
+    def foreign(self, known: Known) -> list[str]:
+        """Return what the program did not make, each thing once."""
+        foreign = [
+            str(entry)
             for entry in self.entries
             if not known.knows(entry)
             or (entry.schema not in ("-", self.schema) and entry.kind not in _OVERLOOKED)
         ]
+        return list(dict.fromkeys(foreign))
 
     def data(self, known: Known, *, numbered: bool) -> list[Entry]:
         """Return the rows of tables of single corpora and models, or those of all others."""
@@ -150,7 +152,8 @@ async def read_backup(file: Path) -> Backup:
             fix=Message("Give a file that presagio backup, or pg_dump -Fc, has written."),
         ) from error
     entries = list(_entries(contents))
-    schemas = [entry.schema for entry in entries if str(entry) == "table data migration"]
+    rows = [entry for entry in entries if entry.kind == "TABLE DATA"]
+    schemas = [entry.schema for entry in rows if entry.name == "migration"]
     applied = {int(number): checksum for number, checksum in _APPLIED.findall(written)}
     if not schemas or not applied:
         raise InputError(

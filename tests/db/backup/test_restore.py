@@ -307,10 +307,12 @@ async def test_what_a_backup_should_not_hold_is_refused_by_name(
         "CREATE SCHEMA elsewhere",
         "CREATE TABLE elsewhere.corpus ()",
         "CREATE PROCEDURE of_theirs() LANGUAGE sql AS ''",
+        "CREATE VIEW seen AS SELECT 1 AS number",
+        "CREATE SEQUENCE counted",
     )
     file = await backed_up(database_url, tmp_path)
     with pytest.raises(
-        InputError, match=r"procedure of_theirs\(\), table corpus, table theirs and 2"
+        InputError, match=r"procedure of_theirs\(\), table corpus, sequence counted and 2 more"
     ):
         await bring_back(other_url, file)
     await bring_back(other_url, file, known_only=True)
