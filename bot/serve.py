@@ -34,8 +34,8 @@ from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
-from db.chat.voters import VotingKeys
 from db.chat.waiting import Waiting
+from db.chat.wall import VotingKeys
 from db.embedded.watch import keep_running
 from db.lease import Lease
 from engine.errors import PresagioError

@@ -46,10 +46,21 @@ class WebSettings(Section):
         (),
         description="The only corpora that are shown; empty = all but those of kind personal.",
     )
+    examples: tuple[str, ...] = Field(
+        (),
+        description="Headlines for visitors to try; empty = those posted or approved, or a stock.",
+    )
+    votes: bool = Field(True, description="Whether visitors of the page may vote.")
     wall: tuple[str, ...] = Field(
         (),
-        description="Chats whose best-voted prophecies everybody may see on the page, such as"
-        ' "slack:C0123", beside those that the page itself was asked for.',
+        description="Chats whose best-voted prophecies everybody may see on the page without your"
+        ' approval, such as "slack:C0123". Those of visitors wait for presagio wall approve.',
+    )
+    wall_voters: int = Field(
+        0,
+        ge=0,
+        description="Visitors of one day whose votes show a prophecy without your approval; 0 = no"
+        " number does.",
     )
     allow_origins: tuple[str, ...] = Field(
         (), description='Pages that may use the API from a browser, such as "https://example.org".'

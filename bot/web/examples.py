@@ -67,12 +67,14 @@ BUNDLED = {
 
 
 async def examples_of(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
-    """Return headlines that the corpus foretold, or some of the stock that it has texts for.
+    """Return the headlines of the settings, or some that the corpus foretold and the operator
+    posted or approved, or some of the stock that it has texts for, in its language.
 
-    They are in the language of the corpus. Raises StorageError.
+    Raises StorageError.
     """
-    foretold = (await exhibited(shared, corpus)).leads[:_MOST]
-    if foretold:
+    if chosen := shared.settings.web.examples[:_MOST]:
+        return [Example(headline) for headline in chosen]
+    if foretold := (await exhibited(shared, corpus)).approved[:_MOST]:
         return [Example(lead.headline, day_of(lead.until)) for lead in foretold]
     said = words_for(_language(corpus, words))
     stock = [Example(said.say(headline)) for headline in STOCK]

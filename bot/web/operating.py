@@ -28,7 +28,8 @@ _ANSWERS = {"search", "score"}
 _AT_START = {"search.corpus", "search.k1", "search.b", "search.limit"}
 # Applied at once by the web face.
 _WEB = {
-    "web.corpora", "web.wall", "web.requests_per_minute", "web.answers_per_minute",
+    "web.corpora", "web.examples", "web.votes", "web.wall", "web.wall_voters", "web.hosts",
+    "web.requests_per_minute", "web.answers_per_minute",
 }  # fmt: skip
 
 probes = APIRouter(tags=["operate"])

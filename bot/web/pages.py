@@ -108,7 +108,7 @@ async def _prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
         date_text=words.date(asked.date),
         pictures=can_draw(),
         picture_size=PICTURE_SIZE,
-        votable=usual,
+        votable=usual if shared.settings.web.votes else 0,
         foretold=is_foretold(prophecy),
         cards=cards_of(
             prophecy.hits, prophecy, until=until, words=words, marked=marked, tallies=tallies
@@ -142,6 +142,8 @@ async def _picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Re
 @router.post("/vote", dependencies=_DEAR)
 async def _vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     require_same_site(request)
+    if not shared.settings.web.votes:
+        raise Refusal(HTTPStatus.FORBIDDEN, Message("Nobody votes on this page."))
     form = await read_form(request)
     asked = read_asked(form)
     value = {"up": 1, "down": -1}.get(form.get("vote", ""))

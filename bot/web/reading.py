@@ -107,6 +107,7 @@ async def _wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respo
         subjects=subjects,
         chosen=chosen,
         examples=examples,
+        votes=shared.settings.web.votes,
     )
 
 

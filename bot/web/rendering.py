@@ -113,8 +113,10 @@ TEXTS = {
     "listed_texts": marked("The best texts, oldest first"),
     "no_texts": marked("No text says that."),
     "wall_about": marked("The prophecies with the best votes."),
-    "wall_empty": marked(
-        "Nobody has voted yet. Ask about a headline and say whether it was foretold."
+    "wall_empty": marked("Nothing stands here yet."),
+    "wall_waits": marked(
+        "Ask about a headline and say whether it was foretold; it is shown here once whoever runs"
+        " this page has approved it."
     ),
     "answers": marked("In answer to"),
     "failed": marked("That did not work"),

@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from bot.app import App
 from bot.listening.connections import network_of
 from bot.web.shared_state import SharedState
 from db.chat.answers import Answers
 from db.chat.chats import Chats
-from db.chat.voters import VotingKeys
-from engine.chat import Answer, Chat, Favourite, Tally
+from db.chat.wall import VotingKeys, Wall
+from engine.chat import Answer, Chat, Favourite, Tally, WallRule
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.search import Prophecy
@@ -61,28 +62,29 @@ class Ballots:
             await self._answers.vote(answer, rank, f"{_PLATFORM}:{voter}", value, now=now)
 
     async def wall(self) -> list[Favourite]:
-        """Return the best-voted hits of the page and of the chats that the settings name."""
-        shown = {one.name for one in await self.shared.app.corpora.list()}
-        found = []
-        for chat in await self.shown_chats():
-            found += await self._answers.favourites(chat, SHOWN_ON_WALL)
-        found.sort(key=lambda one: (one.tally.down - one.tally.up, one.asked_at))
-        return [one for one in found if one.corpus in shown][:SHOWN_ON_WALL]
-
-    async def shown_chats(self) -> list[Chat]:
-        """Return the chats whose votes everybody may see: the page, and those of the settings."""
-        chats = Chats(self.shared.app.database)
-        places = [(_PLATFORM, _PAGE)]
-        places += [(p, i) for p, _, i in (n.partition(":") for n in self.shared.settings.web.wall)]
-        return [
-            chat
-            for platform, external_id in places
-            if (chat := await chats.known(platform, external_id))
-        ]
+        """Return the best-voted hits that everybody may see."""
+        wall = Wall(self.shared.app.database, await wall_rule(self.shared.app))
+        shown = [one.name for one in await self.shared.app.corpora.list()]
+        return await wall.shown(shown, limit=SHOWN_ON_WALL)
 
     async def _chat(self) -> Chat:
         chats = Chats(self.shared.app.database)
         return await chats.meet(_PLATFORM, _PAGE, private=False, title=None)
+
+
+async def wall_rule(app: App) -> WallRule:
+    """Return which votes are everybody's: those of the page, and of the chats that the settings
+    name. What strangers wrote on the page is shown to nobody else unless the rule lets it."""
+    chats, settings = Chats(app.database), app.settings.web
+    page = await chats.known(_PLATFORM, _PAGE)
+    places = [(platform, id_) for platform, _, id_ in (one.partition(":") for one in settings.wall)]
+    named = [await chats.known(*place) for place in places if place != (_PLATFORM, _PAGE)]
+    trusted = tuple(chat.id for chat in named if chat)
+    return WallRule(
+        chats=(*trusted, *((page.id,) if page else ())),
+        trusted=trusted,
+        voters=settings.wall_voters,
+    )
 
 
 async def voter_of(shared: SharedState, address: str) -> str:

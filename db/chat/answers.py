@@ -100,7 +100,7 @@ class Answers:
         """Return the best-voted hits of a chat, best first."""
         async with self._database.reading(latest=True) as reader:
             rows = await reader.fetch(self._sql["favourites"], chat.id, limit)
-        return [favourite for row in rows if (favourite := _favourite(row))]
+        return [favourite for row in rows if (favourite := favourite_of(row))]
 
     async def keep_receipt(
         self, chat: Chat, thread: str | None, receipt: Receipt, *, asked_at: datetime
@@ -147,7 +147,8 @@ def _posted(row: asyncpg.Record) -> Answer | None:
     return None
 
 
-def _favourite(row: asyncpg.Record) -> Favourite | None:
+def favourite_of(row: asyncpg.Record) -> Favourite | None:
+    """Return the hit that a row's prophecy and rank name, or None if it has no such hit."""
     prophecy = prophecy_from_json(row["prophecy"])
     hits = [hit for hit in prophecy.hits if hit.rank == row["rank"]]
     if not hits:

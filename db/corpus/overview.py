@@ -8,6 +8,7 @@ from functools import lru_cache
 from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
+from engine.chat import WallRule
 from engine.types import Corpus
 
 
@@ -34,12 +35,13 @@ class Neighbour:
 class Overview:
     """Counts the texts of a corpus and what they foretold.
 
-    That is what was posted from feeds of the settings, and what was voted for in one of `chats`.
+    That is what was posted from feeds of the settings, and what was voted for and may be shown.
     """
 
-    def __init__(self, database: Database, chats: Sequence[int] = ()) -> None:
+    def __init__(self, database: Database, rule: WallRule | None = None) -> None:
         self._database = database
-        self._chats = list(chats)
+        rule = rule or WallRule()
+        self._shown = (rule.chats, rule.trusted, rule.voters)
 
     async def months(self, corpus: Corpus) -> Mapping[str, int]:
         """Return the number of texts by month (UTC, "2012-03"), without empty months."""
@@ -51,14 +53,14 @@ class Overview:
         """Return the headlines that were foretold longest before, and the texts."""
         statement = _about_foretold("leads", corpus.id)
         async with self._database.reading() as reader:
-            rows = await reader.fetch(statement, corpus.name, self._chats, limit)
+            rows = await reader.fetch(statement, corpus.name, *self._shown, limit)
         return [Lead(**dict(row)) for row in rows]
 
     async def subjects(self, corpus: Corpus, *, limit: int) -> Mapping[str, int]:
         """Return the words that most headlines were foretold by, each with its headlines."""
         statement = _about_foretold("subjects", corpus.id)
         async with self._database.reading() as reader:
-            rows = await reader.fetch(statement, corpus.name, self._chats, limit)
+            rows = await reader.fetch(statement, corpus.name, *self._shown, limit)
         return {row["word"]: row["headlines"] for row in rows}
 
     async def foretold_by(
@@ -67,7 +69,7 @@ class Overview:
         """Return the headlines that a text foretold, with their dates, newest first."""
         statement = _about_foretold("foretold_by", corpus.id)
         async with self._database.reading() as reader:
-            rows = await reader.fetch(statement, corpus.name, self._chats, external_id, limit)
+            rows = await reader.fetch(statement, corpus.name, *self._shown, external_id, limit)
         return [(row["headline"], row["until"]) for row in rows]
 
     async def neighbours(
@@ -90,6 +92,5 @@ class Overview:
 def _about_foretold(name: str, corpus_id: int) -> str:
     """Return a statement about one corpus; {foretold} in it stands for what it foretold."""
     sql = statements("overview")
-    return sql[name].format(
-        document=partition(corpus_id), corpus=int(corpus_id), foretold=sql["foretold"]
-    )
+    foretold = sql["foretold"].format(voted=statements("wall")["voted"])
+    return sql[name].format(document=partition(corpus_id), corpus=int(corpus_id), foretold=foretold)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import httpx
+from fastapi import FastAPI
 
 from bot.app import App, open_app
 from bot.face.face import FaceStatus
@@ -27,6 +28,7 @@ class WebStage:
 
     app: App
     shared: SharedState
+    application: FastAPI
     client: httpx.AsyncClient
     settings: Settings  # what is read when they are reloaded
 
@@ -80,9 +82,14 @@ async def web_stage(
             faces=lambda: {"slack": FaceStatus(listening=False, way="HTTP")},
             clock=lambda: 0.0,
         )
-        transport = httpx.ASGITransport(
-            create_application(shared), raise_app_exceptions=False, client=client
-        )
+        application = create_application(shared)
+        transport = httpx.ASGITransport(application, raise_app_exceptions=False, client=client)
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as asking:
-            stage = WebStage(app=face.app, shared=shared, client=asking, settings=settings)
+            stage = WebStage(
+                app=face.app,
+                shared=shared,
+                application=application,
+                client=asking,
+                settings=settings,
+            )
             yield stage

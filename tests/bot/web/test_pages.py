@@ -18,6 +18,7 @@ from engine.errors import FetchUntitled
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
+from tests.bot.web.test_voting import decided
 from tests.db.loading import document, load
 from tests.fakes.model import Asked, ModelServer, judging, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS
@@ -290,7 +291,7 @@ class TestTimeline:
 
 
 class TestVotes:
-    async def test_a_vote_counts_once_a_visitor_and_shows_on_the_wall(
+    async def test_a_vote_counts_once_a_visitor_and_shows_on_the_wall_once_approved(
         self, coffee_web: WebStage
     ) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
@@ -304,6 +305,8 @@ class TestVotes:
         await _vote(coffee_web, form, "up")
         page = read(await coffee_web.client.get(voted.headers["location"]))
         assert texts(page, "#hit-1 .vote b") == ["1", "0"]
+        assert texts(read(await coffee_web.get("/wall")), ".card") == []
+        await decided(coffee_web)
         wall = read(await coffee_web.get("/wall"))
         assert texts(wall, ".headline a") == [HEADLINE]
         assert TWEETS[0] in texts(wall, "blockquote")

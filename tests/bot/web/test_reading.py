@@ -11,6 +11,7 @@ from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.bot.web.test_feeds import filled, posted
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one, read, texts
+from tests.bot.web.test_voting import decided
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, TWEETS
 
@@ -51,8 +52,11 @@ class TestCorpora:
             await fill(stage.app.database, "diary", Kind.PERSONAL, [text_of("1", "coffee")])
             assert (await stage.get("/corpora/diary")).status_code == 404
 
-    async def test_what_was_voted_for_is_a_lead_and_a_subject(self, coffee_web: WebStage) -> None:
+    async def test_what_was_voted_for_and_approved_is_a_lead_and_a_subject(
+        self, coffee_web: WebStage
+    ) -> None:
         await vote(coffee_web, await first_id(coffee_web))
+        await decided(coffee_web)
         for path in ("/corpora/demo", "/wall"):
             page = read(await coffee_web.get(path))
             assert texts(page, ".leads .story") == [HEADLINE]
@@ -68,6 +72,7 @@ class TestCorpora:
         self, coffee_web: WebStage
     ) -> None:
         await vote(coffee_web, await first_id(coffee_web))
+        await decided(coffee_web)
         async with coffee_web.app.database.connection() as connection:
             await connection.execute("UPDATE chat SET platform = 'slack', external_id = 'C1'")
         assert not texts(read(await coffee_web.get("/corpora/demo")), ".leads .story")
@@ -98,6 +103,7 @@ class TestDocuments:
     async def test_a_text_says_what_it_foretold(self, coffee_web: WebStage) -> None:
         found = await first_id(coffee_web)
         await vote(coffee_web, found)
+        await decided(coffee_web)
         page = read(await coffee_web.get(f"/documents/demo/{found}"))
         assert texts(page, ".leads .story") == [HEADLINE]
         answer = read(await coffee_web.get(href(page, ".story a")))
@@ -143,8 +149,9 @@ class TestExamples:
             await fill(stage.app.database, "demo", Kind.TWEETS, [])
             assert not read(await stage.get("/")).css(".examples")
 
-    async def test_what_was_foretold_comes_first(self, coffee_web: WebStage) -> None:
+    async def test_what_was_approved_comes_first(self, coffee_web: WebStage) -> None:
         await vote(coffee_web, await first_id(coffee_web))
+        await decided(coffee_web)
         page = read(await coffee_web.get("/"))
         assert texts(page, ".examples a") == [HEADLINE]
         assert "date=2023-05-04" in href(page, ".examples a")

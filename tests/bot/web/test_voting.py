@@ -1,14 +1,25 @@
-"""An address is one voter a day, and nobody learns later whose it was."""
+"""An address is one voter a day, and nobody learns later whose it was; and who sees what strangers
+voted for."""
 
+import io
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 import httpx
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
-from db.chat.voters import VotingKeys
-from tests.bot.web.stage import NOW, web_stage
+from bot.cli.wall import decide_entries, list_entries
+from bot.console.output import Output
+from bot.web.tools import TOOLS
+from db.chat.wall import VotingKeys
+from tests.bot.web.stage import NOW, WebStage, web_stage
 from tests.bot.web.test_service import served
-from tests.scenarios.stage import HEADLINE
+from tests.scenarios.stage import HEADLINE, TWEETS
 
 VOTE = {"headline": HEADLINE, "date": "2024-06-01", "corpus": "demo", "id": "1", "vote": "up"}
 
@@ -76,3 +87,163 @@ async def test_who_asks_is_what_a_trusted_proxy_says(
             assert voted.status_code == 303
     async with web_stage(environ) as web, web.app.database.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM vote") == voters
+
+
+WORD = "zugzwang"
+STRANGE = f"Coffee prices hit a record high, says {WORD}"
+ASKED = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
+
+# What is asked at the addresses that need a question; {name}, {corpus} and {id} are those of a
+# text.
+QUESTIONS: dict[str, dict[str, str]] = {
+    "/prophecy": ASKED,
+    "/picture.png": ASKED,
+    "/ask": {"question": "What is coffee?"},
+    "/timeline": {"q": "coffee"},
+    "/api/search": {"q": "coffee"},
+    "/api/prophecy": {"headline": HEADLINE},
+    "/api/ask": {"question": "What is coffee?"},
+}
+ARGUMENTS: dict[str, dict[str, str]] = {
+    "search": {"q": "coffee"},
+    "prophecy": {"headline": HEADLINE},
+    "find": {"query": "coffee"},
+    "ask": {"question": "What is coffee?"},
+    "corpora": {},
+    "document": {"corpus": "demo", "id": "1"},
+}
+# Where a prophecy stands that everybody may read.
+PUBLIC = ["/", "/corpora/demo", "/documents/demo/1", "/wall"]
+
+
+def addresses(web: WebStage) -> list[str]:
+    """Return a path for every route that answers GET."""
+    routes: list[Any] = list(web.application.routes)
+    for router in [route for route in routes if hasattr(route, "original_router")]:
+        routes += router.original_router.routes
+    paths = {route.path for route in routes if "GET" in (getattr(route, "methods", None) or ())}
+    named = {"name": "demo", "corpus": "demo", "id": "1"}
+    return sorted(path.replace(":path", "").format(**named) for path in paths)
+
+
+async def holding(web: WebStage, word: str = WORD) -> list[str]:
+    """Return the paths whose answers hold a word, of all that there are."""
+    found = []
+    for path in addresses(web):
+        answered = await web.get(path, **QUESTIONS.get(path, {}))
+        assert answered.status_code == 404 if path.startswith("/media/") else 200, path
+        if word in answered.text.lower():
+            found.append(path)
+    return found
+
+
+@asynccontextmanager
+async def voted(
+    url: str, *voters: str, days: int = 1, headline: str = STRANGE, **settings: str
+) -> AsyncIterator[WebStage]:
+    """Lend the page after these addresses voted for a stranger's headline on so many days."""
+    environ = {"DATABASE_URL": url}
+    environ |= {f"PRESAGIO_WEB__{name.upper()}": value for name, value in settings.items()}
+    for day in range(days):
+        for address in voters:
+            now = partial(NOW.__add__, timedelta(days=day))
+            async with web_stage(environ, now=now, client=(address, 1)) as web:
+                sent = await web.client.post("/vote", data=VOTE | {"headline": headline})
+                assert sent.status_code == 303
+    async with web_stage(environ) as web:
+        yield web
+
+
+async def listed(web: WebStage) -> list[dict[str, Any]]:
+    """Return what `presagio wall list` prints."""
+    printed = io.StringIO()
+    await list_entries(web.app, limit=9, json=True, output=Output(printed, io.StringIO()))
+    return [json.loads(line) for line in printed.getvalue().splitlines()]
+
+
+async def decided(web: WebStage, *, approved: bool = True) -> None:
+    """Do what `presagio wall approve` or `remove` does with all that is listed."""
+    mute, ids = Output(io.StringIO(), io.StringIO()), [str(one["id"]) for one in await listed(web)]
+    assert ids
+    await decide_entries(web.app, ids, approved=approved, now=NOW, output=mute)
+
+
+class TestAStrangersWords:
+    """They appear nowhere but on their own page until the owner has approved them."""
+
+    async def test_all_addresses_are_looked_at(self, coffee_web: WebStage) -> None:
+        known = {"/feed.json", "/feed.xml", "/metrics", "/openapi.json", "/robots.txt", "/compose"}
+        assert {*PUBLIC, *QUESTIONS, *known} <= set(addresses(coffee_web))
+        assert {*ARGUMENTS, "compose"} == {tool.name for tool in TOOLS}
+
+    async def test_stand_where_they_were_asked(self, coffee_url: str) -> None:
+        async with voted(coffee_url, "192.0.2.7") as web:
+            asked = await web.get("/prophecy", **ASKED | {"headline": STRANGE})
+        assert WORD in asked.text
+
+    @pytest.mark.parametrize("settings", [{}, {"wall_voters": "2"}], ids=["owner", "two voters"])
+    async def test_stand_nowhere_else(self, coffee_url: str, settings: dict[str, str]) -> None:
+        async with voted(coffee_url, "192.0.2.7", days=3, **settings) as web:
+            assert await holding(web) == []
+            page = LexborHTMLParser((await web.get("/corpora/demo")).text)
+            assert not page.css(".subjects")  # which are words of his headline
+            for tool in TOOLS:
+                if tool.name != "compose":
+                    told = await tool.call(web.shared, ARGUMENTS[tool.name])
+                    assert WORD not in str(told).lower(), tool.name
+
+    async def test_of_another_day_or_from_another_address_count_no_more(
+        self, coffee_url: str
+    ) -> None:
+        async with voted(coffee_url, "192.0.2.7", "192.0.2.8", days=2) as web:
+            assert await holding(web) == []
+
+    async def test_are_everybody_s_once_enough_voters_of_one_day_are_for_them(
+        self, coffee_url: str
+    ) -> None:
+        async with voted(coffee_url, "192.0.2.7", "192.0.2.8", wall_voters="2") as web:
+            # Headlines to try are the operator's own, and approved ones.
+            assert await holding(web) == [path for path in PUBLIC if path != "/"]
+
+    async def test_are_everybody_s_once_they_are_approved(self, coffee_url: str) -> None:
+        async with voted(coffee_url, "192.0.2.7") as web:
+            (waiting,) = await listed(web)
+            assert (waiting["state"], waiting["headline"]) == ("waiting", STRANGE)
+            assert (waiting["up"], waiting["down"], waiting["text"]) == (1, 0, TWEETS[0])
+            await decided(web)
+            assert await holding(web) == PUBLIC
+            (approved,) = await listed(web)
+            assert approved["state"] == "approved"
+
+    async def test_are_gone_at_once_when_they_are_removed(self, coffee_url: str) -> None:
+        crowd = ("192.0.2.7", "192.0.2.8")
+        async with voted(coffee_url, *crowd, wall_voters="2") as web:
+            assert await holding(web) == [path for path in PUBLIC if path != "/"]
+            assert [one["state"] for one in await listed(web)] == ["shown"]
+            await decided(web, approved=False)
+            assert await holding(web) == []
+        async with voted(coffee_url, *crowd, "192.0.2.9", days=2, wall_voters="2") as web:
+            assert await holding(web) == []
+            (removed,) = await listed(web)
+            assert (removed["state"], removed["up"]) == ("removed", 6)
+
+
+async def test_headlines_to_try_are_those_of_the_settings(coffee_url: str) -> None:
+    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__EXAMPLES": '["No coffee at high tide"]'}
+    async with web_stage(environ) as web:
+        for path in ("/", "/corpora/demo"):
+            page = LexborHTMLParser((await web.get(path)).text)
+            assert [link.text() for link in page.css(".examples a")] == ["No coffee at high tide"]
+
+
+async def test_votes_can_be_switched_off(coffee_url: str) -> None:
+    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__VOTES": "false"}
+    async with web_stage(environ) as web:
+        page = LexborHTMLParser((await web.get("/prophecy", **ASKED)).text)
+        assert page.css(".card")
+        assert not page.css("form[action='/vote']")
+        refused = await web.client.post("/vote", data=VOTE)
+        assert refused.status_code == 403
+        assert "Nobody votes on this page." in refused.text
+        async with web.app.database.connection() as connection:
+            assert await connection.fetchval("SELECT count(*) FROM vote") == 0

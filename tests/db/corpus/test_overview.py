@@ -5,6 +5,7 @@ from datetime import timedelta
 from db.corpus.overview import Overview
 from db.pool import Database
 from db.search.shown import Shown
+from engine.chat import WallRule
 from tests.db.loading import START, document, load
 
 
@@ -36,7 +37,7 @@ async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Dat
 
 async def test_nothing_was_foretold_yet(database: Database) -> None:
     corpus = await load(database, "c", [document("1", "x")])
-    overview = Overview(database, chats=[1])
+    overview = Overview(database, WallRule(chats=(1,), trusted=(1,)))
     assert await overview.leads(corpus, limit=3) == []
     assert await overview.subjects(corpus, limit=3) == {}
     assert await overview.foretold_by(corpus, "1", limit=3) == []
