@@ -23,7 +23,7 @@ from engine.messages import Message
 _NUMBERED = re.compile(r"(document|postings|embedding)_[1-9]\d{0,8}")
 _ENTRY = re.compile(r"\d+; \d+ \d+ ([A-Z]+(?: [A-Z]+)*) (\S+) (\S+) ?(.*)")
 _APPLIED = re.compile(r"^(\d+)\t[^\t]*\t([0-9a-f]{64})\t", re.MULTILINE)
-# Definitions, which are not read: those of these kinds hang on others, or concern no table.
+# Kinds that are not looked at: they hang on others, or concern no table.
 _OVERLOOKED = frozenset(
     (
         *("ACL", "CHECK CONSTRAINT", "COMMENT", "CONSTRAINT", "DEFAULT", "DEFAULT ACL"),
@@ -63,7 +63,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class MadeNames:
     """Names of what the program makes, by the kinds that an archive tells apart."""
 
     tables: Collection[str]
@@ -98,7 +98,7 @@ class Backup:
     schema: str
     applied: dict[int, str]  # checksums of its migrations
 
-    def foreign(self, known: Known) -> list[str]:
+    def foreign(self, known: MadeNames) -> list[str]:
         """Return what the program did not make, each thing once."""
         foreign = [
             str(entry)
@@ -108,7 +108,7 @@ class Backup:
         ]
         return list(dict.fromkeys(foreign))
 
-    def data(self, known: Known, *, numbered: bool) -> list[Entry]:
+    def data(self, known: MadeNames, *, numbered: bool) -> list[Entry]:
         """Return the rows of tables of single corpora and models, or those of all others."""
         return [
             entry

@@ -1,7 +1,7 @@
 """Restores a backup into a database: as a whole, or not at all.
 
 The tables are made by the program's own migrations, up to the version of the backup; from the file
-come rows alone, stored by a role that may do nothing else. See docs/decisions/0050-restore.md.
+come rows alone, stored by a role that may do nothing else. See docs/decisions/0051-restore.md.
 """
 
 import re
@@ -11,7 +11,15 @@ from pathlib import Path
 
 import asyncpg
 
-from db.backup.archive import Backup, Entry, Known, Rows, SequenceValue, read_backup, reading_data
+from db.backup.archive import (
+    Backup,
+    Entry,
+    MadeNames,
+    Rows,
+    SequenceValue,
+    read_backup,
+    reading_data,
+)
 from db.connection import Connection
 from db.corpus.corpora import create_partition
 from db.corpus.partitions import about_corpus
@@ -127,12 +135,12 @@ class _Tables:
     def __init__(self, made: Sequence[asyncpg.Record]) -> None:
         self._made = made
 
-    async def known(self, connection: Connection) -> Known:
+    async def known(self, connection: Connection) -> MadeNames:
         """Return the names of all that the migrations make."""
         sql = statements("restore")
         functions = await connection.fetch(sql["functions"])
         triggers = await connection.fetch(sql["triggers"], self._ids("r", "p"))
-        return Known(
+        return MadeNames(
             tables=self._names("r", "p"),
             views=self._names("v"),
             sequences=self._names("S"),
