@@ -29,7 +29,11 @@ async def found_page(
         return aside(request, request.words.say("That is all I found."))
     if request.place.kept:
         await services.answers.keep_receipt(
-            request.known_chat, request.place.thread, Receipt.of(found), asked_at=request.now
+            request.known_chat,
+            request.place.thread,
+            Receipt.of(found),
+            asked_at=request.now,
+            event_id=request.answered_event,
         )
     if is_compact(request) or after:
         return brief_find_reply(found, request.words, longest=_LONGEST_TEXT, after=after)

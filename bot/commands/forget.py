@@ -12,7 +12,9 @@ _IN_PRIVATE = (
     marked(
         "- this chat: settings, subscriptions, feeds, questions, answers, posts and their votes;"
     ),
-    marked("- your votes in groups, what I wrote there for you, and how often you asked;"),
+    marked(
+        "- your votes and questions in groups, what I wrote there for you, and how often you asked;"
+    ),
     marked("- that my owner let you in: where that is needed, you will have to ask again."),
     marked(
         "Today's count of your searches stays for a week, and so do the numbers of the messages"

@@ -11,6 +11,7 @@ from bot.commands.plain_text import hint_for
 from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
 from bot.commands.services import Services
+from bot.commands.why import IN_REPLY, meant_answer
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import marked
@@ -19,6 +20,7 @@ from bot.replies.dates import read_typed
 from bot.replies.picture import pictured
 from bot.replies.prophecy import EXAMPLE, prophecy_reply
 from engine.chat import Answer, Tally
+from engine.contracts.receipts import Receipt
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 from engine.page.links import first_link
@@ -108,7 +110,9 @@ async def _answer(request: Request, services: Services, prophecy: Prophecy) -> R
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
     if not request.place.kept:
         return _shown(request, answer, ())
-    kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
+    kept = await services.answers.keep(
+        request.known_chat, request.place.thread, answer, event_id=request.answered_event
+    )
     answer = replace(answer, id=kept)
     # A new answer has no votes yet.
     return _shown(request, answer, _buttons(request, services, answer, {}))
@@ -148,13 +152,14 @@ def _buttons(
 
 
 async def _more(request: Request, services: Services) -> Reply:
-    answer = await services.answers.last(request.known_chat, request.place.thread)
-    found = await services.answers.last_receipt(request.known_chat, request.place.thread)
-    if found and (answer is None or found[1] > answer.asked_at):
-        return await more_found(request, services, found[0])
-    if answer is None:
+    """Show what follows the page of an answer that was shown last, also in reply to another."""
+    meant = await meant_answer(request, services)
+    if meant is None:
         return nothing_yet(request)
-    return await _page(request, services, answer.page_at(answer.last))
+    if isinstance(meant, Receipt):
+        return await more_found(request, services, meant)
+    kept = await services.answers.get(request.known_chat, meant.id or 0) or meant
+    return await _page(request, services, kept.page_at(kept.last))
 
 
 async def _more_pressed(request: Request, action: Action, services: Services) -> Reply:
@@ -189,6 +194,7 @@ MORE = Command(
     summary=marked("show the next tweets for the last headline or query"),
     usage="/more",
     example="/more",
+    details=(IN_REPLY,),
     handler=_more,
     act=LOOKS,  # pages through a stored answer
     actions={"more": _more_pressed},
@@ -196,7 +202,9 @@ MORE = Command(
 
 
 async def _picture(request: Request, services: Services) -> Reply:
-    answer = await services.answers.last(request.known_chat, request.place.thread)
+    answer = await meant_answer(request, services, finds=False)
+    if isinstance(answer, Receipt):
+        return aside(request, request.words.say("Nothing foretold this."))
     if answer is None or not answer.page:
         return nothing_yet(request)
     if not request.text:
@@ -241,6 +249,7 @@ PICTURE = Command(
     summary=marked("draw the first tweet of the last answer, or another one of it"),
     usage=marked("/picture [NUMBER]"),
     example="/picture",
+    details=(IN_REPLY,),
     handler=_picture,
     act=Act(Effect.ANSWERS, counted=True),
     actions={"picture": _picture_pressed},

@@ -10,6 +10,7 @@ from bot.face.request import Request
 from bot.i18n.words import marked
 from bot.replies.answer import answer_reply, brief_answer_reply
 from bot.replies.limits import cut
+from db.chat.questions import AskedQuestion, EarlierQuestions
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 
@@ -47,25 +48,37 @@ async def _ask(request: Request, services: Services) -> Reply:
             "Write what you want to know, such as: {example}", example=words.say(_ASK_EXAMPLE)
         )
         return aside(request, text)
-    chat, thread = request.known_chat, request.place.thread
     question = cut(request.text, _LONGEST_QUESTION)
-    kept = request.place.kept
-    corpus, now = chat.corpus or services.corpus, request.now
-    earlier: tuple[str, ...] = ()
-    if kept:
-        earlier = await services.questions.last(chat, thread, corpus=corpus, now=now)
+    corpus, earlier = request.known_chat.corpus or services.corpus, EarlierQuestions()
+    asked = _asked(request, corpus) if request.place.kept else None
+    if asked:
+        earlier = await services.questions.earlier(asked)
     request.step(thinking(request, services))
     try:
-        answer = await services.ask(question, corpus=corpus, earlier=earlier, now=now)
+        answer = await services.ask(question, corpus=corpus, earlier=earlier.texts, now=request.now)
     except SeveralCorpora:
         raise
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
-    if kept:
-        await services.questions.keep(chat, thread, question, corpus=corpus, now=now)
+    if asked:
+        await services.questions.keep(asked, question, follows=earlier.last)
     if request.who in services.admins or not is_compact(request):
         return answer_reply(answer, words)
     return brief_answer_reply(answer, words)
+
+
+def _asked(request: Request, corpus: str) -> AskedQuestion:
+    return AskedQuestion(
+        chat=request.known_chat,
+        thread=request.place.thread,
+        corpus=corpus,
+        now=request.now,
+        event_id=request.answered_event,
+        # Many people may speak as one chat.
+        person=None if request.person.as_chat else request.who,
+        quoted_id=request.quoted_id,
+        quoted_event=request.quoted_event,
+    )
 
 
 ASK = Command(

@@ -6,32 +6,85 @@ from dataclasses import replace
 from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS
 from bot.commands.services import Services
+from bot.commands.votes import page_of
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import marked
+from bot.replies.buttons import SHARE, WRITE
 from bot.replies.find_receipt import find_reasons, find_receipt
 from bot.replies.reasons import reasons
 from bot.replies.receipt import candidates_line, receipt
 from engine.chat import Answer
 from engine.contracts.receipts import Receipt
+from engine.errors import UsageError
+from engine.messages import Message
 from engine.search import Hit, Prophecy
 
 
 async def _why(request: Request, services: Services) -> Reply:
-    if button := _replied_to(request):
-        shown = await _shown_with(button, request, services)
-        return await _why_answer(request, shown, services) if shown else too_old(request)
+    meant = await meant_answer(request, services)
+    if meant is None:
+        return nothing_yet(request)
+    if isinstance(meant, Receipt):
+        return _why_found(request, meant)
+    return await _why_answer(request, meant, services)
+
+
+# The buttons that stand under an answer, by what their value tells: the index of the first hit of
+# the page, or the rank of a hit of it.
+_OF_PAGES = frozenset({"why", "picture", WRITE})
+_OF_HITS = frozenset({"up", "down", "votes", "back", SHARE})
+
+
+async def meant_answer(
+    request: Request, services: Services, *, finds: bool = True
+) -> Answer | Receipt | None:
+    """Return the answer, or the receipt of the query, that a request is about, or None.
+
+    It is the one that the request replies to, else the last one; without `finds` that of a query
+    only if it is replied to. In a thread below an answer, what was asked there since goes first.
+    Raises UsageError if the one replied to is gone.
+    """
+    if request.in_quoted_thread:
+        last = await _last_answer(request, services, finds=finds)
+        return last or await _quoted_answer(request, services)
+    quoted = await _quoted_answer(request, services)
+    return quoted or await _last_answer(request, services, finds=finds)
+
+
+async def _last_answer(
+    request: Request, services: Services, *, finds: bool
+) -> Answer | Receipt | None:
     answer = await services.answers.last(request.known_chat, request.place.thread)
+    if not finds:
+        return answer
     found = await services.answers.last_receipt(request.known_chat, request.place.thread)
-    if found and (answer is None or found[1] > answer.asked_at):
-        return _why_found(request, found[0])
-    return await _why_answer(request, answer, services) if answer else nothing_yet(request)
+    return found[0] if found and (answer is None or found[1] > answer.asked_at) else answer
 
 
-def _replied_to(request: Request) -> Action | None:
-    """Return the button "Why?" of the message that this one replies to, if it has one."""
+async def _quoted_answer(request: Request, services: Services) -> Answer | Receipt | None:
+    """Return what the message replied to shows: by its buttons, else by what it answered."""
     actions = [action for one in request.quoted_buttons if (action := Action.parse(one))]
-    return next((one for one in actions if one.name == _NAME), None)
+    button = next((one for one in actions if one.name in _OF_PAGES | _OF_HITS), None)
+    if button:
+        answer = await services.answers.get(request.known_chat, button.answer_id or 0)
+        page = _page_above(button, answer) if answer else None
+        if page is None:
+            raise UsageError(Message("That answer is too old."))
+        return page
+    message, event = request.quoted_id, request.quoted_event
+    if message is None or event is None:
+        return None
+    return await services.answers.about(request.known_chat, message, event, now=request.now)
+
+
+def _page_above(button: Action, answer: Answer) -> Answer | None:
+    """Return the page of an answer that one of its buttons stands under, or None."""
+    if button.name in _OF_PAGES:
+        return answer.page_named(button.value)
+    written = button.value.partition(".")[0]
+    rank = next((hit.rank for hit in answer.prophecy.hits if str(hit.rank) == written), None)
+    return page_of(answer, rank) if rank else None
 
 
 async def _shown_with(action: Action, request: Request, services: Services) -> Answer | None:
@@ -103,13 +156,14 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
     return Reply(words=request.words, text=text, ephemeral=True)
 
 
+IN_REPLY = marked("In reply to an answer it is about that one, not the last.")
 _NAME = "why"
 WHY = Command(
     name=_NAME,
     summary=marked("explain the last answer, or one tweet of it"),
     usage=marked("/why [NUMBER]"),
     example="/why 2",
-    details=(marked("In reply to an answer it explains that one, not the last."),),
+    details=(IN_REPLY,),
     handler=_why,
     act=LOOKS,
     actions={_NAME: _pressed},

@@ -82,6 +82,7 @@ class Request:
     now: datetime
     written_at: datetime | None = None  # when the text was written, if before the event
     quoted: str = ""  # the text of the message that this one replies to
+    quoted_id: str | None = None  # the platform's id of that message
     quoted_at: datetime | None = None  # when that was written
     quoted_buttons: Sequence[str] = ()  # the bot's, under that message: what Action.parse reads
     edited: bool = False
@@ -141,6 +142,21 @@ class Request:
         return (found[1].lower(), (found[2] or "").strip()) if found else None
 
     @property
+    def answered_event(self) -> str:
+        """The event that is answered: after an edit, still that of the message."""
+        return self.revises or self.event_id
+
+    @property
+    def quoted_event(self) -> str | None:
+        """The event of the message that this one replies to, or None."""
+        return message_event(self.place.chat_id, self.quoted_id) if self.quoted_id else None
+
+    @property
+    def in_quoted_thread(self) -> bool:
+        """Whether the message is in a thread that hangs on the one it replies to."""
+        return self.quoted_id is not None and self.quoted_id == self.place.thread
+
+    @property
     def event(self) -> tuple[str, str]:
         """The unique key of the event: platform and event id."""
         return self.place.platform, self.event_id
@@ -157,6 +173,11 @@ class Request:
     def who(self) -> str:
         """The person's id, unique across platforms."""
         return f"{self.place.platform}:{self.person.id}"
+
+
+def message_event(chat_id: str, message: object) -> str:
+    """Return the event id of a message, from the platform's id of it."""
+    return f"{chat_id}:{message}"
 
 
 def _cleaned(text: str) -> str:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.face.request import Person, Place, Request, Trigger
+from bot.face.request import Person, Place, Request, Trigger, message_event
 
 PLATFORM = "slack"
+ACTION_PREFIX = "presagio:"  # of the action ids of the bot's buttons
 Payload = Mapping[str, Any]
 
 # The subtypes that a person's message may have.
@@ -19,7 +20,8 @@ _REVISED = {"message_changed", _DELETED}
 _LINK = re.compile(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>")
 _NAMED = re.compile(r"<[@#!][^|<>]*\|([^<>]*)>")
 _UNNAMED = re.compile(r"<[@#!][^<>]*>")
-_BARE_COMMAND = re.compile(r"(?:/\w+)?")
+# About the thread's first message: a bare mention, or a command with at most a number.
+_ABOUT_THREAD = re.compile(r"(?:/\w+(?:\s+\d{1,3})?)?")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 
@@ -70,17 +72,19 @@ async def read_message(
     private = is_private(event["channel"])
     addressed = private or mention in text or event["type"] == "app_mention"
     said = said or plain_text(str(shared.get("text", "")))
-    quoted = await _quoted(event, said, myself) if addressed and not private else {}
+    thread = event.get("thread_ts")
+    root = await _thread_root(event, said, myself) if addressed else {}
+    quoted = {} if private or root.get("user") == myself.user_id else _with_text(root)
     about_thread = not said and bool(quoted)
     return Request(
         # A message has one timestamp, however often and in whatever form it is delivered.
-        event_id=f"{event['channel']}:{event['ts']}",
+        event_id=message_event(event["channel"], event["ts"]),
         place=Place(
             platform=PLATFORM,
             chat_id=event["channel"],
             private=private,
             # In a channel, the answer starts a thread on the message.
-            thread=event.get("thread_ts") or (None if private else event["ts"]),
+            thread=thread or (None if private else event["ts"]),
         ),
         person=await person_of(event["user"], myself, bot=bool(event.get("bot_id"))),
         trigger=Trigger.ADDRESSED if addressed else Trigger.OVERHEARD,
@@ -88,7 +92,9 @@ async def read_message(
         now=now,
         written_at=moment_of((quoted if about_thread else shared).get("ts")),
         quoted=plain_text(str(quoted.get("text", ""))),
+        quoted_id=None if thread == event["ts"] else thread,
         quoted_at=moment_of(quoted.get("ts")),
+        quoted_buttons=_buttons(root),
         edited="edited" in event,
         is_admin=lambda: myself.is_admin(event["user"]),
         origin=body,
@@ -139,17 +145,30 @@ async def read_link(
     )
 
 
-async def _quoted(event: Payload, said: str, myself: SlackIdentity) -> Payload:
-    """Return what a bare mention or a bare command in a thread is about: the thread's first
-    message, unless the bot wrote it. An empty payload if there is none.
-    """
+async def _thread_root(event: Payload, said: str, myself: SlackIdentity) -> Payload:
+    """Return the first message of a thread if what is said there may be about it, or an empty
+    payload."""
     thread = event.get("thread_ts")
-    if not thread or thread == event["ts"] or not _BARE_COMMAND.fullmatch(said):
+    if not thread or thread == event["ts"] or not _ABOUT_THREAD.fullmatch(said):
         return {}
-    root = await myself.thread_root(event["channel"], thread)
-    if root.get("user") == myself.user_id:
-        return {}
-    return root if root.get("text") else {**shared_part(root), "ts": root.get("ts")}
+    return await myself.thread_root(event["channel"], thread)
+
+
+def _with_text(message: Payload) -> Payload:
+    """Return a message, or what it shares if it says nothing itself."""
+    if not message or message.get("text"):
+        return message
+    return {**shared_part(message), "ts": message.get("ts")}
+
+
+def _buttons(message: Payload) -> list[str]:
+    """Return the values of the bot's buttons below a message."""
+    return [
+        str(element.get("value"))
+        for block in message.get("blocks") or ()
+        for element in block.get("elements") or ()
+        if str(element.get("action_id")).startswith(ACTION_PREFIX)
+    ]
 
 
 async def read_joined(

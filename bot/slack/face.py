@@ -13,8 +13,7 @@ from bot.face.face import ChatGone, DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.slack.errors import FAILURES, mapped_slack_errors, slack_reason, why_no_picture
-from bot.slack.events import PLATFORM, Payload
-from bot.slack.interactions import ACTION_PREFIX
+from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
 from bot.slack.pictures import show_with_picture
 from bot.slack.render import actions, blocks, fallback, remark
 from engine.messages import Message

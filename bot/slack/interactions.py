@@ -4,6 +4,7 @@ from datetime import datetime
 
 from bot.face.request import Place, Request, Trigger
 from bot.slack.events import (
+    ACTION_PREFIX,
     PLATFORM,
     Payload,
     SlackIdentity,
@@ -15,7 +16,6 @@ from bot.slack.events import (
 )
 
 SHORTCUT = "find_prophecy"
-ACTION_PREFIX = "presagio:"  # of the action ids of the bot's buttons
 
 _UNNAMED_PLACES = {"directmessage", "privategroup"}
 

@@ -28,8 +28,7 @@ from bot.commands import standard_commands
 from bot.commands.registry import ONE_FOR_ALL
 from bot.face.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
 from bot.replies.limits import cut
-from bot.slack.events import PLATFORM
-from bot.slack.interactions import ACTION_PREFIX
+from bot.slack.events import ACTION_PREFIX, PLATFORM
 
 # Characters. Slack refuses messages with some 10,000 in all blocks, an undocumented limit; parts
 # not listed here (dates, labels, counts) need less than 1,500.

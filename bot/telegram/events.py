@@ -14,7 +14,7 @@ from telegram import (
 )
 from telegram.constants import ChatType
 
-from bot.face.request import Person, Place, Request, Trigger
+from bot.face.request import Person, Place, Request, Trigger, message_event
 from bot.telegram.people import (
     PLATFORM,
     TelegramIdentity,
@@ -65,7 +65,7 @@ def _said(
     as_group = message.sender_chat is not None and message.sender_chat.id == message.chat_id
     quoted = message.reply_to_message
     return Request(
-        event_id=f"{message.chat_id}:{message.message_id}",
+        event_id=message_event(place.chat_id, message.message_id),
         place=place,
         person=sender_of(message.from_user, myself, speaks_as=message.sender_chat),
         trigger=trigger,
@@ -73,6 +73,7 @@ def _said(
         now=now,
         written_at=_written_at(source, message),
         quoted=(quoted.text or quoted.caption or "") if quoted else "",
+        quoted_id=str(quoted.message_id) if quoted else None,
         quoted_at=_written_at(quoted, message) if quoted else None,
         quoted_buttons=_buttons(quoted) if quoted and _is_mine(quoted, myself) else (),
         is_admin=admin_check(message.chat_id, message.from_user, myself, certain=as_group),

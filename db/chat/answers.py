@@ -27,6 +27,7 @@ def prophecy_from_json(text: str) -> Prophecy:
 
 
 _KEPT = timedelta(days=90)  # nobody asks for the reason after that
+_EVENTS_KNOWN = timedelta(days=7)  # as long as db.chat.events keeps them
 
 
 class Answers:
@@ -36,8 +37,10 @@ class Answers:
         self._database = database
         self._sql = statements("conversation")
 
-    async def keep(self, chat: Chat, thread: str | None, answer: Answer) -> int:
-        """Store a new answer and return its id."""
+    async def keep(
+        self, chat: Chat, thread: str | None, answer: Answer, *, event_id: str | None = None
+    ) -> int:
+        """Store a new answer to an event, if there was one, and return its id."""
         async with self._database.connection() as connection:
             return int(
                 await connection.fetchval(
@@ -48,6 +51,7 @@ class Answers:
                     answer.first,
                     answer.last,
                     prophecy_to_json(answer.prophecy),
+                    event_id,
                 )
             )
 
@@ -62,6 +66,20 @@ class Answers:
         async with self._database.reading(latest=True) as reader:
             row = await reader.fetchrow(self._sql["last_answer"], chat.id, thread)
         return _answer(row)
+
+    async def about(
+        self, chat: Chat, message: str, event_id: str, *, now: datetime
+    ) -> Answer | Receipt | None:
+        """Return the answer or the receipt of what the bot said in a message, or in answer to the
+        event of that message; None if there is none of the last week.
+        """
+        values = (chat.id, now - _EVENTS_KNOWN, chat.platform, message, event_id)
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["answer_about"], *values)
+            if row is not None:
+                return _answer(row)
+            found = await connection.fetchval(statements("log")["receipt_about"], *values)
+        return Receipt.model_validate_json(found) if found else None
 
     async def posted_with(self, answer: Answer) -> list[Answer]:
         """Return the answers in the same post as `answer`, in order.
@@ -103,12 +121,18 @@ class Answers:
         return [favourite for row in rows if (favourite := favourite_of(row))]
 
     async def keep_receipt(
-        self, chat: Chat, thread: str | None, receipt: Receipt, *, asked_at: datetime
+        self,
+        chat: Chat,
+        thread: str | None,
+        receipt: Receipt,
+        *,
+        asked_at: datetime,
+        event_id: str | None = None,
     ) -> None:
-        """Store the receipt that explains the answer to a query."""
+        """Store the receipt that explains the answer to a query, which an event had asked for."""
         keep, text = statements("log")["keep_receipt"], receipt.model_dump_json()
         async with self._database.connection() as connection:
-            await connection.execute(keep, chat.id, thread, asked_at, text)
+            await connection.execute(keep, chat.id, thread, asked_at, text, event_id)
 
     async def last_receipt(self, chat: Chat, thread: str | None) -> tuple[Receipt, datetime] | None:
         """Return the last receipt in this chat's thread (None = outside threads), and its time."""

@@ -42,6 +42,7 @@ class Forgetting:
             gone = await self._chat(connection, platform, chat)
             await connection.execute(self._sql["admission"], platform, person)
             await connection.execute(self._sql["counts"], who, today)
+            await connection.execute(self._sql["questions"], who)
             return Forgotten(
                 chats=gone.chats,
                 votes=await connection.fetchval(self._sql["votes"], who),

@@ -1,5 +1,6 @@
 """Stores the questions of chats, and the answers of a model, so that none is paid for twice."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import orjson
@@ -67,32 +68,76 @@ def _claim(
     return Claim(text=text, passages=tuple(numbers), supported=supported, objection=objection)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuestion:
+    """A question as it is asked in a chat's thread (None = outside threads), about a corpus.
+
+    `person` is None where it is not known who speaks; `quoted_id` and `quoted_event` are the
+    message that it replies to, and the event of that message.
+    """
+
+    chat: Chat
+    thread: str | None
+    corpus: str
+    now: datetime
+    event_id: str
+    person: str | None = None
+    quoted_id: str | None = None
+    quoted_event: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierQuestions:
+    """What a question follows, oldest first, and the id of the last of them."""
+
+    texts: tuple[str, ...] = ()
+    last: int | None = None
+
+
 class Questions:
-    """The last questions in each thread."""
+    """The questions of each chat, and which of them follow others."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._sql = statements("questions")
 
-    async def keep(
-        self, chat: Chat, thread: str | None, text: str, *, corpus: str, now: datetime
-    ) -> None:
-        """Store a question about a corpus, asked in a chat's thread (None = outside threads)."""
+    async def keep(self, asked: AskedQuestion, text: str, *, follows: int | None = None) -> None:
+        """Store a question, and the one that it followed."""
         async with self._database.connection() as connection:
-            await connection.execute(self._sql["keep_question"], chat.id, thread, now, text, corpus)
+            await connection.execute(
+                self._sql["keep_question"],
+                asked.chat.id,
+                asked.thread,
+                asked.now,
+                text,
+                asked.corpus,
+                asked.event_id,
+                asked.person,
+                follows,
+            )
 
-    async def last(
-        self, chat: Chat, thread: str | None, *, corpus: str, now: datetime
-    ) -> tuple[str, ...]:
-        """Return the last three questions of the past hour in that thread, oldest first.
+    async def earlier(self, asked: AskedQuestion) -> EarlierQuestions:
+        """Return the question of the message replied to, else the person's own last one of the
+        past hour in that thread, after those which it followed; at most three.
 
         Questions about other corpora are left out, so that those about a private one do not leak.
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["last_questions"], chat.id, thread, now - _FOLLOWS, _LAST, corpus
+                self._sql["earlier_questions"],
+                asked.chat.id,
+                asked.thread,
+                asked.now - _FOLLOWS,
+                _LAST,
+                asked.corpus,
+                asked.person,
+                asked.chat.platform,
+                asked.quoted_id,
+                asked.quoted_event,
+                asked.event_id,
             )
-        return tuple(row["text"] for row in reversed(rows))
+        texts = tuple(row["text"] for row in reversed(rows))
+        return EarlierQuestions(texts=texts, last=rows[0]["id"] if rows else None)
 
     async def forget(self, *, now: datetime) -> None:
         """Remove questions older than a day."""

@@ -113,7 +113,7 @@ async def _owe(connection: Connection, decisions: Sequence[OwedPost], now: datet
     answers = await connection.fetchmany(
         statements("conversation")["keep_answer"],
         [
-            (one.chat.id, one.thread, now, *_page(chosen), _written(chosen.find, written))
+            (one.chat.id, one.thread, now, *_page(chosen), _written(chosen.find, written), None)
             for one, chosen, _ in shown
         ],
     )

@@ -91,11 +91,11 @@ DELETE FROM turn WHERE platform = $1 AND event_id = $2 AND process = $3 AND stat
 -- name: forget_turns(before)
 DELETE FROM turn WHERE taken_at < $1
 
--- name: keep_answer(chat_id, thread, asked_at, first, last, prophecy)
+-- name: keep_answer(chat_id, thread, asked_at, first, last, prophecy, event_id)
 -- A decision to post also stores its answers: what was written earlier in its transaction has to
 -- survive a crash.
-INSERT INTO answer (chat_id, thread, asked_at, first, last, prophecy)
-SELECT $1::bigint, $2, $3::timestamptz, $4::integer, $5::integer, $6::text::json
+INSERT INTO answer (chat_id, thread, asked_at, first, last, prophecy, event_id)
+SELECT $1::bigint, $2, $3::timestamptz, $4::integer, $5::integer, $6::text::json, $7
   FROM set_config('synchronous_commit', CASE WHEN pg_current_xact_id_if_assigned() IS NULL
          THEN 'off' ELSE current_setting('synchronous_commit') END, true)
 RETURNING id
@@ -107,6 +107,14 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
 -- name: last_answer(chat_id, thread)
 SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
  WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
+ ORDER BY id DESC LIMIT 1
+
+-- name: answer_about(chat_id, asked_from, platform, message, event_id)
+SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer a
+ WHERE chat_id = $1 AND asked_at >= $2
+   AND (event_id = $5 OR EXISTS (
+        SELECT FROM turn t
+         WHERE t.platform = $3 AND t.event_id = a.event_id AND t.answered_by = $4))
  ORDER BY id DESC LIMIT 1
 
 -- name: posted_with(answer_id)

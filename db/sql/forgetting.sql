@@ -27,6 +27,9 @@ SELECT count(*) FROM gone
 -- name: votes(person)
 WITH gone AS (DELETE FROM vote WHERE person = $1 RETURNING 1) SELECT count(*) FROM gone
 
+-- name: questions(person)
+DELETE FROM question WHERE person = $1
+
 -- name: compositions(person)
 WITH gone AS (DELETE FROM composition WHERE task->>'person' = $1 RETURNING 1)
 SELECT count(*) FROM gone

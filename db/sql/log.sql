@@ -34,14 +34,22 @@ SELECT query FROM search_log
    AND returned = '{}' AND error IS NULL
  GROUP BY query ORDER BY count(*) DESC, max(asked_at) DESC, query LIMIT $3
 
--- name: keep_receipt(chat_id, thread, asked_at, receipt)
-INSERT INTO find_answer (chat_id, thread, asked_at, receipt)
-SELECT $1::bigint, $2, $3::timestamptz, $4::text::json
+-- name: keep_receipt(chat_id, thread, asked_at, receipt, event_id)
+INSERT INTO find_answer (chat_id, thread, asked_at, receipt, event_id)
+SELECT $1::bigint, $2, $3::timestamptz, $4::text::json, $5
   FROM set_config('synchronous_commit', 'off', true)
 
 -- name: last_receipt(chat_id, thread)
 SELECT asked_at, receipt::text AS receipt FROM find_answer
  WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
+ ORDER BY id DESC LIMIT 1
+
+-- name: receipt_about(chat_id, asked_from, platform, message, event_id)
+SELECT receipt::text AS receipt FROM find_answer a
+ WHERE chat_id = $1 AND asked_at >= $2
+   AND (event_id = $5 OR EXISTS (
+        SELECT FROM turn t
+         WHERE t.platform = $3 AND t.event_id = a.event_id AND t.answered_by = $4))
  ORDER BY id DESC LIMIT 1
 
 -- name: forget_receipts(before)

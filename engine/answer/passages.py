@@ -51,6 +51,55 @@ def subject(question: str) -> str:
     return " ".join(rest.split()) if _LEFT.search(rest) else question
 
 
+# Words that tell nothing of a subject: "and in 2015?", "why exactly?", "¿y antes?"
+_SMALL = """
+    a an the of in on at by for from to with since until before after during around between and or
+    but i you he she they we his her their year years month months week weeks day days time times
+    today yesterday last first next later exactly often many much more most else
+    january february march april may june july august september october november december
+    y e o u pero de del al a en con para desde hasta antes después despues durante entre su sus le
+    les lo más mas veces vez año años mes meses semana semanas día días hoy ayer último ultimo
+    primero luego exactamente cuántas cuantas mucho
+    enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+"""
+_SMALL_WORDS = frozenset(_SMALL.split()) | _FRAME_WORDS
+_WORDS = re.compile(r"[^\W_]+")
+_ASKS = re.compile(  # in the words of a whole question
+    r"(?:what(?! about\b| of\b)|who|whom|whose|which|when|where|why|how(?! about\b)|did|does|do|has"
+    r"|have|had|was|were|is|are|qu[eé](?! hay de\b| tal\b)|qui[eé]n|qui[eé]nes|cu[aá]ndo|d[oó]nde"
+    r"|c[oó]mo|cu[aá]l|cu[aá]les|por qu[eé]|alguna vez)\b"
+)
+_JOINS = re.compile(r"(?:and|but|or|also|so|y|e|o|u|pero|también|tambien)\b[\s,]*¿?\s*")
+_LEANS = re.compile(  # on what was said before
+    r"(?:what|how) (?:about|of)\b|qu[eé] (?:hay de|tal)\b"
+    r"|(?:in|on|at|before|after|since|until|during|about|for|from|with|under|en|antes|después|despues"
+    r"|desde|hasta|durante|sobre|con|para|de|del|and|but|or|also|y|pero|también|tambien)\b"
+)
+_REFERS = re.compile(
+    r"\b(?:its?|them|(?<!is )(?<!are )(?<!was )(?<!were )there|the same|eso|esto|ello|aquello"
+    r"|ah[ií]|all[ií]|allá|lo mismo|al respecto)\b"
+    r"|\b(?:this|that|these|those)(?= (?:in|on|at|before|after|since|is|was|are|were)\b|\W*$)"
+    r"|\b(?:then|too|either|instead|again|también|tambien|tampoco|entonces)\W*$"
+)
+
+
+def stands_alone(question: str) -> bool:
+    """Return whether a question can be understood without the one before it.
+
+    "And in 2015?", "What about tea?" and "Did he like it?" cannot. Of a question in other words
+    than those of English and Spanish, two words that tell something are enough.
+    """
+    asked = " ".join(question.casefold().split()).lstrip("¿ ")
+    telling = [
+        word for word in _WORDS.findall(asked) if word not in _SMALL_WORDS and not word.isdigit()
+    ]
+    if not telling or _REFERS.search(asked):
+        return False
+    if _ASKS.match(_JOINS.sub("", asked, count=1) if _JOINS.match(asked) else asked):
+        return True
+    return len(telling) > 1 and not _LEANS.match(asked)
+
+
 _Key = tuple[str, int]
 
 
@@ -63,9 +112,9 @@ async def gather(
     """Return the best passages of all `corpora`, as many as `request` limits them to.
 
     The subject of the question replaces the request's headline. Within a corpus, the prophet
-    ranks, without calling a model. A question that follows others is searched both alone and
-    together with the last of them, and the rankings are joined: "and in 2015?" needs the words
-    before it, a new subject does not. Raises the errors of the search index.
+    ranks, without calling a model. A question that cannot stand alone is searched both alone and
+    together with the last one before it, and the rankings are joined: "and in 2015?" needs the
+    words before it. Raises the errors of the search index.
     """
     request = replace(request, judged=False, passages=True)
     asked = [
@@ -111,7 +160,8 @@ def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
 
 def _texts(question: Question) -> list[str]:
     own = subject(question.text)
-    return [own, *(f"{subject(last)} {own}" for last in question.earlier[-1:])]
+    before = () if stands_alone(question.text) else question.earlier[-1:]
+    return [own, *(f"{subject(last)} {own}" for last in before)]
 
 
 def _key(passage: Passage) -> _Key:

@@ -66,6 +66,10 @@ class Talk(ABC):
         """Write a command in reply to one's own latest message."""
         pytest.skip(f"{type(self).__name__}: a command replies to nothing there")
 
+    async def replies_to_first(self, command: str) -> Shown:
+        """Write a command in reply to the bot's first message."""
+        pytest.skip(f"{type(self).__name__}: a message of the bot is not replied to there")
+
     async def says_slowly(self, text: str) -> tuple[str, Shown]:
         """Write what takes long to answer; return what is shown first, and the answer."""
         pytest.skip(f"{type(self).__name__}: a step is shown on a terminal alone")
@@ -158,6 +162,12 @@ class TelegramTalk(Talk):
         await self._telegram.until_acknowledged()
         return self._once(_on_telegram(self._chat.bot_messages[-1]))
 
+    async def replies_to_first(self, command: str) -> Shown:
+        first = self._chat.bot_messages[0]
+        await (await self._alice.says(self._chat, command, reply_to=first)).answer()
+        await self._telegram.until_acknowledged()
+        return self._once(_on_telegram(self._chat.bot_messages[-1]))
+
     async def edits(self, text: str) -> Shown:
         answer = self._chat.bot_messages[-1]
         await self._alice.edits(self._asked, text)
@@ -237,6 +247,10 @@ class SlackTalk(Talk):
     async def is_told_again(self) -> None:
         for envelope in [*self._slack.envelopes]:
             assert await self._slack.redeliver(envelope) == ""
+
+    async def replies_to_first(self, command: str) -> Shown:
+        await self._alice.says(self._direct, command, thread=self._said()[0])
+        return self._once(await self._next())
 
     async def edits(self, text: str) -> Shown:
         answer = self._said()[-1]

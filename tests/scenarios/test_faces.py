@@ -402,6 +402,34 @@ async def test_one_tweet_of_the_answer_is_drawn_by_its_number(face: Talk) -> Non
     assert "I showed 1, 2, 3." in (await face.commands("/picture 9")).text
 
 
+OTHER_HEADLINE = "A festival of the moon draws thousands to London"
+
+
+async def test_in_reply_to_an_answer_more_why_and_picture_are_about_that_one(face: Talk) -> None:
+    first = await face.says(HEADLINE)
+    assert "mark my words" in first.text
+    drawn = (await face.commands("/picture")).picture
+    assert "The harvest moon is high." in (await face.says(OTHER_HEADLINE)).text
+    assert (await face.commands("/picture")).picture != drawn
+    assert (await face.replies_to_first("/picture")).picture == drawn
+    assert "prices" in (await face.replies_to_first("/why 1")).text
+    more = (await face.replies_to_first("/more")).text
+    assert "4. " in more
+    assert "mark my words" not in more
+    assert "moon" in (await face.commands("/why 1")).text, "without a reply it is the last one"
+
+
+async def test_a_whole_question_is_not_answered_from_the_one_before(face: Talk) -> None:
+    face.stage.model.script = [failure(503)]
+    assert "harvest moon" in (await face.commands("/ask What did she say about the moon?")).text
+    prices = (await face.commands("/ask What did she say about prices?")).text
+    assert "prices" in prices
+    assert "moon" not in prices
+    again = (await face.commands("/ask And about the moon?")).text
+    assert "harvest moon" in again
+    assert '"earlier":["What did she say about the moon?"' in face.stage.model.requests[-1].prompt
+
+
 @pytest.mark.parametrize("time", ["9", "9am", "9:00", "a las 9", "las 9", "at 9"])
 async def test_a_subscription_understands_the_time(face: Talk, time: str) -> None:
     assert "daily 09:00" in (await face.commands(f"/subscribe daily {time}")).text

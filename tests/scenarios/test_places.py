@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.model import failure
 from tests.fakes.slack import App, SlackServer
 from tests.scenarios.seats import Seat, SlackSeat, TelegramSeat
 from tests.scenarios.slack.stage import SlackStage, slack_staged
@@ -121,6 +122,54 @@ async def test_votes_of_two_people_are_counted_and_withdrawn(place: Place) -> No
     assert place.member.buttons[:2] == ["1. 👍 2", "1. 👎 0"]
     await place.member.presses("1. 👍 2")
     assert place.member.buttons[:2] == ["1. 👍 1", "1. 👎 0"]
+
+
+MOON, PRICES = "What did she say about the harvest moon?", "What did she say about prices?"
+
+
+async def test_a_question_follows_nobody_else_s(place: Place) -> None:
+    carla, ben = place.admin, place.member
+    model = place.stage.model
+    model.script = [failure(503)]
+    assert "moon" in await carla.commands(f"/ask {MOON}")
+    answer = await ben.commands(f"/ask {PRICES}")
+    assert "prices" in answer
+    assert "moon" not in answer
+    assert "earlier" not in model.requests[-1].prompt
+    await ben.commands("/ask And in 2010?")
+    assert f'"earlier":["{PRICES}"]' in model.requests[-1].prompt
+    await carla.commands("/ask And in 2010?")
+    assert f'"earlier":["{MOON}"]' in model.requests[-1].prompt
+
+
+async def test_in_reply_to_an_answer_a_question_follows_that_one(place: Place) -> None:
+    carla, ben = place.admin, place.member
+    model = place.stage.model
+    model.script = [failure(503)]
+    await carla.calls(f"/ask {MOON}")
+    about_moon = carla.said[-1]
+    await ben.calls(f"/ask {PRICES}")
+    assert "moon" in await ben.replies("/ask And in 2010?", about_moon)
+    assert f'"earlier":["{MOON}"]' in model.requests[-1].prompt
+    await ben.replies("/ask And in 2011?", about_moon)
+    assert f'["{MOON}"' in model.requests[-1].prompt
+    assert PRICES not in model.requests[-1].prompt
+
+
+async def test_in_reply_to_an_answer_why_and_more_are_about_that_one(place: Place) -> None:
+    alice, bob = place.admin, place.member
+    assert HITS in await alice.calls(HEADLINE)
+    about_coffee = alice.said[-1]
+    assert HITS in await bob.calls("A festival of the moon draws thousands to London")
+    about_moon = bob.said[-1]
+    for seat, answer, word, other in (
+        (bob, about_coffee, "prices", "moon"),
+        (alice, about_moon, "moon", "prices"),
+    ):
+        said = await seat.replies("/why 1", answer)
+        assert word in said
+        assert other not in said
+    assert "4. " in await bob.replies("/more", about_coffee)
 
 
 async def test_a_topic_or_thread_has_posts_of_its_own(place: Place) -> None:

@@ -73,6 +73,48 @@ async def test_the_next_question_of_a_thread_carries_those_before_it(
     assert [earlier for _, _, earlier in asked.calls] == [(), ("What about coffee?",), ()]
 
 
+async def test_in_a_group_a_question_follows_only_those_of_whoever_asks(
+    bot: Bot, asked: StandInAsk
+) -> None:
+    for person, text in [
+        ("carla", "/ask What did he say about cookies?"),
+        ("ben", "/ask What did he say about wind farms?"),
+        ("carla", "/ask And in 2015?"),
+    ]:
+        await bot.say(text, place=GROUP, person=Person(id=person))
+    assert [earlier for _, _, earlier in asked.calls] == [
+        (), (), ("What did he say about cookies?",)
+    ]  # fmt: skip
+
+
+async def test_in_reply_to_an_answer_it_follows_the_question_of_that_one(
+    bot: Bot, asked: StandInAsk
+) -> None:
+    carla, ben = Person(id="carla"), Person(id="ben")
+    await bot.say("/ask What did he say about cookies?", place=GROUP, person=carla)
+    await bot.say("/ask What did he say about wind farms?", place=GROUP, person=ben)
+    await bot.say("/ask And in 2015?", place=GROUP, person=ben, quoted_id="m1")
+    assert asked.calls[2][2] == ("What did he say about cookies?",)
+
+
+async def test_of_those_who_speak_as_one_chat_none_follows_another(
+    bot: Bot, asked: StandInAsk
+) -> None:
+    channel = Person(id="g", as_chat=True)
+    await bot.say("/ask What about coffee?", place=GROUP, person=channel)
+    await bot.say("/ask And in 2015?", place=GROUP, person=channel)
+    assert asked.calls[1][2] == ()
+
+
+async def test_an_edited_question_does_not_follow_itself(bot: Bot, asked: StandInAsk) -> None:
+    await bot.say("/ask What about cofee?", event_id="e")
+    await bot.hear(event("/ask What about coffee?", event_id="e:edited", revises="e"))
+    assert [(text, earlier) for text, _, earlier in asked.calls] == [
+        ("What about cofee?", ()),
+        ("What about coffee?", ()),
+    ]
+
+
 async def test_much_later_it_follows_nothing(bot: Bot, asked: StandInAsk) -> None:
     await bot.say("/ask What about coffee?")
     await bot.say("/ask And in 2015?", now=NOW + timedelta(hours=2))

@@ -79,6 +79,14 @@ async def test_a_new_subject_is_not_lost_among_what_was_asked_before(app: App) -
     assert ("harbour", "Tea is cheap.") in found(got)
 
 
+async def test_a_whole_question_is_searched_alone(app: App) -> None:
+    asked = "What did he say about gulls?"
+    got = await answer(app, asked, "harbour", earlier=["What of the harbour tax?"])
+    assert sorted(text for _, text in found(got)) == sorted(GULLS)
+    assert got.passages == 2
+    assert got.question.earlier == ("What of the harbour tax?",), "the model is told"
+
+
 async def test_a_text_is_as_good_new_as_old(app: App) -> None:
     now = datetime(2010, 3, 1, tzinfo=UTC)
     got = await answer(app, "gulls and sandwiches", "harbour", now=now)

@@ -22,13 +22,28 @@ async def is_admin(user: str) -> bool:
 
 ROOTS: Mapping[str, Mapping[str, Any]] = {
     "0.9": {"user": "U2", "text": "Ship blocks <https://a.example|canal>", "ts": "0.9"},
-    "0.8": {"user": "UBOT", "text": "An answer", "ts": "0.8"},
+    "0.8": {
+        "user": "UBOT",
+        "text": "An answer",
+        "ts": "0.8",
+        "blocks": [
+            {"type": "section", "text": {"type": "mrkdwn", "text": "An answer"}},
+            {
+                "type": "actions",
+                "elements": [
+                    {"type": "button", "action_id": "presagio:0:0", "value": "more:7:3"},
+                    {"type": "button", "action_id": "presagio:0:1", "value": "why:7:0"},
+                    {"type": "button", "action_id": "another:0:2", "value": "why:8:0"},
+                ],
+            },
+        ],
+    },
     "0.7": {"bot_id": "B2", "text": "", "attachments": [{"text": "From a feed"}], "ts": "0.7"},
 }
 
 
 async def thread_root(channel: str, thread: str) -> Mapping[str, Any]:
-    assert channel.startswith("C")
+    assert channel[0] in "CD"
     return ROOTS.get(thread, {})
 
 
@@ -111,6 +126,35 @@ async def test_a_bare_mention_in_a_thread_is_about_its_first_message(
     assert (request.text, request.quoted) == (text, quoted)
     expected = datetime.fromtimestamp(float(thread), UTC) if quoted and thread else None
     assert (request.quoted_at, request.written_at) == (expected, None if said else expected)
+
+
+@pytest.mark.parametrize(
+    ("channel", "said", "thread", "buttons"),
+    [
+        ("C1", "<@UBOT> /why", "0.8", ["more:7:3", "why:7:0"]),
+        ("C1", "<@UBOT> /picture 2", "0.8", ["more:7:3", "why:7:0"]),
+        ("D1", "/why", "0.8", ["more:7:3", "why:7:0"]),
+        ("C1", "<@UBOT> /why", "0.9", []),
+        ("C1", "<@UBOT> /why", None, []),
+        ("C1", "<@UBOT> Coffee", "0.8", []),  # for which Slack is asked nothing
+    ],
+)
+async def test_in_a_thread_a_command_replies_to_its_first_message(
+    channel: str, said: str, thread: str | None, buttons: list[str]
+) -> None:
+    event = {**SAID, "channel": channel, "text": said, "thread_ts": thread}
+    request = await read_message(event, {}, MYSELF, now=NOW)
+    assert request is not None
+    assert list(request.quoted_buttons) == buttons
+    assert request.quoted_id == thread
+    assert request.in_quoted_thread == (thread is not None)
+    assert request.quoted_event == (thread and f"{channel}:{thread}")
+
+
+async def test_the_first_message_of_a_thread_replies_to_none() -> None:
+    request = await read_message({**SAID, "thread_ts": "1.1"}, {}, MYSELF, now=NOW)
+    assert request is not None
+    assert request.quoted_id is None
 
 
 async def test_a_message_without_a_mention_takes_nothing_from_its_thread() -> None:

@@ -183,6 +183,7 @@ def test_a_command_brings_the_text_that_it_answers() -> None:
     request = read(text="/why", reply_to_message=answered)
     assert request
     assert (request.text, request.quoted) == ("/why", "It rains")
+    assert (request.quoted_id, request.quoted_event) == ("4", f"{GROUP['id']}:4")
     assert request.quoted_at == datetime.fromtimestamp(7, UTC)
 
 

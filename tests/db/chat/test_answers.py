@@ -161,5 +161,5 @@ async def test_an_answer_alone_does_not_wait_for_the_disk_but_one_of_a_post_does
         if written_before:
             await connection.execute("UPDATE chat SET title = 'owed'")
         keeping = statements("conversation")["keep_answer"]
-        await connection.execute(keeping, chat.id, None, NOW, 0, 3, "{}")
+        await connection.execute(keeping, chat.id, None, NOW, 0, 3, "{}", None)
         assert await connection.fetchval("SHOW synchronous_commit") == setting

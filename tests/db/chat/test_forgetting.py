@@ -11,7 +11,7 @@ from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.compositions import ComposeTask, Compositions
 from db.chat.forgetting import Forgetting, Forgotten
-from db.chat.questions import Questions
+from db.chat.questions import AskedQuestion, Questions
 from db.chat.quotas import Quotas
 from db.chat.waiting import Waiting
 from db.model.search_log import Log
@@ -38,6 +38,7 @@ async def stored(database: Database) -> Mapping[str, Chat]:
         await _everything(database, chat, person, event=f"telegram:{person}:1")
         await Answers(database).vote(answer, 1, f"telegram:{person}", 1, now=NOW)
         await _composed(database, group, person)
+        await _asked(database, group, person)
         await Access(database).allow("telegram", person, title=f"@{person}", language="en", now=NOW)
         for scope in (f"user:telegram:{person}", f"compose:telegram:{person}"):
             await Quotas(database).use(scope, now=NOW - timedelta(days=1))
@@ -49,7 +50,7 @@ async def _everything(database: Database, chat: Chat, person: str, *, event: str
     given = Answer(prophecy=make_prophecy(make_hit(1)), asked_at=NOW, first=0, last=1)
     answer = replace(given, id=await Answers(database).keep(chat, None, given))
     await Answers(database).vote(answer, 1, f"telegram:{person}", 1, now=NOW)
-    await Questions(database).keep(chat, None, f"What of {person}?", corpus="demo", now=NOW)
+    await _asked(database, chat, person)
     await Waiting(database).keep(chat, None, f"/find {person}", written_at=None, now=NOW)
     await Quotas(database).use(f"chat:{chat.id}", now=NOW)
     await _composed(database, chat, person)
@@ -67,6 +68,18 @@ async def _everything(database: Database, chat: Chat, person: str, *, event: str
     )
     await Log(database, timedelta(days=30)).record(search)
     return answer
+
+
+async def _asked(database: Database, chat: Chat, person: str) -> None:
+    asked = AskedQuestion(
+        chat=chat,
+        thread=None,
+        corpus="demo",
+        now=NOW,
+        event_id=f"{chat.external_id}:1",
+        person=f"telegram:{person}",
+    )
+    await Questions(database).keep(asked, f"What of {person}?")
 
 
 async def _composed(database: Database, chat: Chat, person: str) -> None:

@@ -1,12 +1,15 @@
-"""Answers that were paid for once, and the last questions of each thread."""
+"""Answers that were paid for once, and which questions follow which."""
 
-from dataclasses import replace
+import itertools
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from db.chat.chats import Chats
-from db.chat.questions import ModelAnswers, Questions
+from db.chat.events import EventClaims
+from db.chat.questions import AskedQuestion, ModelAnswers, Questions
 from db.pool import Database
 from engine.answer.types import Claim, ModelAnswer, Objection
 from engine.chat import Chat
@@ -19,6 +22,7 @@ ANSWER = ModelAnswer(
     prompt_version="7",
     damage={"prose": 1},
 )
+_numbers = itertools.count(1)
 
 
 @pytest.fixture
@@ -71,46 +75,134 @@ async def test_answers_are_forgotten_after_ninety_days(database: Database) -> No
     assert kept == ["young", "new"]
 
 
-async def test_a_thread_knows_its_last_three_questions_oldest_first(
-    questions: Questions, chat: Chat
-) -> None:
+def asked(chat: Chat, **changes: object) -> AskedQuestion:
+    """A question of Ana's outside threads, unless `changes` say otherwise."""
+    event_id = f"{chat.external_id}:{next(_numbers)}"
+    values: dict[str, object] = {
+        "chat": chat, "thread": None, "corpus": "me", "now": NOW, "event_id": event_id,
+        "person": "test:ana",
+    }  # fmt: skip
+    return AskedQuestion(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
+
+
+@dataclass
+class Told:
+    """Asks questions that follow what they may follow, and answers each with a message."""
+
+    questions: Questions
+    claims: EventClaims
+
+    async def ask(self, text: str, question: AskedQuestion) -> tuple[str, ...]:
+        """Return what the question follows."""
+        earlier = await self.questions.earlier(question)
+        await self.questions.keep(question, text, follows=earlier.last)
+        platform = question.chat.platform
+        async with self.claims.claim(platform, question.event_id, now=NOW) as claim:
+            assert claim
+            assert await claim.answering()
+            claim.message = f"answer to {text}"
+        return earlier.texts
+
+
+@pytest.fixture
+async def told(database: Database, questions: Questions) -> AsyncIterator[Told]:
+    async with EventClaims(database) as claims:
+        yield Told(questions, claims)
+
+
+async def test_a_question_follows_the_last_three_oldest_first(told: Told, chat: Chat) -> None:
     for number in range(5):
-        await questions.keep(chat, "t", f"{number}?", corpus="me", now=NOW)
-    assert await questions.last(chat, "t", corpus="me", now=NOW) == ("2?", "3?", "4?")
+        await told.ask(f"{number}?", asked(chat, thread="t"))
+    assert await told.ask("so?", asked(chat, thread="t")) == ("2?", "3?", "4?")
 
 
 async def test_threads_and_chats_know_nothing_of_each_other(
-    database: Database, questions: Questions, chat: Chat
+    database: Database, told: Told, chat: Chat
 ) -> None:
     other = await Chats(database).meet("test", "2", private=True, title=None)
-    await questions.keep(chat, None, "in none?", corpus="me", now=NOW)
-    await questions.keep(chat, "a", "in a?", corpus="me", now=NOW)
-    assert await questions.last(chat, None, corpus="me", now=NOW) == ("in none?",)
-    assert await questions.last(chat, "a", corpus="me", now=NOW) == ("in a?",)
-    assert await questions.last(chat, "b", corpus="me", now=NOW) == ()
-    assert await questions.last(other, None, corpus="me", now=NOW) == ()
+    await told.ask("in none?", asked(chat))
+    await told.ask("in a?", asked(chat, thread="a"))
+    assert await told.ask("so?", asked(chat)) == ("in none?",)
+    assert await told.ask("so?", asked(chat, thread="a")) == ("in a?",)
+    assert await told.ask("so?", asked(chat, thread="b")) == ()
+    assert await told.ask("so?", asked(other)) == ()
 
 
-async def test_a_question_follows_those_of_its_corpus_alone(
-    questions: Questions, chat: Chat
+async def test_a_question_follows_those_of_the_same_person_alone(told: Told, chat: Chat) -> None:
+    await told.ask("cookies?", asked(chat, person="test:carla"))
+    await told.ask("wind?", asked(chat, person="test:ben"))
+    assert await told.ask("so?", asked(chat, person="test:carla")) == ("cookies?",)
+    await told.ask("nobody's?", asked(chat, person=None))
+    assert await told.ask("so?", asked(chat, person=None)) == ()
+
+
+async def test_in_reply_it_follows_the_question_of_that_answer_whoever_asked(
+    told: Told, chat: Chat
 ) -> None:
-    await questions.keep(chat, None, "private?", corpus="diary", now=NOW)
-    await questions.keep(chat, None, "public?", corpus="me", now=NOW)
-    assert await questions.last(chat, None, corpus="me", now=NOW) == ("public?",)
-    assert await questions.last(chat, None, corpus="diary", now=NOW) == ("private?",)
+    await told.ask("cookies?", asked(chat, person="test:carla"))
+    await told.ask("in 2015?", asked(chat, person="test:carla"))
+    await told.ask("wind?", asked(chat, person="test:ben"))
+    ben = asked(chat, person="test:ben", quoted_id="answer to in 2015?")
+    assert await told.ask("and in 2016?", ben) == ("cookies?", "in 2015?")
+    ben = asked(chat, person="test:ben")
+    assert await told.ask("and before?", ben) == ("cookies?", "in 2015?", "and in 2016?")
+    ben = asked(chat, person="test:ben", quoted_id="answer to wind?")
+    assert await told.ask("and at sea?", ben) == ("wind?",)
 
 
-async def test_what_comes_an_hour_later_follows_nothing(questions: Questions, chat: Chat) -> None:
-    await questions.keep(chat, None, "so?", corpus="me", now=NOW)
-    assert await questions.last(chat, None, corpus="me", now=NOW + timedelta(minutes=59)) == (
-        "so?",
-    )
-    assert await questions.last(chat, None, corpus="me", now=NOW + timedelta(minutes=61)) == ()
+async def test_in_reply_to_a_question_it_follows_that(told: Told, chat: Chat) -> None:
+    cookies = asked(chat, person="test:carla")
+    await told.ask("cookies?", cookies)
+    await told.ask("wind?", asked(chat))
+    reply = asked(chat, quoted_id="17", quoted_event=cookies.event_id)
+    assert await told.ask("and in 2015?", reply) == ("cookies?",)
 
 
-async def test_questions_are_forgotten_after_a_day(questions: Questions, chat: Chat) -> None:
-    await questions.keep(chat, None, "so?", corpus="me", now=NOW)
-    await questions.forget(now=NOW + timedelta(hours=23))
-    assert await questions.last(chat, None, corpus="me", now=NOW) == ("so?",)
-    await questions.forget(now=NOW + timedelta(hours=25))
-    assert await questions.last(chat, None, corpus="me", now=NOW) == ()
+async def test_in_reply_to_what_is_no_answer_it_follows_the_person_s_own(
+    told: Told, chat: Chat
+) -> None:
+    await told.ask("wind?", asked(chat))
+    reply = asked(chat, quoted_id="17", quoted_event="1:17")
+    assert await told.ask("and in 2015?", reply) == ("wind?",)
+
+
+async def test_in_a_thread_below_an_answer_what_was_asked_there_goes_first(
+    told: Told, chat: Chat
+) -> None:
+    await told.ask("cookies?", asked(chat, person="test:carla"))
+    below = {"quoted_id": "answer to cookies?", "thread": "answer to cookies?"}
+    assert await told.ask("and tea?", asked(chat, **below)) == ("cookies?",)
+    assert await told.ask("and in 2015?", asked(chat, **below)) == ("cookies?", "and tea?")
+
+
+async def test_an_edited_question_does_not_follow_itself(told: Told, chat: Chat) -> None:
+    question = asked(chat)
+    await told.ask("cofee?", question)
+    assert (await told.questions.earlier(question)).texts == ()
+
+
+async def test_a_question_follows_those_of_its_corpus_alone(told: Told, chat: Chat) -> None:
+    await told.ask("private?", asked(chat, corpus="diary"))
+    reply = asked(chat, quoted_id="answer to private?")
+    assert await told.ask("public?", reply) == ()
+    assert await told.ask("so?", asked(chat)) == ("public?",)
+    assert await told.ask("so?", asked(chat, corpus="diary")) == ("private?",)
+
+
+async def test_what_comes_an_hour_later_follows_nothing_but_in_reply(
+    told: Told, chat: Chat
+) -> None:
+    await told.ask("so?", asked(chat))
+    soon, late = NOW + timedelta(minutes=59), NOW + timedelta(minutes=61)
+    assert (await told.questions.earlier(asked(chat, now=soon))).texts == ("so?",)
+    assert (await told.questions.earlier(asked(chat, now=late))).texts == ()
+    reply = asked(chat, now=late, quoted_id="answer to so?")
+    assert (await told.questions.earlier(reply)).texts == ("so?",)
+
+
+async def test_questions_are_forgotten_after_a_day(told: Told, chat: Chat) -> None:
+    await told.ask("so?", asked(chat))
+    await told.questions.forget(now=NOW + timedelta(hours=23))
+    assert (await told.questions.earlier(asked(chat))).texts == ("so?",)
+    await told.questions.forget(now=NOW + timedelta(hours=25))
+    assert (await told.questions.earlier(asked(chat))).texts == ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.answer.passages import subject
+from engine.answer.passages import stands_alone, subject
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,54 @@ from engine.answer.passages import subject
 )
 def test_the_frame_goes_unless_it_is_all_there_is(question: str, about: str) -> None:
     assert subject(question) == about
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did he say about wind farms?",
+        "And what did he say about wind farms?",
+        "Did he ever mention coffee",
+        "Has he said that wind farms kill birds?",
+        "Is there anything about wind farms?",
+        "¿Qué dijo sobre los parques eólicos?",
+        "¿Y qué dijo sobre el café?",
+        "who would win an election",
+        "What did he say about this year's harvest?",
+        "wind farms",
+        "Was sagte er über Windräder?",
+    ],
+)
+def test_a_whole_question_stands_alone(question: str) -> None:
+    assert stands_alone(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "And in 2015?",
+        "in March 2015?",
+        "Why?",
+        "When exactly?",
+        "how often",
+        "And tea?",
+        "What about tea?",
+        "And what about green tea?",
+        "in New York?",
+        "And is it quiet?",
+        "Did he like it?",
+        "What did he say about that?",
+        "Did he say so before the election, too?",
+        "Was he ever there?",
+        "¿Y en 2015?",
+        "¿y el té verde?",
+        "¿Por qué?",
+        "¿Qué opina de eso?",
+        "¿Y antes?",
+        "Und 2015?",
+        "tea?",
+        "???",
+    ],
+)
+def test_what_needs_the_question_before_it_does_not_stand_alone(question: str) -> None:
+    assert not stands_alone(question)
