@@ -12,7 +12,7 @@ PROPERTIES ?= random
 # test starts would compile everything anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-slow coverage check format docs words pictures bench setup clean
+.PHONY: demo test test-slow coverage check format docs audit words pictures bench setup clean
 
 setup: $(READY)
 
@@ -61,6 +61,10 @@ pictures: $(READY)
 # config.example.toml, and the tables of the docs that are taken from the code.
 docs: $(READY)
 	$(BIN)/python -m bench.docs
+
+# Known vulnerabilities of what is installed; says what it cannot check, as offline.
+audit:
+	$(PYTHON) .ci/audit
 
 # After a change of what is said to people: then translate what is new in bot/i18n/locale/es.po.
 words: $(READY)

@@ -62,13 +62,53 @@ def _remark(text: str) -> None:
     Output.of_process().remark(text)
 
 
+def describe_install() -> str:
+    """Return the version, what it was built from, the Python, and how and where it is installed."""
+    import json
+    import platform
+    from importlib.metadata import distribution
+
+    installed = distribution("presagio")
+    root = Path(__file__).resolve().parents[2]
+    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    if origin.get("dir_info", {}).get("editable"):
+        source, how = _checked_out(root), "editable"
+    else:
+        source, how = _built_from(root), (installed.read_text("INSTALLER") or "unpacked").strip()
+    python = f"Python {platform.python_version()}"
+    return f"presagio {installed.version} ({source}, {python}, {how} in {root})"
+
+
+def _checked_out(root: Path) -> str:
+    import subprocess
+
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]
+    try:
+        done = subprocess.run(  # noqa: S603 - no part of it is given
+            command, cwd=root, capture_output=True, text=True, check=True, timeout=5
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "unknown commit"
+    return f"commit {done.stdout.strip()}"
+
+
+def _built_from(root: Path) -> str:
+    """Return the commit and the date that hatch_build.py noted when the wheel was built."""
+    import json
+
+    note = root / "bot" / "build.json"
+    if not note.exists():
+        return "unknown build"
+    build = json.loads(note.read_text(encoding="utf-8"))
+    commit = f"commit {build['commit']}, " if build["commit"] else ""
+    return f"{commit}built {build['date']}"
+
+
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
         from bot.console.output import Output
 
-        Output.of_process().line(f"presagio {version('presagio')}")
+        Output.of_process().line(describe_install())
         raise typer.Exit
 
 
@@ -80,7 +120,9 @@ def options(
     ] = None,
     _: Annotated[
         bool,
-        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+        typer.Option(
+            "--version", help="Print the version and the build.", callback=_version, is_eager=True
+        ),
     ] = False,
     __: Verbose = 0,
 ) -> None:

@@ -147,7 +147,7 @@ class TestWrongUsage:
 
     def test_is_no_request_for_help_or_the_version(self, invoke: Invoke) -> None:
         assert invoke("--help").code == invoke("search", "-h").code == 0
-        assert re.fullmatch(r"presagio \d+\.\d+\.\d+\n", invoke("--version").out)
+        assert re.fullmatch(r"presagio \d+\.\d+\.\d+ \(.+\)\n", invoke("--version").out)
 
 
 class TestUnusableInput:

@@ -1,0 +1,160 @@
+"""The wheel and what it says of itself; the hooks, the workflow and the audit."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("bot", "db", "engine")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text("utf-8"))
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+_BUILD = (
+    "from hatchling.builders.wheel import WheelBuilder as B; next(B('.').build(directory='out'))"
+)
+
+
+def run(
+    *command: str | Path, cwd: Path = ROOT, **environ: str
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command, cwd=cwd, env=os.environ | environ, capture_output=True, text=True, check=False
+    )
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=ana", "-c", "user.email=ana@example.org")
+    done = run("git", *identity, *arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel that was built from a commit of this checkout's files, unpacked."""
+    source = tmp_path_factory.mktemp("source")
+    for name in (*PACKAGES, "examples", "tests", "bench"):
+        ignored = shutil.ignore_patterns("__pycache__", "*.mo")
+        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
+        shutil.copy(ROOT / name, source)
+    git(source, "init", "--quiet")
+    git(source, "add", ".")
+    git(source, "commit", "--quiet", "--message", "Keep the sources")
+    done = run(sys.executable, "-c", _BUILD, cwd=source, SOURCE_DATE_EPOCH="1700000000")
+    assert done.returncode == 0, done.stderr
+    unpacked = source / "unpacked"
+    (built,) = (source / "out").glob("*.whl")
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(unpacked)
+    return unpacked
+
+
+def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
+    held = {str(path.relative_to(wheel)) for path in wheel.rglob("*") if path.is_file()}
+    listed = git(wheel.parent, "ls-files", *PACKAGES, "examples").splitlines()
+    sources = {f"bot/{name}" if name.startswith("examples/") else name for name in listed}
+    wanted = {name for name in sources if not name.endswith((".po", ".pot"))}
+    extra = {name for name in held if ".dist-info/" not in name} - wanted
+    assert wanted - held == set()
+    assert extra == {"bot/build.json", "bot/i18n/locale/es.mo"}
+
+
+def start_unpacked(wheel: Path, *arguments: str, **environ: str) -> str:
+    """Run the command of the unpacked wheel, as its script would start it."""
+    program = "import bot.__main__ as program; program.main()"
+    command = (sys.executable, "-P", "-c", program, *arguments)
+    done = run(*command, cwd=wheel.parent / "out", PYTHONPATH=str(wheel), **environ)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_answers_the_demo(wheel: Path, database_url: str) -> None:
+    assert "a container ship will wedge itself" in start_unpacked(
+        wheel, "demo", DATABASE_URL=database_url
+    )
+
+
+def test_a_wheel_names_its_commit_its_date_and_its_place(wheel: Path) -> None:
+    commit = git(wheel.parent, "rev-parse", "--short=8", "HEAD")
+    said = start_unpacked(wheel, "--version")
+    python = ".".join(map(str, sys.version_info[:3]))
+    assert said.startswith(
+        f"presagio {PROJECT['version']} (commit {commit}, built 2023-11-14, Python {python}, "
+    )
+    assert said.endswith(f" in {wheel})\n")
+
+
+def test_a_checkout_names_its_commit() -> None:
+    said = run(Path(sys.executable).with_name("presagio"), "--version").stdout
+    described = re.fullmatch(r"presagio [\d.]+ \((.+), Python [\d.]+, editable in (.+)\)\n", said)
+    assert described
+    assert described[2] == str(ROOT)
+    if (ROOT / ".git").exists():
+        commit = git(ROOT, "rev-parse", "--short=8", "HEAD")
+        assert described[1].removesuffix("-dirty") == f"commit {commit}"
+
+
+def test_each_python_that_is_promised_is_checked() -> None:
+    oldest = re.fullmatch(r">=3\.(\d+)", PROJECT["requires-python"])
+    named = [
+        found[1]
+        for line in PROJECT["classifiers"]
+        if (found := re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line))
+    ]
+    assert oldest
+    assert named[0] == f"3.{oldest[1]}"
+    assert WORKFLOW["jobs"]["check"]["strategy"]["matrix"]["python"] == named
+
+
+def test_the_workflow_runs_what_everybody_can_run() -> None:
+    commands = [
+        step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step
+    ]
+    assert commands == [".ci/run", "make audit"]
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    assert "\naudit:\n" in MAKEFILE
+
+
+def test_the_hooks_run_every_tool_of_make_check() -> None:
+    recipe = MAKEFILE.partition("\ncheck: ")[2].partition("\n\n")[0]
+    tools = set(re.findall(r"^\t\$\(BIN\)/(\S+)", recipe, re.MULTILINE))
+    hooked = {hook["entry"].removeprefix(".venv/bin/").split()[0] for hook in HOOKS}
+    assert {"ruff", "mypy", "lint-imports"} <= tools <= hooked
+
+
+VULNERABLE = {"name": "a", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["1.1"]}]}
+FINE = {"name": "b", "version": "2", "vulns": []}
+SKIPPED = {"name": "c", "skip_reason": "not found"}
+
+
+@pytest.mark.parametrize(
+    ("packages", "code", "expected"),
+    [
+        ([VULNERABLE, FINE], 1, "a 1: X-1, mended by 1.1\n2 of 2 packages checked, 1 vulnerable."),
+        ([FINE, SKIPPED], 0, "1 of 2 packages checked, 0 vulnerable."),
+        ([SKIPPED], 0, "knows of no vulnerabilities"),
+        (None, 0, "Not checked: no route to the index"),
+    ],
+)
+def test_the_audit_fails_for_a_vulnerability_alone(
+    tmp_path: Path, packages: list[Mapping[str, object]] | None, code: int, expected: str
+) -> None:
+    answer = json.dumps({"dependencies": packages}) if packages else ""
+    stand_in = tmp_path / "pip-audit"
+    stand_in.write_text(f"#!/bin/sh\necho '{answer}'\necho 'no route to the index' >&2\nexit 1\n")
+    stand_in.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = run(sys.executable, ROOT / ".ci" / "audit", PATH=path)
+    assert (done.returncode, expected in done.stdout) == (code, True), done
