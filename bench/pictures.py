@@ -59,7 +59,7 @@ async def page(app: App) -> AsyncIterator[str]:
         service = WebFace(app, Metrics()).service(
             now=lambda: datetime.now(UTC),
             said=progress,
-            read_headline=partial(read_pasted, fetcher),
+            read_headline=partial(read_pasted, fetcher, app.isolation),
             faces=dict,
         )
         serving = asyncio.create_task(service.run())

@@ -27,6 +27,7 @@ from engine.answer.answer import Answerer
 from engine.chat import Chat
 from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import keys
+from engine.isolation.pool import Isolation
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases
@@ -59,6 +60,7 @@ class App:
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
+    isolation: Isolation  # for small things that strangers sent: pages of links, lists of feeds
     answerer: Answerer = field(default_factory=Answerer)
     phrases: Phrases | None = None  # also the prophet's; None without a model
     client: "ChatClient | None" = None  # of the language model
@@ -183,6 +185,7 @@ async def open_app(
             embeddings=embeddings,
             embedders=embedders or no_embedder,
             glossaries=glossaries,
+            isolation=await stack.enter_async_context(Isolation()),
             answerer=Answerer(
                 settings.answer, client, ModelAnswers(database), _claim_check(settings, client)
             ),

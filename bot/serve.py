@@ -113,7 +113,7 @@ async def serve(
             port = (page or _web(app)).service(
                 now=now,
                 said=said,
-                read_headline=partial(read_pasted, fetcher),
+                read_headline=partial(read_pasted, fetcher, app.isolation),
                 faces=lambda: {name: one.status() for name, one in services.items()},
                 webhooks=webhooks,
                 visitors=page is not None,

@@ -8,6 +8,7 @@
     │   ├── NothingUsable
     │   └── RecordError          one record of a file; the rest is stored
     ├── ExtraMissing             an optional part of the program is not installed
+    ├── ProcessUnstarted         a process beside this one cannot be started
     ├── CorpusNotFound
     │   └── SeveralCorpora       no corpus was named, and more than one fits
     ├── CorpusConflict
@@ -114,6 +115,10 @@ class ExtraMissing(PresagioError):
             "Whoever runs me can install them: pip install 'presagio[{extra}]'", extra=extra
         )
         super().__init__(message, fix=fix)
+
+
+class ProcessUnstarted(PresagioError):
+    """No process can be started for what is not done in this one."""
 
 
 class CorpusNotFound(PresagioError):

@@ -67,7 +67,9 @@ async def _answer(app: "App") -> None:
     from bot.web.service import WebFace
 
     async with Fetcher(app.settings.fetch) as fetcher:
-        shared = WebFace.of(app).shared(now=now, read_headline=partial(read_pasted, fetcher))
+        shared = WebFace.of(app).shared(
+            now=now, read_headline=partial(read_pasted, fetcher, app.isolation)
+        )
         await serve_on_stdio(shared)
 
 
@@ -79,7 +81,7 @@ async def serve_over_http(app: "App") -> None:
         service = WebFace.of(app).service(
             now=now,
             said=Output.of_process().remark,
-            read_headline=partial(read_pasted, fetcher),
+            read_headline=partial(read_pasted, fetcher, app.isolation),
             faces=lambda: {"web": service.status()},
         )
         try:

@@ -85,7 +85,7 @@ async def _headline(app: "App", written: str, options: SearchOptions, *, now: da
     from engine.fetch.client import Fetcher
 
     async with Fetcher(app.settings.fetch) as fetcher:
-        found = await read_pasted(fetcher, written, now=now)
+        found = await read_pasted(fetcher, app.isolation, written, now=now)
     return replace(found, date=options.date or found.date)
 
 

@@ -45,6 +45,7 @@ from engine.errors import FetchError, PresagioError
 from engine.feeds.lookup import FeedLookup, address_of
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
+from engine.isolation.pool import Isolation
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
 from engine.search import Candidate, Headline
@@ -57,7 +58,9 @@ _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
 _LONGEST_LIST = 1_000_000  # bytes
 
 
-async def read_pasted(fetcher: Fetcher, text: str, *, now: datetime) -> Headline:
+async def read_pasted(
+    fetcher: Fetcher, isolation: Isolation, text: str, *, now: datetime
+) -> Headline:
     """Return the headline in `text`, or the title of a linked page if there are only remarks.
 
     Beside a headline, only the date of the page is used, if it can be read in a few seconds.
@@ -68,15 +71,17 @@ async def read_pasted(fetcher: Fetcher, text: str, *, now: datetime) -> Headline
     if link is None:
         return written
     if is_remark(written.text):
-        return await headline_from_link(fetcher, link, now=now)
-    return replace(written, date=await _date_of_page(fetcher, link, now=now))
+        return await headline_from_link(fetcher, isolation, link, now=now)
+    return replace(written, date=await _date_of_page(fetcher, isolation, link, now=now))
 
 
-async def _date_of_page(fetcher: Fetcher, link: str, *, now: datetime) -> datetime | None:
+async def _date_of_page(
+    fetcher: Fetcher, isolation: Isolation, link: str, *, now: datetime
+) -> datetime | None:
     """Return the date of a page, or None if there is none or the page cannot be read."""
     try:
         async with asyncio.timeout(_DATE_SECONDS):
-            return (await headline_from_link(fetcher, link, now=now)).date
+            return (await headline_from_link(fetcher, isolation, link, now=now)).date
     except (FetchError, TimeoutError) as error:
         logger.info("the date of a linked page is unknown: %s", reason(error))
         return None
@@ -202,7 +207,7 @@ def chat_services(
         prophesy=app.prophesy,
         find=partial(find, app),
         ask=partial(ask_one, app),
-        read_headline=partial(read_pasted, fetcher),
+        read_headline=partial(read_pasted, fetcher, app.isolation),
         corpora=app.corpora.list,
         pictures=pictures_of(app),
         chats=Chats(app.database),

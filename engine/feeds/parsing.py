@@ -5,17 +5,16 @@ parser kills its process: neither may happen in the process that answers chats.
 """
 
 from engine.errors import FeedUnreadable
+from engine.feeds.read import read_feed
 from engine.feeds.types import ParsedFeed
-from engine.feeds.worker import FeedOrder, pack_feed, unpack_answer
-from engine.isolation.pool import WorkerPool
-from engine.isolation.process import Ending, WorkerEnded
+from engine.isolation.pool import Isolation
+from engine.isolation.process import Ending, Limits, WorkerEnded
 from engine.messages import Message
 
-_MODULE = "engine.feeds.worker"
 _PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
 
 
-class FeedParser(WorkerPool):
+class FeedParser(Isolation):
     """Reads feeds, `workers` at a time. Use `async with`; processes start on first use.
 
     One feed may take `seconds` of processor time plus one second per megabyte, `patience` seconds
@@ -30,19 +29,23 @@ class FeedParser(WorkerPool):
         patience: float = 30.0,
         memory: int = 512_000_000,
     ) -> None:
-        super().__init__(_MODULE, workers=workers, patience=patience, memory=memory)
-        self._seconds = seconds
+        limits = Limits(
+            seconds=seconds,
+            seconds_per_megabyte=_PER_MEGABYTE,
+            patience=patience,
+            memory=memory,
+            modules=["engine.feeds.read"],
+        )
+        super().__init__(limits, workers=workers)
 
     async def parse(self, body: bytes, content_type: str | None, url: str) -> ParsedFeed:
         """Read the feed that came from `url`, as engine.feeds.read does.
 
-        Raises FeedUnreadable, also if reading takes too long or kills the worker, and PresagioError
-        if no process can be started.
+        Raises FeedUnreadable, also if reading takes too long or kills the worker, and
+        ProcessUnstarted.
         """
-        seconds = self._seconds + len(body) / 1e6 * _PER_MEGABYTE
-        order = FeedOrder(body=body, content_type=content_type, url=url, seconds=seconds)
         try:
-            return unpack_answer(await self.ask(pack_feed(order)))
+            return await self.isolated(read_feed, body, content_type, url)
         except WorkerEnded as exc:
             raise _unreadable(exc.ending) from exc
 

@@ -4,26 +4,34 @@ A file that takes too much time or memory, or kills the process, is a reject; a 
 the files after it, starting at the beginning of the latest batch.
 """
 
-import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import IO, Any
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import IO, TypeVar
 
 from engine.closing import Closable
 from engine.documents import Document
 from engine.errors import InputError
-from engine.ingest.crossing import DOCUMENTS, FILE, INPUT, rejects_of, unpack_documents
 from engine.ingest.load import Batch, BatchLost
-from engine.ingest.records import Bookmark, Defaults, Reject
+from engine.ingest.records import (
+    DOCUMENTS,
+    FILE,
+    INPUT,
+    Bookmark,
+    Defaults,
+    OpenedSource,
+    ReadBatch,
+    Reject,
+)
 from engine.ingest.standard_input import StandardInput
-from engine.isolation.frames import unpack_refusal
-from engine.isolation.process import Ending, Worker, WorkerEnded
+from engine.isolation.frames import pack_order, unpack, unpack_refusal
+from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
 from engine.messages import Message
 from engine.settings.reading import IngestSettings
 from engine.types import Kind
 
-_MODULE = "engine.ingest.worker"
+_DESK = "engine.ingest.worker:Desk"  # named, as importing it imports every format
 _PATIENCE = 600.0
+_Answer = TypeVar("_Answer")
 _LARGEST_BATCH = 1 << 28  # bytes of documents as JSON; each document may repeat a long title
 
 
@@ -37,8 +45,13 @@ class SourceReader(Closable):
         self, settings: IngestSettings | None = None, *, patience: float = _PATIENCE
     ) -> None:
         self.settings = settings or IngestSettings()
-        memory = self.settings.memory_mb * 1_000_000
-        self.worker = Worker(_MODULE, patience=patience, memory=memory)
+        self.worker = Worker(
+            Limits(
+                patience=patience,
+                memory=self.settings.memory_mb * 1_000_000,
+                modules=[_DESK.partition(":")[0]],
+            )
+        )
         self.open_source: ReadSource | None = None  # the one that the process has open
 
     async def aclose(self) -> None:
@@ -91,14 +104,15 @@ class ReadSource:
     async def recognise(self) -> None:
         """Detect the format and the kinds it may fill. Raises InputError, UsageError."""
         try:
-            name, self.format, kinds, self.total_bytes = await self._open()
+            opened = await self._open()
         except WorkerEnded as exc:
             reason = _reason(exc, self._reader.settings)
             raise InputError(
                 Message("{name} cannot be read: {reason}.", name=self._where, reason=reason),
                 fix=Message("Look at what it holds, or raise the limits in [ingest]."),
             ) from exc
-        self.name, self.kinds = name, tuple(map(Kind, kinds))
+        self.name, self.format, self.kinds = opened.name, opened.format, opened.kinds
+        self.total_bytes = opened.total_bytes
 
     def read_in(self, language: str) -> None:
         """Read pictures of text in this language, unless the caller named one."""
@@ -124,67 +138,67 @@ class ReadSource:
 
         Raises BatchLost.
         """
-        self._documents, self._size, unusable = [], 0, []
+        self._documents, self._size = [], 0
+        unusable: tuple[Reject, ...] = ()
         if ids:
             try:
-                unusable = await self._ask("documents", ids=list(ids))
+                unusable = await self._ask(tuple[Reject, ...], "documents", ids=list(ids))
             except WorkerEnded as exc:
                 self._give_up(exc)
                 raise BatchLost from exc
         self._stored_to, self._untold = self._read_to, []
         documents, self._documents = self._documents, []
-        return documents, rejects_of(unusable)
+        return documents, unusable
 
     async def _batch(self, number: int) -> Batch:
         if self._reader.open_source is not self or not self._reader.worker.running:
             await self._open()
-        said = await self._ask("batch", number=number)
-        self._read_to = Bookmark(**said["bookmark"]) if said["bookmark"] else self._stored_to
-        self.bytes_read = said["bytes_read"]
-        damage = said["damage"] and unpack_refusal(said["damage"].encode())
+        read = await self._ask(ReadBatch, "batch", number=number)
+        self._read_to = read.bookmark or self._stored_to
+        self.bytes_read = read.bytes_read
         return Batch(
-            read=said["read"] + len(self._untold),
-            digests=said["digests"],
-            rejects=(*self._untold, *rejects_of(said["rejects"])),
-            damage=damage,
-            last=said["last"],
+            read=read.read + len(self._untold),
+            digests=read.digests,
+            rejects=(*self._untold, *read.rejects),
+            damage=unpack_refusal(read.damage) if read.damage else None,
+            last=read.last,
         )
 
-    async def _open(self) -> Any:
+    async def _open(self) -> OpenedSource:
         self._file, self._reader.open_source = None, self
         settings = self._reader.settings
         if self._stdin and self.kinds:
             self._stdin.begin_again()
-        opened: Mapping[str, Any] = {
+        source = {
             "where": self._where,
             "format": self.format,
-            "defaults": asdict(self._defaults),
+            "defaults": self._defaults,
             "skipped": self._skipped,
-            "after": self._stored_to and asdict(self._stored_to),
+            "after": self._stored_to,
             "seconds": settings.seconds,
             "per_megabyte": settings.seconds_per_megabyte,
         }
         used = self._reader.worker.running
         try:
-            return await self._ask("open", **opened)
+            return await self._ask(OpenedSource, "open", **source)
         except WorkerEnded:
             if not used or self._file:
                 raise
-        return await self._ask("open", **opened)  # the process had died before
+        return await self._ask(OpenedSource, "open", **source)  # the process had died before
 
-    async def _ask(self, order: str, **more: Any) -> Any:
-        said = json.dumps({"order": order, **more}).encode()
-        return json.loads(await self._reader.worker.ask(said, self._hear))
+    async def _ask(self, kind: type[_Answer], order: str, **given: object) -> _Answer:
+        packed = pack_order(f"{_DESK}.{order}", (), given)
+        return unpack(kind, await self._reader.worker.ask(packed, self._hear))
 
     async def _hear(self, note: bytes) -> bytes | None:
         kind, content = note[:1], note[1:]
         if kind == FILE:
-            self._file = json.loads(content)
+            self._file = unpack(str, content)
         elif kind == DOCUMENTS:
             self._size += len(content)
             if self._size > _LARGEST_BATCH:
                 raise WorkerEnded(Ending.GREEDY)
-            self._documents += unpack_documents(content)
+            self._documents += unpack(list[Document], content)
         elif kind == INPUT and self._stdin:
             return await self._stdin.read(int(content))
         return None

@@ -10,7 +10,7 @@ from typing import Literal
 from engine.errors import RecordError
 from engine.messages import Message
 from engine.text.chunks import Block
-from engine.types import Flag
+from engine.types import Flag, Kind
 
 # Part of every digest: raise it when the same record would become another document, so that files
 # ingested before are stored again.
@@ -53,6 +53,34 @@ class Bookmark:
 
     file: str
     taken: int
+
+
+# What the process that reads sends before it answers, by the first byte: the current file, a sign
+# of life, documents, a request for input.
+FILE, PROGRESS, DOCUMENTS, INPUT = b"f", b"p", b"d", b"i"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedSource:
+    """A source that was recognised."""
+
+    name: str
+    format: str
+    kinds: tuple[Kind, ...]  # that it may fill, the usual one first
+    total_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBatch:
+    """A batch that was read: the digest of each id, the rejects, and how far the source is read."""
+
+    read: int
+    digests: Mapping[str, int]
+    rejects: tuple[Reject, ...]
+    damage: bytes | None  # an error that was packed
+    last: bool
+    bookmark: Bookmark | None
+    bytes_read: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

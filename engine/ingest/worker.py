@@ -5,28 +5,28 @@ stored are recognised by their digest, and are neither translated nor sent. Note
 file, carry documents in parts, and ask for standard input.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from engine.documents import Document
 from engine.errors import InputError, RecordError
-from engine.ingest.crossing import (
+from engine.ingest.detect import open_source
+from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import RecordStream
+from engine.ingest.records import (
     DOCUMENTS,
     FILE,
     INPUT,
     PROGRESS,
-    pack_documents,
-    reject_rows,
+    Bookmark,
+    Defaults,
+    OpenedSource,
+    ReadBatch,
+    Reject,
+    SourceRecord,
 )
-from engine.ingest.detect import open_source
-from engine.ingest.normalise import normalise
-from engine.ingest.record_stream import RecordStream
-from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
-from engine.isolation.frames import pack_refusal
-from engine.isolation.worker import Owner, allow, run_worker, seconds_left
+from engine.isolation.frames import pack, pack_refusal
+from engine.isolation.worker import Owner, allow, seconds_left
 from engine.types import Kind
 
 _MEGABYTE = 1_000_000
@@ -65,7 +65,7 @@ class _Allowance:
                 self._left[self._file] = seconds_left()
             self._file = file
             # Sent before anything else: if the file kills this process, it is too late.
-            self._owner.tell(FILE + json.dumps(file).encode())
+            self._owner.tell(FILE + pack(file))
             allow(self._left.pop(file, self._seconds))
 
     def count(self, size: int) -> None:
@@ -97,7 +97,7 @@ class _StandardInput:
 
 
 class Desk:
-    """Carries out orders; one source is open at a time."""
+    """Reads sources for the owner of this process; one is open at a time."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
@@ -106,28 +106,21 @@ class Desk:
         self._defaults = Defaults()
         self._versions: dict[str, list[SourceRecord]] = {}  # records of the batch, by id
 
-    def answer(self, order: bytes) -> bytes:
-        """Return the answer to an order, as JSON. Raises InputError, UsageError."""
-        said = json.loads(order)
-        orders: Mapping[str, Callable[..., object]] = {
-            "open": self._open, "batch": self._batch, "documents": self._documents,
-        }  # fmt: skip
-        return json.dumps(orders[said.pop("order")](**said)).encode()
-
-    def _open(
+    def open(
         self,
         *,
         where: str,
         format: str,  # noqa: A002 - the name of the command's option
-        defaults: Mapping[str, Any],
+        defaults: Defaults,
         skipped: Sequence[str],
-        after: Mapping[str, Any] | None,
+        after: Bookmark | None,
         seconds: float,
         per_megabyte: float,
-    ) -> object:
+    ) -> OpenedSource:
+        """Open a source in place of the one before. Raises InputError, UsageError."""
         self._close()
         self._allowance.begin(seconds, per_megabyte)
-        self._defaults = Defaults(**defaults)
+        self._defaults = defaults
         self._stream = stream = open_source(
             where,
             format=format,
@@ -135,10 +128,14 @@ class Desk:
             stdin=_StandardInput(self._owner),
             watch=self._allowance,
             skipped=frozenset(skipped),
-            after=Bookmark(**after) if after else None,
+            after=after,
         )
-        kinds = [kind.value for kind in stream.kinds]
-        return [stream.name, stream.format, kinds, stream.total_bytes]
+        return OpenedSource(
+            name=stream.name,
+            format=stream.format,
+            kinds=tuple(stream.kinds),
+            total_bytes=stream.total_bytes,
+        )
 
     def _close(self) -> None:
         self._versions = {}
@@ -146,7 +143,7 @@ class Desk:
             self._stream.close()
         self._stream = None
 
-    def _batch(self, *, number: int) -> object:
+    def batch(self, *, number: int) -> ReadBatch:
         """Read the next batch; for each id the last digest counts."""
         if self._stream is None:
             raise ValueError("no source is open")
@@ -164,26 +161,25 @@ class Desk:
                 if self._allowance.bytes_read > enough:
                     break
         except InputError as exc:
-            damage = pack_refusal(exc).decode()
-        bookmark = self._stream.bookmark
-        return {
-            "read": read,
-            "last": read < number and self._allowance.bytes_read <= enough,
-            "digests": {identity: found[-1].digest for identity, found in self._versions.items()},
-            "rejects": reject_rows(rejects),
-            "damage": damage,
-            "bookmark": bookmark and asdict(bookmark),
-            "bytes_read": self._stream.bytes_read,
-        }
+            damage = pack_refusal(exc)
+        return ReadBatch(
+            read=read,
+            last=read < number and self._allowance.bytes_read <= enough,
+            digests={identity: found[-1].digest for identity, found in self._versions.items()},
+            rejects=tuple(rejects),
+            damage=damage,
+            bookmark=self._stream.bookmark,
+            bytes_read=self._stream.bytes_read,
+        )
 
-    def _documents(self, *, ids: Sequence[str]) -> object:
+    def documents(self, *, ids: Sequence[str]) -> tuple[Reject, ...]:
         """Send the documents of the records with these ids in notes; return the rejects."""
         rejects: list[Reject] = []
         documents = self._translated((self._versions.pop(identity) for identity in ids), rejects)
         for part in _parts(documents):
-            self._owner.tell(DOCUMENTS + pack_documents(part))
+            self._owner.tell(DOCUMENTS + pack(part))
         self._versions = {}
-        return reject_rows(rejects)
+        return tuple(rejects)
 
     def _translated(
         self, versions: Iterable[Sequence[SourceRecord]], rejects: list[Reject]
@@ -211,8 +207,3 @@ def _parts(documents: Iterable[Document]) -> Iterator[Sequence[Document]]:
             part, size = [], 0
     if part:
         yield part
-
-
-def main() -> None:
-    """Read sources for the process at the other end of the pipes."""
-    run_worker(lambda owner: Desk(owner).answer)

@@ -1,20 +1,26 @@
-"""Several worker processes that answer orders of one kind."""
+"""Runs functions in processes of their own, which what they read may hang, fill and kill."""
 
 import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import ParamSpec, TypeVar, get_type_hints
 
 from engine.closing import Closable
-from engine.isolation.process import Ending, Worker, WorkerEnded
+from engine.isolation.frames import pack_order, unpack
+from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
 
 
-class WorkerPool(Closable):
-    """Up to `workers` processes that run `main` of a module. Use `async with`.
+SMALL = Limits(seconds=3.0, seconds_per_megabyte=1.0, patience=10.0, memory=512_000_000)
 
-    Each starts on first use, may be silent for `patience` seconds of wall-clock time, and use
-    `memory` bytes.
-    """
 
-    def __init__(self, module: str, *, workers: int, patience: float, memory: int) -> None:
-        self._workers = [Worker(module, patience=patience, memory=memory) for _ in range(workers)]
+class Isolation(Closable):
+    """Up to `workers` processes; each starts on first use. Use `async with`."""
+
+    def __init__(self, limits: Limits = SMALL, *, workers: int = 1) -> None:
+        self._workers = [Worker(limits) for _ in range(workers)]
+        self._limits = limits
         self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
         for worker in self._workers:
             self._idle.put_nowait(worker)
@@ -23,17 +29,38 @@ class WorkerPool(Closable):
         """End the processes."""
         await asyncio.gather(*(worker.close() for worker in self._workers))
 
-    async def ask(self, order: bytes) -> bytes:
-        """Return the answer to an order, once a process is idle.
+    async def isolated(
+        self,
+        function: Callable[_Given, _Result],
+        /,
+        *args: _Given.args,
+        **kwargs: _Given.kwargs,
+    ) -> _Result:
+        """Return what a function of a module returns, once a process is idle.
 
-        Raises WorkerEnded, the PresagioError that the worker raised, and PresagioError if no
-        process can be started.
+        What it takes and returns has to cross (engine.isolation.frames), as its annotations say.
+        Raises WorkerEnded, the PresagioError that the function raised, and ProcessUnstarted.
         """
+        order = _order(self._limits, function, args, kwargs)
         worker = await self._idle.get()
         try:
-            return await _answered(worker, order)
+            answer = await _answered(worker, order)
         finally:
             self._idle.put_nowait(worker)
+        kind: type[_Result] = get_type_hints(function)["return"]
+        return unpack(kind, answer)
+
+
+def _order(
+    limits: Limits,
+    function: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+) -> bytes:
+    size = sum(len(one) for one in (*args, *kwargs.values()) if isinstance(one, bytes))
+    seconds = limits.seconds + size / 1e6 * limits.seconds_per_megabyte
+    name = f"{function.__module__}:{function.__qualname__}"
+    return pack_order(name, args, kwargs, seconds=seconds)
 
 
 async def _answered(worker: Worker, order: bytes) -> bytes:

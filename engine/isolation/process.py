@@ -6,14 +6,15 @@ what they read can neither hang nor crash it.
 
 import asyncio
 import sys
-from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import Enum
 from signal import Signals
 from typing import TypeAlias, TypeVar
 
-from engine.errors import PresagioError
+from engine.errors import ProcessUnstarted
 from engine.isolation.frames import (
     ANSWER,
     FAULT,
@@ -25,6 +26,7 @@ from engine.isolation.frames import (
     READY,
     REFUSAL,
     REPLY,
+    pack,
     pack_frame,
     unpack_refusal,
 )
@@ -34,12 +36,24 @@ Heard: TypeAlias = Callable[[bytes], Awaitable[bytes | None]]
 _Pipe = TypeVar("_Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 
 # Imports what its owner would import, but reads neither its environment nor the user's files.
-_START = "import sys; sys.path[:] = sys.argv[2:]; from {module} import main; main()"
-_ENVIRONMENT = None if sys.platform == "win32" else dict[str, str]()  # Windows needs its own
+_START = "import sys; sys.path[:] = sys.argv[2:]; from engine.isolation.worker import main; main()"
 _OUT_OF_TIME, _KILLED = 27, 9  # SIGPROF and SIGKILL, which Windows lacks
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
 _BUFFER = 1 << 20  # bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a worker is and may take. Memory and processor time count where the system allows."""
+
+    seconds: float = 0.0  # processor time of an order; 0 = it limits itself
+    seconds_per_megabyte: float = 0.0  # and for each megabyte of bytes in the order
+    patience: float = 30.0  # seconds of wall-clock time that it may be silent
+    memory: int = 0  # bytes of address space; 0 = any
+    niceness: int = 0
+    modules: Sequence[str] = ()  # imported before the first order, if they are installed
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Ending(Enum):
@@ -60,14 +74,13 @@ class WorkerEnded(Exception):
 
 
 class Worker:
-    """At most one process, which runs `main` of a module; see engine.isolation.worker.run_worker.
+    """At most one process, which runs engine.isolation.worker.
 
-    It may be silent for `patience` seconds of wall-clock time, and use `memory` bytes where the
-    system enforces that. `close` waits for the processes that have ended.
+    `close` waits for the processes that have ended.
     """
 
-    def __init__(self, module: str, *, patience: float, memory: int) -> None:
-        self._module, self._patience, self._memory = module, patience, memory
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         self._process: Process | None = None
         self._killed: list[Process] = []
 
@@ -76,16 +89,19 @@ class Worker:
         """Whether a process was started and has not been seen to end."""
         return self._process is not None
 
-    async def ask(self, order: bytes, heard: Heard | None = None) -> bytes:
+    async def ask(
+        self, order: bytes, heard: Heard | None = None, *, patience: float | None = None
+    ) -> bytes:
         """Return the answer to `order`. `heard` receives the notes, and may reply to them.
 
-        Raises WorkerEnded, the PresagioError that the worker raised, and PresagioError if no
-        process can be started.
+        `patience` takes the place of that of the limits. Raises WorkerEnded, the PresagioError that
+        the worker raised, and ProcessUnstarted.
         """
+        patience = patience or self.limits.patience
         process = self._process or await self._start()
         try:
-            await self._send(process, pack_frame(ORDER, order))
-            kind, content = await self._conversation(process, heard)
+            await self._send(process, pack_frame(ORDER, order), patience)
+            kind, content = await self._conversation(process, heard, patience)
         except TimeoutError as exc:
             self._kill()
             raise WorkerEnded(Ending.SLOW) from exc
@@ -110,26 +126,28 @@ class Worker:
             await process.communicate()  # drains its output: otherwise the pipe stays open
         self._killed.clear()
 
-    async def _conversation(self, process: Process, heard: Heard | None) -> tuple[bytes, bytes]:
+    async def _conversation(
+        self, process: Process, heard: Heard | None, patience: float
+    ) -> tuple[bytes, bytes]:
         """Pass on the notes, and return the frame that follows them."""
         while True:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(patience):
                 kind, content = await _frame(_stream(process.stdout))
             if kind != NOTE:
                 return kind, content
             # The time the owner takes to reply does not count against the worker.
             if heard and (reply := await heard(content)) is not None:
-                await self._send(process, pack_frame(REPLY, reply))
+                await self._send(process, pack_frame(REPLY, reply), patience)
 
-    async def _send(self, process: Process, frame: bytes) -> None:
+    async def _send(self, process: Process, frame: bytes, patience: float) -> None:
         orders = _stream(process.stdin)
-        async with asyncio.timeout(self._patience):
+        async with asyncio.timeout(patience):
             orders.write(frame)
             await orders.drain()
 
     async def _start(self) -> Process:
         await self.close()
-        self._process = process = await _spawned(self._module, self._memory)
+        self._process = process = await _spawned(self.limits)
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await _stream(process.stdout).readexactly(len(READY))
@@ -167,19 +185,18 @@ class Worker:
             process.kill()
 
 
-async def _spawned(module: str, memory: int) -> Process:
+async def _spawned(limits: Limits) -> Process:
+    given = pack([limits.memory, limits.niceness, limits.modules])
+    # Windows needs its own environment.
+    environment = None if sys.platform == "win32" else limits.environment
     try:
         return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            "-c",
-            _START.format(module=module),
-            str(memory),
-            *sys.path,
+            *(sys.executable, "-I", "-c", _START, given.decode(), *sys.path),
             stdin=PIPE,
             stdout=PIPE,
+            stderr=DEVNULL,  # what native code says when it breaks down is no news for a terminal
             limit=_BUFFER,
-            env=_ENVIRONMENT,
+            env=environment,
             start_new_session=True,  # an interrupt on the terminal is meant for the owner
         )
     except OSError as exc:
@@ -199,8 +216,8 @@ def _stream(pipe: _Pipe | None) -> _Pipe:
     return pipe
 
 
-def _unstartable() -> PresagioError:
-    return PresagioError(
+def _unstartable() -> ProcessUnstarted:
+    return ProcessUnstarted(
         Message("The process that reads what others wrote cannot be started."),
         fix=Message("See whether memory or the number of processes is limited."),
     )

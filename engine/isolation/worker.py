@@ -1,17 +1,24 @@
 """The worker's side: it takes orders on standard input and sends notes and answers to its output.
 
+An order names a function of a module, or a method of a class, of which the process makes one object
+with its owner, and gives the processor time and the arguments.
+
 The process ends with its input. It also limits itself where the system allows, so that it ends even
 if its owner is gone: its address space on Linux, its processor time on every system but Windows.
 Elsewhere the owner's clock is the only limit.
 """
 
+import inspect
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
 from pathlib import PurePath
 from traceback import extract_tb
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, get_type_hints
 
 from engine.errors import PresagioError
 from engine.isolation.frames import (
@@ -22,8 +29,11 @@ from engine.isolation.frames import (
     NOTE,
     READY,
     REFUSAL,
+    convert,
+    pack,
     pack_frame,
     pack_refusal,
+    unpack,
 )
 
 if sys.platform != "win32":
@@ -104,21 +114,70 @@ def seconds_left() -> float:
     return 0.0 if sys.platform == "win32" else signal.getitimer(signal.ITIMER_PROF)[0]
 
 
-def limit_memory(size: int) -> None:
-    """Limit this process to an address space of `size` bytes.
+def limit_process(memory: int, niceness: int) -> None:
+    """Limit this process to an address space of `memory` bytes, and let others go first.
 
-    Only Linux enforces such a limit.
+    Only Linux enforces the first. What it reads never goes into a core file.
     """
-    if sys.platform == "linux":
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.nice(niceness)
+    if sys.platform == "linux" and memory:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
-def run_worker(employ: Callable[[Owner], Answer]) -> None:
-    """Work for the process at the other end of the pipes; the first argument limits the memory."""
-    limit_memory(int(sys.argv[1]))
+class Calls:
+    """Calls what orders name."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._objects: dict[type, object] = {}
+
+    def answer(self, order: bytes) -> bytes:
+        """Return what the call of an order returns. Raises whatever it raises."""
+        name, seconds, args, kwargs = unpack(list[Any], order)
+        call = self._named(name)
+        types = _types(getattr(call, "__func__", call))
+        given = [convert(kind, value) for kind, value in zip(types.values(), args, strict=False)]
+        named = {key: convert(types[key], value) for key, value in kwargs.items()}
+        if not seconds:
+            return pack(call(*given, **named))
+        allow(seconds)
+        try:
+            return pack(call(*given, **named))
+        finally:
+            allow(0)
+
+    def _named(self, name: str) -> Callable[..., object]:
+        module, _, path = name.partition(":")
+        found: Any = import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+            if isinstance(found, type):
+                found = self._objects.get(found) or self._objects.setdefault(
+                    found, found(self._owner)
+                )
+        called: Callable[..., object] = found
+        return called
+
+
+@cache
+def _types(function: Callable[..., object]) -> Mapping[str, Any]:
+    """Return the types of a function's parameters, in order."""
+    types = get_type_hints(function)
+    return {name: types[name] for name in inspect.signature(function).parameters if name in types}
+
+
+def main() -> None:
+    """Work for the process at the other end of the pipes, as the first argument says."""
+    memory, niceness, modules = unpack(list[Any], sys.argv[1].encode())
+    limit_process(memory, niceness)
+    for module in modules:
+        with suppress(ImportError):  # the order that needs it will say so
+            import_module(module)
     owner = Owner(sys.stdin.buffer, sys.stdout.buffer)
     try:
-        work(owner, employ(owner))
+        work(owner, Calls(owner).answer)
     except (BrokenPipeError, EOFError):  # the owner was killed
         # Python flushes the output once more on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,23 +2,21 @@
 
 import asyncio
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from functools import partial
 
-from engine.errors import FetchTimeout, FetchUntitled
+from engine.errors import FetchTimeout, FetchUntitled, PageUnreadable, ProcessUnstarted
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
+from engine.isolation.pool import Isolation
+from engine.isolation.process import WorkerEnded
 from engine.messages import Message
-from engine.page import Page, read_page
+from engine.page.read import Page, read_page
+from engine.page.reader import unreadable_page
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
 
 PAGE_LIMITS = FetchLimits(seconds=10.0, bytes=2_000_000)
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
-
-# One page at a time: a parser blocks all other threads, the event loop's too.
-_READING = ThreadPoolExecutor(1, thread_name_prefix="page")
 
 _LINK = re.compile(r"(?<![\w@])(?:https?://|www\.)[^\s<>\"\x00-\x1f]{1,4000}", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?…'’”»*_~`|"
@@ -69,7 +67,9 @@ def _without_tail(link: str) -> str:
     return link
 
 
-async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> Headline:
+async def headline_from_link(
+    fetcher: Fetcher, isolation: Isolation, url: str, *, now: datetime
+) -> Headline:
     """Fetch the page at `url` and return its title as a headline, with its date if it has one.
 
     Takes ten seconds at most. Raises FetchError, also if the page is a login, a check for robots
@@ -80,9 +80,7 @@ async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> He
         async with asyncio.timeout(PAGE_LIMITS.seconds):
             fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
             content_type = fetched.headers.get("Content-Type")
-            page = await asyncio.get_running_loop().run_in_executor(
-                _READING, partial(read_page, fetched.body, content_type, now=now)
-            )
+            page = await isolation.isolated(read_page, fetched.body, content_type, now=now)
     except TimeoutError as exc:
         raise FetchTimeout(
             Message(
@@ -90,6 +88,10 @@ async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> He
             ),
             fix=Message("Try again later, or paste the headline."),
         ) from exc
+    except WorkerEnded as exc:
+        raise unreadable_page(exc.ending) from exc
+    except ProcessUnstarted as exc:
+        raise PageUnreadable(exc.message, fix=exc.fix) from exc
     headline = read_headline(_without_site(page), date=page.published)
     if not headline.text:
         raise FetchUntitled(

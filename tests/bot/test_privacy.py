@@ -370,7 +370,7 @@ async def test_a_page_is_told_its_own_address_and_links_in_texts_are_not_opened(
             await search(app, "links")
             assert site.requests == []
             async with Fetcher(app.settings.fetch) as fetcher:
-                read = await read_pasted(fetcher, site.url("/news"), now=NOW)
+                read = await read_pasted(fetcher, app.isolation, site.url("/news"), now=NOW)
     assert read.text == "Harbour tax doubles again this year"
     [asked] = site.requests
     assert asked.path == "/news"

@@ -16,6 +16,7 @@ from db.pool import Database
 from db.search.aliased import Glossaries
 from db.search.embeddings import Embeddings
 from db.search.lexical import LexicalIndex
+from engine.isolation.pool import Isolation
 from engine.prophecy.prophecy import Prophet
 from tests.db.loading import load_texts
 
@@ -39,6 +40,7 @@ async def app(database_url: str) -> AsyncIterator[App]:
         embeddings=Embeddings(storage),
         embedders=no_embedder,
         glossaries=Glossaries(storage),
+        isolation=Isolation(),
     )
     await storage.close()
 

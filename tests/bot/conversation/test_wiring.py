@@ -10,12 +10,14 @@ from engine.errors import FetchRefused, FetchStatus
 from engine.fetch.client import Fetcher
 from engine.settings.reading import FetchSettings
 from tests.fakes.web import WebServer, page
+from tests.isolation import InThisProcess
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 PAGE = page(
     "<meta property='og:title' content='Coffee prices soar'>"
     "<meta property='article:published_time' content='2024-05-01T10:00:00Z'>"
 )
+HERE = InThisProcess()
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ async def fetcher() -> AsyncIterator[Fetcher]:
 async def test_a_link_almost_alone_is_fetched(
     web: WebServer, fetcher: Fetcher, around: str
 ) -> None:
-    headline = await read_pasted(fetcher, around.format(web.url("/a")), now=NOW)
+    headline = await read_pasted(fetcher, HERE, around.format(web.url("/a")), now=NOW)
     assert headline.text == "Coffee prices soar"
     assert headline.date == datetime(2024, 5, 1, 10, tzinfo=UTC)
     assert web.asked == ["/a"]
@@ -48,7 +50,7 @@ async def test_a_link_almost_alone_is_fetched(
     "text", ["Tea prices soar", "Tea prices soar {}", "{} Tea prices soar", "Tea {} prices soar"]
 )
 async def test_a_headline_says_it_all(web: WebServer, fetcher: Fetcher, text: str) -> None:
-    headline = await read_pasted(fetcher, text.format(web.url("/a")), now=NOW)
+    headline = await read_pasted(fetcher, HERE, text.format(web.url("/a")), now=NOW)
     assert headline.text == "Tea prices soar"
     linked = "{}" in text
     assert headline.date == (datetime(2024, 5, 1, 10, tzinfo=UTC) if linked else None)
@@ -56,21 +58,21 @@ async def test_a_headline_says_it_all(web: WebServer, fetcher: Fetcher, text: st
 
 
 async def test_a_headline_needs_no_page_that_can_be_read(web: WebServer, fetcher: Fetcher) -> None:
-    headline = await read_pasted(fetcher, f"Tea prices soar {web.url('/gone')}", now=NOW)
+    headline = await read_pasted(fetcher, HERE, f"Tea prices soar {web.url('/gone')}", now=NOW)
     assert (headline.text, headline.date) == ("Tea prices soar", None)
 
 
 @pytest.mark.parametrize("text", ["Coffee", "", "😀", "http://"])
 async def test_few_words_without_a_link_are_a_headline_too(fetcher: Fetcher, text: str) -> None:
-    assert (await read_pasted(fetcher, text, now=NOW)).original == text
+    assert (await read_pasted(fetcher, HERE, text, now=NOW)).original == text
 
 
 async def test_a_page_that_cannot_be_had_is_an_error(web: WebServer, fetcher: Fetcher) -> None:
     with pytest.raises(FetchStatus):
-        await read_pasted(fetcher, web.url("/gone"), now=NOW)
+        await read_pasted(fetcher, HERE, web.url("/gone"), now=NOW)
 
 
 async def test_a_private_address_is_refused() -> None:
     async with Fetcher(FetchSettings()) as fetcher:
         with pytest.raises(FetchRefused):
-            await read_pasted(fetcher, "http://127.0.0.1:1/a", now=NOW)
+            await read_pasted(fetcher, HERE, "http://127.0.0.1:1/a", now=NOW)

@@ -7,12 +7,14 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from engine.ingest import Defaults, Reject, SourceRecord, worker
+from engine.ingest import Defaults, Reject, SourceRecord
 from engine.ingest.detect import READERS
 from engine.ingest.formats.jsonl import JsonlReader
 from engine.ingest.reader import Reader, members_named
 from engine.ingest.records import PostFields
 from engine.ingest.sources import Source
+from engine.ingest.worker import Desk
+from engine.isolation.worker import Owner
 
 
 def act(deed: object) -> None:
@@ -56,7 +58,9 @@ class StrangeReader(JsonlReader):
         return super().post(payload)
 
 
-def main() -> None:
-    """Take the place of engine.ingest.worker."""
-    cast(dict[str, Reader], READERS)["strange"] = StrangeReader()
-    worker.main()
+class StrangeDesk(Desk):
+    """Takes the place of the desk."""
+
+    def __init__(self, owner: Owner) -> None:
+        super().__init__(owner)
+        cast(dict[str, Reader], READERS)["strange"] = StrangeReader()

@@ -55,7 +55,7 @@ async def reader() -> AsyncIterator[SourceReader]:
 @pytest.fixture
 async def strange(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SourceReader]:
     """Reads a format whose records do harm."""
-    monkeypatch.setattr(reading, "_MODULE", "tests.engine.ingest.strange_worker")
+    monkeypatch.setattr(reading, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk")
     async with SourceReader(LIMITS) as reader:
         yield reader
 
@@ -229,7 +229,7 @@ class TestHarmfulFiles:
     async def test_that_only_wait_are_ended_by_the_clock(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(reading, "_MODULE", "tests.engine.ingest.strange_worker")
+        monkeypatch.setattr(reading, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk")
         asleep = tmp_path / "asleep"
         write(tmp_path / "a.strange", line("1", read=f"sleep {asleep}"))
         write(tmp_path / "b.strange", line("2"))

@@ -18,6 +18,7 @@ from engine.isolation.frames import (
     REFUSAL,
     REPLY,
     pack_frame,
+    pack_order,
     pack_refusal,
     unpack_refusal,
 )
@@ -117,9 +118,9 @@ def test_an_order_that_was_cut_off_ends_the_work(kept: int) -> None:
 
 
 def test_a_worker_whose_owner_was_killed_ends_without_a_word() -> None:
-    start = "from engine.isolation.worker import run_worker; run_worker(lambda _: bytes.upper)"
+    start = "from engine.isolation.worker import main; main()"
     with subprocess.Popen(
-        [sys.executable, "-c", start, str(1 << 31)],
+        [sys.executable, "-c", start, "[2147483648, 0, []]"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -127,7 +128,7 @@ def test_a_worker_whose_owner_was_killed_ends_without_a_word() -> None:
         assert process.stdin and process.stdout and process.stderr
         assert process.stdout.read(len(READY)) == READY
         process.stdout.close()
-        process.stdin.write(order(b"one"))
+        process.stdin.write(order(pack_order("builtins:abs", [-1], {})))
         process.stdin.close()
         assert process.stderr.read() == b""
         assert process.wait(PATIENCE) == 0

@@ -1,5 +1,8 @@
 """A link in a message is found, and its page becomes a headline."""
 
+import os
+import signal
+import sys
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -15,9 +18,11 @@ from engine.errors import (
     FetchTooLarge,
     FetchUntitled,
     FetchWrongType,
+    PageUnreadable,
 )
 from engine.fetch.client import Fetcher, FetchLimits
-from engine.page import links
+from engine.isolation.pool import Isolation
+from engine.page import Page, links
 from engine.page.links import first_link, headline_from_link
 from engine.search import Headline
 from engine.settings.reading import FetchSettings
@@ -32,8 +37,10 @@ from tests.fakes.web import (
     page,
     redirect,
 )
+from tests.isolation import InThisProcess
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+HERE = InThisProcess()
 
 
 @pytest.fixture
@@ -98,7 +105,7 @@ def test_a_hostile_message_is_read_at_once(text: str) -> None:
 async def test_an_article_becomes_a_headline(web: WebServer, fetcher: Fetcher) -> None:
     web.pages["/a?x=1"] = packed(gzipped(BRITISH.encode()))
     url = web.url("/a?x=1", host="news.example")
-    assert await headline_from_link(fetcher, url, now=NOW) == Headline(
+    assert await headline_from_link(fetcher, HERE, url, now=NOW) == Headline(
         text="Ministers to scrap the Wexcombe tunnel & its 'ghost station'",
         original=url,
         date=datetime(2019, 11, 5, 6, 30, 12, tzinfo=UTC),
@@ -110,7 +117,7 @@ async def test_an_article_behind_redirects_in_another_encoding(
 ) -> None:
     web.pages["/short"] = redirect("/nota", 301)
     web.pages["/nota"] = page(ARGENTINE.encode("cp1252"), "text/html; charset=ISO-8859-1")
-    headline = await headline_from_link(fetcher, web.url("/short"), now=NOW)
+    headline = await headline_from_link(fetcher, HERE, web.url("/short"), now=NOW)
     assert headline.text == 'Murió el "padre" del semáforo: tenía 98 años'
     assert headline.original == web.url("/short")
     assert headline.date == datetime(2016, 3, 14, 21, 5, tzinfo=UTC)
@@ -135,7 +142,7 @@ async def test_the_name_of_the_site_is_no_part_of_the_headline(
     markup: str, text: str, web: WebServer, fetcher: Fetcher
 ) -> None:
     web.pages["/"] = page(markup)
-    assert (await headline_from_link(fetcher, web.url(), now=NOW)).text == text
+    assert (await headline_from_link(fetcher, HERE, web.url(), now=NOW)).text == text
 
 
 @pytest.mark.parametrize("markup", ["", "<p>text</p>", "<title> </title>"])
@@ -144,7 +151,7 @@ async def test_a_page_without_a_title_says_so(
 ) -> None:
     web.pages["/"] = page(markup)
     with pytest.raises(FetchUntitled, match=r"127\.0\.0\.1 has no title\. Paste the headline"):
-        await headline_from_link(fetcher, web.url(), now=NOW)
+        await headline_from_link(fetcher, HERE, web.url(), now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -173,10 +180,10 @@ async def test_a_page_before_the_article_is_not_taken_for_it(
 ) -> None:
     web.pages["/"] = page(f"<title>{title}</title>")
     if is_article:
-        assert (await headline_from_link(fetcher, web.url(), now=NOW)).text == title
+        assert (await headline_from_link(fetcher, HERE, web.url(), now=NOW)).text == title
     else:
         with pytest.raises(FetchUntitled, match="does not show the article to me"):
-            await headline_from_link(fetcher, web.url(), now=NOW)
+            await headline_from_link(fetcher, HERE, web.url(), now=NOW)
 
 
 async def test_what_the_fetcher_refuses_is_said(web: WebServer, fetcher: Fetcher) -> None:
@@ -190,7 +197,7 @@ async def test_what_the_fetcher_refuses_is_said(web: WebServer, fetcher: Fetcher
         "/inside": FetchRefused,
     }.items():
         with pytest.raises(error):
-            await headline_from_link(fetcher, web.url(path), now=NOW)
+            await headline_from_link(fetcher, HERE, web.url(path), now=NOW)
 
 
 async def test_a_page_of_two_megabytes_is_read_and_no_more(
@@ -199,9 +206,9 @@ async def test_a_page_of_two_megabytes_is_read_and_no_more(
     start = b"<title>It is long</title>"
     web.pages["/most"] = page(start + b" " * (2_000_000 - len(start)))
     web.pages["/more"] = page(start + b" " * 2_000_000)
-    assert (await headline_from_link(fetcher, web.url("/most"), now=NOW)).text == "It is long"
+    assert (await headline_from_link(fetcher, HERE, web.url("/most"), now=NOW)).text == "It is long"
     with pytest.raises(FetchTooLarge, match="2 MB"):
-        await headline_from_link(fetcher, web.url("/more"), now=NOW)
+        await headline_from_link(fetcher, HERE, web.url("/more"), now=NOW)
 
 
 async def test_the_time_for_fetching_and_reading_is_limited(
@@ -211,12 +218,31 @@ async def test_the_time_for_fetching_and_reading_is_limited(
     monkeypatch.setattr(links, "PAGE_LIMITS", FetchLimits(seconds=0.2, bytes=1000))
     web.pages["/slow"] = dripping(0.01)
     with pytest.raises(FetchTimeout, match=r"0\.2 s"):
-        await headline_from_link(fetcher, web.url("/slow"), now=NOW)
+        await headline_from_link(fetcher, HERE, web.url("/slow"), now=NOW)
 
-    def slow(*_: object, **__: object) -> None:
-        time.sleep(0.5)
-
-    monkeypatch.setattr(links, "read_page", slow)
     web.pages["/fast"] = page("<title>It happened</title>")
-    with pytest.raises(FetchTimeout, match=r"0\.2 s"):
-        await headline_from_link(fetcher, web.url("/fast"), now=NOW)
+    async with Isolation() as isolation:  # the process takes longer to start
+        monkeypatch.setattr(links, "PAGE_LIMITS", FetchLimits(seconds=0.02, bytes=1000))
+        with pytest.raises(FetchTimeout, match=r"0\.02 s"):
+            await headline_from_link(fetcher, isolation, web.url("/fast"), now=NOW)
+
+
+async def test_a_page_is_read_in_a_process_that_may_die(
+    web: WebServer, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.pages["/a"] = page(BRITISH)
+    async with Isolation() as isolation:
+        assert (
+            "tunnel" in (await headline_from_link(fetcher, isolation, web.url("/a"), now=NOW)).text
+        )
+        monkeypatch.setattr(links, "read_page", die)
+        with pytest.raises(PageUnreadable, match="broke down"):
+            await headline_from_link(fetcher, isolation, web.url("/a"), now=NOW)
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        with pytest.raises(PageUnreadable, match="cannot be started"):
+            await headline_from_link(fetcher, isolation, web.url("/a"), now=NOW)
+
+
+def die(body: bytes, content_type: str | None, *, now: datetime) -> Page:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    raise AssertionError("it lives")

@@ -27,7 +27,7 @@ def workers() -> list[psutil.Process]:
 
 def _is_worker(process: psutil.Process) -> bool:
     try:
-        return "engine.page.worker" in " ".join(process.cmdline())
+        return "engine.page" in " ".join(process.cmdline())
     except psutil.Error:  # it is ending
         return False
 
