@@ -120,6 +120,8 @@ class ExtraMissing(PresagioError):
 class ProcessUnstarted(PresagioError):
     """No process can be started for what is not done in this one."""
 
+    plain = Message("I cannot do this just now. Try again later.")
+
 
 class CorpusNotFound(PresagioError):
     """The requested corpus does not exist."""

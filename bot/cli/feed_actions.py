@@ -17,8 +17,8 @@ from db.chat.chats import Chats
 from db.posting.feeds import Feeds, SharedFeeds
 from engine.chat import Chat
 from engine.errors import InputError, PresagioError
-from engine.feeds.lookup import FoundFeed, ReadableFeed, address_of
-from engine.feeds.opml import OpmlFeed, read_opml, write_opml
+from engine.feeds.lookup import FoundFeed, ReadableFeed, address_of, read_list
+from engine.feeds.opml import OpmlFeed, write_opml
 from engine.feeds.types import Feed, FeedHealth
 from engine.fetch.client import Fetcher
 from engine.text.address import public_address
@@ -108,7 +108,8 @@ async def test_feed(command: FeedCommand, address: str) -> None:
 async def import_feeds(command: FeedCommand, file: str) -> None:
     """Add the feeds of an OPML file; "-" is standard input. Raises InputError."""
     chat = await _chat(command)
-    feeds = read_opml(await asyncio.to_thread(_bytes_of, file))
+    body = await asyncio.to_thread(_bytes_of, file)
+    feeds = await read_list(command.app.isolation, body)
     known = {feed.url for feed in await _listed(command)}
     new = [feed for feed in feeds if feed.url not in known]
     for feed in new:

@@ -1,13 +1,11 @@
 """/feeds import and export: OPML lists, the exchange format of feed readers."""
 
-import asyncio
-
 from bot.commands.feed_words import title_of
 from bot.commands.services import NewsServices
 from bot.face.reply import Reply
 from bot.face.request import Request
 from engine.errors import FetchError, InputError, UsageError
-from engine.feeds.opml import OpmlFeed, read_opml, write_opml
+from engine.feeds.opml import OpmlFeed, write_opml
 from engine.text.address import public_address
 
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one message
@@ -70,10 +68,7 @@ async def export_list(request: Request, news: NewsServices) -> Reply:
 async def _read(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]:
     """Parse a list, after fetching it if `text` is a URL. Raises FetchError, UsageError."""
     try:
-        body = text.encode() if text.startswith("<?xml") or "<opml" in text else None
-        if body is None:
-            body = await news.fetch_list(text)
-        return await asyncio.to_thread(read_opml, body)
+        return await news.read_list(text)
     except FetchError as error:
         raise FetchError(error.message) from error
     except InputError as error:

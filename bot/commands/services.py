@@ -22,6 +22,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.answer.types import CitedAnswer
 from engine.feeds.lookup import FoundFeed, ReadableFeed
+from engine.feeds.opml import OpmlFeed
 from engine.query.types import Found
 from engine.search import Candidate, Headline, Prophecy, SearchRequest
 from engine.settings.section import UNLIMITED
@@ -32,7 +33,7 @@ LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsServices:
-    """Stores and web access for news commands. `look_up` and `fetch_list` raise FetchError."""
+    """Stores and web access for news commands. `look_up` and `read_list` raise FetchError."""
 
     feeds: Feeds
     offers: FeedOffers
@@ -42,7 +43,7 @@ class NewsServices:
     outcomes: JobOutcomes
     deciding: Deciding
     look_up: LookUp
-    fetch_list: Callable[[str], Awaitable[bytes]]  # fetches a list of feeds, as OPML
+    read_list: Callable[[str], Awaitable[tuple[OpmlFeed, ...]]]  # OPML, or its address
     feeds_per_chat: int = 50
     has_model: bool = True
     delivers: frozenset[str] = frozenset()  # platforms whose outbox is delivered

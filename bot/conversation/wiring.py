@@ -42,7 +42,7 @@ from db.posting.subscriptions import Subscriptions
 from db.search.shown import Shown
 from engine.budget import BudgetSource
 from engine.errors import FetchError, PresagioError
-from engine.feeds.lookup import FeedLookup, address_of
+from engine.feeds.lookup import FeedLookup
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.isolation.pool import Isolation
@@ -55,7 +55,6 @@ logger = logging.getLogger("presagio.conversation")
 
 _DATE_SECONDS = 4.0  # the answer does not need it
 _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
-_LONGEST_LIST = 1_000_000  # bytes
 
 
 async def read_pasted(
@@ -238,12 +237,8 @@ async def open_news_services(
     database, polling = app.database, app.settings.polling
     seconds = min(_LOOKUP_SECONDS, polling.total_timeout)
     limits = FetchLimits(seconds=seconds, bytes=polling.max_megabytes * 1_000_000)
-    list_limits = FetchLimits(seconds=seconds, bytes=_LONGEST_LIST)
-
-    async def fetch_list(url: str) -> bytes:
-        return (await fetcher.get(address_of(url), limits=list_limits)).body
-
     async with FeedParser(workers=1) as parser:  # its process starts on first use
+        lookup = FeedLookup(fetcher=fetcher, parser=parser, limits=limits)
         yield NewsServices(
             feeds=Feeds(database),
             offers=FeedOffers(database),
@@ -252,8 +247,8 @@ async def open_news_services(
             outbox=Outbox(database),
             outcomes=JobOutcomes(database),
             deciding=deciding_of(app),
-            look_up=FeedLookup(fetcher=fetcher, parser=parser, limits=limits).look_up,
-            fetch_list=fetch_list,
+            look_up=lookup.look_up,
+            read_list=lookup.read_list,
             feeds_per_chat=polling.feeds_per_chat,
             has_model=app.settings.has_model(),
             delivers=frozenset(delivers),

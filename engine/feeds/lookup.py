@@ -1,20 +1,27 @@
-"""Finds the feed behind an address from a person: the feed itself, or a page that names some."""
+"""Finds the feed behind an address from a person: the feed itself, or a page that names some.
+
+Lists of feeds are read here as well. All that strangers wrote is parsed in other processes.
+"""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from engine.errors import FeedUnreadable, FetchRefused
+from engine.feeds.opml import OpmlFeed, read_opml, unusable_list
 from engine.feeds.parsing import FeedParser
 from engine.feeds.plain import plain_words, web_link
 from engine.feeds.types import ParsedFeed
 from engine.fetch.client import Fetched, Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
+from engine.isolation.pool import Isolation
+from engine.isolation.process import WorkerEnded
 from engine.messages import Message
 from engine.page.charset import decode_page
 
 _MOST = 20
+_LONGEST_LIST = 1_000_000  # bytes
 # Extracted with a regex: a parser that builds the tree of a hostile page takes seconds.
 _TELLING_TAGS = re.compile(r"<(?:link|base)\b[^<>]{1,3000}>", re.IGNORECASE)
 _MOST_TAGS = 1_000
@@ -88,12 +95,31 @@ class FeedLookup:
         try:
             return await self._read(fetched, url)
         except FeedUnreadable:
-            found = discover(fetched.body, fetched.headers.get("Content-Type"), fetched.url)
+            found = await self._named(fetched)
             if not found:
                 raise
         if len(found) > 1:
             return found
         return await self._read(await self._fetch(found[0].url), found[0].url)
+
+    async def read_list(self, written: str) -> tuple[OpmlFeed, ...]:
+        """Return the feeds of an OPML list, or of the one at an address.
+
+        Raises FetchError and InputError.
+        """
+        body = written.encode("utf-8", "replace")
+        if not (written.startswith("<?xml") or "<opml" in written):
+            limits = replace(self.limits, bytes=_LONGEST_LIST)
+            body = (await self.fetcher.get(address_of(written), limits=limits)).body
+        return await read_list(self.parser, body)
+
+    async def _named(self, fetched: Fetched) -> tuple[FoundFeed, ...]:
+        """Return the feeds that a page names."""
+        media_type = fetched.headers.get("Content-Type")
+        try:
+            return await self.parser.isolated(discover, fetched.body, media_type, fetched.url)
+        except WorkerEnded:  # it names none that anybody could read
+            return ()
 
     async def _fetch(self, url: str) -> Fetched:
         return await self.fetcher.get(url, limits=self.limits, headers={"Accept": ACCEPT_FEED})
@@ -102,6 +128,14 @@ class FeedLookup:
         media_type = fetched.headers.get("Content-Type")
         parsed = await self.parser.parse(fetched.body, media_type, fetched.url)
         return ReadableFeed(url=fetched.moved_permanently_to or url, parsed=parsed)
+
+
+async def read_list(isolation: Isolation, body: bytes) -> tuple[OpmlFeed, ...]:
+    """Return the feeds of an OPML list. Raises InputError."""
+    try:
+        return await isolation.isolated(read_opml, body)
+    except WorkerEnded as exc:
+        raise unusable_list() from exc
 
 
 def address_of(written: str) -> str:

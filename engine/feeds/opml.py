@@ -37,12 +37,12 @@ def read_opml(body: bytes) -> tuple[OpmlFeed, ...]:
     try:
         root = fromstring(markup_text(body).encode(), forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as exc:
-        raise _unusable() from exc
+        raise unusable_list() from exc
     found: dict[str, OpmlFeed] = {}
     for feed in _feeds(root):
         found.setdefault(feed.url, feed)
     if not found:
-        raise _unusable()
+        raise unusable_list()
     return tuple(found.values())[:MOST_FEEDS]
 
 
@@ -85,7 +85,8 @@ def _quoted(text: str) -> str:
     return quoteattr(without_forbidden(text))
 
 
-def _unusable() -> InputError:
+def unusable_list() -> InputError:
+    """Return the error for what is no list of feeds."""
     return InputError(
         Message("This is not a list of feeds."),
         fix=Message("Export one as OPML from your feed reader."),

@@ -228,7 +228,7 @@ def news_services(database: Database, **changes: object) -> NewsServices:
             corpora=corpora_of,
         ),
         "look_up": nothing,
-        "fetch_list": nothing,
+        "read_list": nothing,
         "delivers": frozenset({"test"}),
     }
     return NewsServices(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types

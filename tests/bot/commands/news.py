@@ -81,11 +81,8 @@ async def news_on(
     ):
         web.pages["/feed"] = FEED
 
-        async def fetch_list(url: str) -> bytes:
-            return (await fetcher.get(url, limits=LIMITS)).body
-
-        look_up = FeedLookup(fetcher=fetcher, parser=parser, limits=LIMITS).look_up
-        ways = {"look_up": look_up, "fetch_list": fetch_list}
+        lookup = FeedLookup(fetcher=fetcher, parser=parser, limits=LIMITS)
+        ways = {"look_up": lookup.look_up, "read_list": lookup.read_list}
         services = news_services(storage, **(ways | changes))
         async with bot_on(storage, news=services, compose=compose) as bot:
             yield News(bot, web, storage)

@@ -207,7 +207,13 @@ async def test_what_is_no_list_is_told(news: News) -> None:
 
 @pytest.mark.parametrize(
     "typed",
-    ["add http://127.0.0.1:9/x", "remove 1", "test http://127.0.0.1:9/x", "import x", "export"],
+    [
+        "add http://127.0.0.1:9/x",
+        "remove 1",
+        "test http://127.0.0.1:9/x",
+        "import ftp://x",
+        "export",
+    ],
 )
 async def test_in_groups_only_admins_change_anything_and_everybody_looks(
     news: News, typed: str

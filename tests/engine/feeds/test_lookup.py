@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from engine.errors import FeedUnreadable, FetchRefused, FetchStatus
+from engine.errors import FeedUnreadable, FetchRefused, FetchStatus, InputError
 from engine.feeds.lookup import FeedLookup, FoundFeed, ReadableFeed, address_of
+from engine.feeds.opml import OpmlFeed
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.settings.reading import FetchSettings
@@ -113,3 +114,37 @@ def test_an_address_may_lack_its_scheme(written: str, address: str) -> None:
 def test_what_is_no_address_of_the_web_is_refused(written: str) -> None:
     with pytest.raises(FetchRefused):
         address_of(written)
+
+
+LIST = b'<opml><body><outline xmlUrl="https://e.org/feed" text="E"/></body></opml>'
+
+
+async def test_a_list_is_read_as_text_and_from_an_address(
+    web: WebServer, lookup: FeedLookup
+) -> None:
+    web.pages["/list"] = page(LIST, "text/x-opml")
+    feeds = (OpmlFeed(url="https://e.org/feed", title="E"),)
+    assert await lookup.read_list(LIST.decode()) == feeds
+    assert await lookup.read_list(web.url("/list")) == feeds
+    with pytest.raises(InputError, match="not a list of feeds"):
+        await lookup.read_list("<?xml version='1.0'?><html/>")
+
+
+async def test_what_ends_the_process_is_no_list_and_names_no_feed(
+    web: WebServer, lookup: FeedLookup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.pages["/"] = page(naming("/feed"))
+    monkeypatch.setattr("engine.feeds.lookup.discover", discover_nothing)
+    monkeypatch.setattr("engine.feeds.lookup.read_opml", read_nothing)
+    with pytest.raises(FeedUnreadable, match="web page"):
+        await lookup.look_up(web.url("/"))
+    with pytest.raises(InputError, match="not a list of feeds"):
+        await lookup.read_list(LIST.decode())
+
+
+def discover_nothing(body: bytes, content_type: str | None, url: str) -> tuple[FoundFeed, ...]:
+    raise SystemExit(len(body) + len(url) + len(content_type or ""))
+
+
+def read_nothing(body: bytes) -> tuple[OpmlFeed, ...]:
+    raise SystemExit(len(body))
