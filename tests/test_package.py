@@ -19,6 +19,8 @@ PACKAGES = ("bot", "db", "engine")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text("utf-8"))
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+KINDS = ("Breaking", "Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 _BUILD = (
     "from hatchling.builders.wheel import WheelBuilder as B; next(B('.').build(directory='out'))"
@@ -158,3 +160,18 @@ def test_the_audit_fails_for_a_vulnerability_alone(
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     done = run(sys.executable, ROOT / ".ci" / "audit", PATH=path)
     assert (done.returncode, expected in done.stdout) == (code, True), done
+
+
+def test_the_changelog_begins_with_what_is_not_released_and_has_this_version() -> None:
+    headings = re.findall(r"^## (.+)$", CHANGELOG, re.MULTILINE)
+    assert headings[0] == "[Unreleased]"
+    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", line) for line in headings[1:])
+    assert headings[1].startswith(f"[{PROJECT['version']}] - ")
+
+
+def test_the_changelog_is_short_and_breaking_changes_come_first() -> None:
+    for version in re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1:]:
+        kinds = re.findall(r"^### (.+)$", version, re.MULTILINE)
+        assert kinds == [kind for kind in KINDS if kind in kinds]
+    for entry in re.findall(r"^- (?:.+\n)(?:  .+\n)*", CHANGELOG, re.MULTILINE):
+        assert len(entry) <= 310, f"three lines at most: {entry}"
