@@ -1,4 +1,4 @@
-"""docs/web.md: its examples answer, its tables are what there is."""
+"""docs/web.md, docs/api.md and the figures of docs/operating.md are what there is."""
 
 import re
 from collections.abc import AsyncIterator
@@ -13,7 +13,10 @@ from bot.web.parameters import AskParameters, ProphecyParameters, SearchParamete
 from bot.web.timeline import MOST
 from tests.bot.web.stage import WebStage, web_stage
 
-MANUAL = (Path(__file__).parents[2] / "docs" / "web.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, MANUAL, OPERATING = (
+    (DOCS / name).read_text(encoding="utf-8") for name in ("web.md", "api.md", "operating.md")
+)
 EXAMPLES = re.findall(r'^curl "http://127\.0\.0\.1:8080(/[^"]+)"$', MANUAL, re.MULTILINE)
 ROWS = dict(re.findall(r"^\| `\w+ (/\S+)` \| (.*) \|$", MANUAL, re.MULTILINE))
 
@@ -27,9 +30,9 @@ async def web(demo: str) -> AsyncIterator[WebStage]:
 def test_the_manual_holds_what_is_read_from_it() -> None:
     assert (len(EXAMPLES), len(ROWS)) == (6, 11)
     web = WebSettings()
-    assert f"http://{web.host}:{web.port}/" in MANUAL
-    assert f"ask {web.requests_per_minute} times a minute, and {web.answers_per_minute}" in MANUAL
-    assert f"of more than {MOST} the best {MOST} are listed" in MANUAL
+    assert all(f"http://{web.host}:{web.port}/" in text for text in (PAGE, MANUAL))
+    assert f"ask {web.requests_per_minute} times a minute, and {web.answers_per_minute}" in PAGE
+    assert f"of more than {MOST} the best {MOST} are listed" in PAGE
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -70,7 +73,7 @@ def test_every_parameter_is_in_the_table(
 
 
 async def test_the_figures_are_those_there_are(demo: str) -> None:
-    told = set(re.findall(r"`(presagio_\w+)`", MANUAL))
+    told = set(re.findall(r"`(presagio_\w+)`", OPERATING))
     environ = {"DATABASE_URL": demo, "PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
     async with web_stage(environ) as web:
         text = (await web.get("/metrics")).text
