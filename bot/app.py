@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bot.database import open_with_server
+from bot.database import bring_up_to_date, open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
 from bot.evidence import LateWeb, Rerankers, open_rerankers, open_web
 from bot.media import close_folders
@@ -142,8 +142,8 @@ async def open_app(
         open_with_server(settings, progress) as (database, server),
         AsyncExitStack() as stack,
     ):
-        if set_up or not settings.database.url.get_secret_value():
-            await database.migrate()
+        if set_up or server:
+            await bring_up_to_date(settings, database, server, progress)
         else:
             await database.require_current()
         client = chat_client(settings, database)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from bot.settings import Settings
+from db.backup.dump import upgrade
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings, Replication
 from engine.errors import StorageError
@@ -49,6 +50,21 @@ async def open_with_server(
             yield database, server
         finally:
             await database.close()
+
+
+async def bring_up_to_date(
+    settings: Settings,
+    database: Database,
+    server: EmbeddedServer | None,
+    progress: Callable[[str], None],
+) -> list[str]:
+    """Run the migrations that are missing and return their names.
+
+    What the embedded database holds is backed up before. Raises storage errors, InputError.
+    """
+    if server is None:
+        return await database.migrate()
+    return await upgrade(database, server.url(), settings.data_dir, progress=progress)
 
 
 @asynccontextmanager

@@ -56,7 +56,10 @@ def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
     if applied and max(applied) > newest:
         raise StorageOutdated(
             Message("The database was set up by a newer version of presagio."),
-            fix=Message("Upgrade presagio on this machine."),
+            fix=Message(
+                "Upgrade presagio on this machine, or return to the older tables as"
+                " docs/database.md tells."
+            ),
         )
     for migration in known:
         if applied.get(migration.version, migration.checksum) != migration.checksum:

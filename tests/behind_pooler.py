@@ -21,9 +21,11 @@ NOT_BEHIND: Mapping[str, str] = {
     f"{_RESTORED}test_a_restore_waits_for_nobody": _PROGRAMS,
     f"{_RESTORED}test_tables_of_a_newer_version_are_not_replaced": _PROGRAMS,
     f"{_RESTORED}test_what_cannot_be_restored_is_one_line": _PROGRAMS,
+    f"{_RESTORED}test_what_is_not_presagio_s_is_refused_or_left_out": _PROGRAMS,
     "tests/bot/cli/test_doctor.py::TestRights": _ROLE,
     "tests/bot/cli/test_main.py::TestRoleWithoutRights": _ROLE,
     "tests/bot/test_media.py::test_files_are_part_of_a_backup": _PROGRAMS,
+    "tests/db/backup/test_dump.py": _PROGRAMS,
     "tests/db/backup/test_restore.py": _PROGRAMS,
     "tests/db/search/test_embeddings.py"
     "::test_a_server_without_pgvector_says_so_and_is_left_as_it_was": (

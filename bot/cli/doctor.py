@@ -22,7 +22,7 @@ from bot.cli.machine_checks import (
 from bot.cli.news_checks import Check
 from bot.cli.shared import Json, now, settings_of
 from bot.console.output import Output
-from bot.database import open_database
+from bot.database import bring_up_to_date, open_with_server
 from bot.settings import Settings, masked_url
 from bot.signals import run_until_signal
 from db.corpus.health import server_time, server_version
@@ -78,7 +78,7 @@ async def _check_database(
     url = settings.database.url.get_secret_value()
     place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
     try:
-        async with open_database(settings, progress=output.remark) as database:
+        async with open_with_server(settings, output.remark) as (database, server):
             for check in await standby_checks(database, settings.database.max_lag):
                 report(check)
             version = await server_version(database)
@@ -86,7 +86,7 @@ async def _check_database(
             if url:  # the embedded one has this machine's clock
                 offsets["the database"] = now() - await server_time(database)
             else:  # as every other command does
-                await database.migrate()
+                await bring_up_to_date(settings, database, server, output.remark)
             async for check in database_checks(settings, database, now()):
                 report(check)
     except PresagioError as error:

@@ -28,11 +28,11 @@ def command(context: typer.Context) -> None:
 
 async def migrate_tables(settings: "Settings", *, output: Output) -> list[str]:
     """Migrate, prepare storage for a remote model's vectors, and return the migrations' names."""
-    from bot.database import open_database
+    from bot.database import bring_up_to_date, open_with_server
     from db.corpus.languages import add_languages
 
-    async with open_database(settings, progress=output.remark) as database:
-        applied = await database.migrate()
+    async with open_with_server(settings, output.remark) as (database, server):
+        applied = await bring_up_to_date(settings, database, server, output.remark)
         if added := await add_languages(database):
             output.remark(f"The server has learned: {', '.join(added)}.")
         if settings.embeddings.backend == "remote":

@@ -1,12 +1,20 @@
--- Statements that a restore runs on the database that it fills. {names} stands for an array of the
--- tables, views, sequences and functions that the migrations make, {lock} for the lock that they
--- take.
+-- Statements about backups, and those that a restore runs on the database that it fills. {names}
+-- stands for an array of the tables, views, sequences and functions that the migrations make, {lock}
+-- for the lock that they take.
 
 -- name: set_up
 SELECT to_regclass('migration') IS NOT NULL
 
 -- name: newest
 SELECT max(version) FROM migration
+
+-- name: size
+SELECT pg_database_size(current_database())
+
+-- name: queue_upgrade
+-- Until the session ends.
+SET statement_timeout = 0;
+SELECT pg_advisory_lock(7426190515)
 
 -- name: holds
 SELECT EXISTS (SELECT FROM corpus) OR EXISTS (SELECT FROM chat)

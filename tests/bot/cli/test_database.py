@@ -11,6 +11,7 @@ import pytest
 from bot.cli.database_program import _Heard
 from bot.settings import load_settings
 from db.embedded.postmaster import State, observe
+from db.migrate import Migration, available
 from tests.bot.command_line import ask, finish, presagio, start, write_tweets
 from tests.bot.conftest import Invoke
 from tests.database import execute, wait_for
@@ -90,6 +91,28 @@ def test_a_backup_of_older_tables_is_brought_up_to_date(
     assert invoke("backup", file).code == 0
     assert invoke("restore", file).code == 0
     assert ask(database, "SELECT count(*) FROM migration WHERE version = 12") == 1
+
+
+def test_an_upgrade_says_so_and_can_be_undone(
+    server_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
+) -> None:
+    """As "There is a way back" in docs/database.md tells."""
+    monkeypatch.setenv("PRESAGIO_DATA_DIR", str(server_folder))
+    tweets = str(write_tweets(tmp_path / "tweets.jsonl", range(30)))
+    assert invoke("ingest", tweets, "--corpus", "kept").code == 0
+    newer = [*available(), Migration(9000, "since", "DROP TABLE web_cache; CREATE TABLE since ()")]
+    with monkeypatch.context() as patched:
+        patched.setattr("db.migrate.available", lambda: newer)
+        upgraded = invoke("corpora", "list")
+        assert "bringing them up to date (1 change)" in upgraded.err
+        (file,) = server_folder.glob("*.dump")
+        assert f"What was there is kept in {file};" in upgraded.err
+        assert invoke("corpora", "list").err == ""
+    assert "newer version" in invoke("corpora", "list").complaint()
+    (server_folder / "postgres").rename(server_folder / "postgres.newer")
+    assert invoke("restore", str(file)).code == 0
+    found = invoke("search", "Rust and rain", "--corpus", "kept", "--no-llm", "--json")
+    assert [hit["id"] for hit in found.json["hits"]] == ["0"]
 
 
 def test_programs_are_not_run_through_a_pooler(

@@ -103,7 +103,7 @@ class TestFaulty:
         wait_for(execute(database, newer))
         found = checks(invoke, 1)
         assert found["database"]["ok"] is True
-        assert found["migrations"]["fix"] == "Upgrade presagio on this machine."
+        assert found["migrations"]["fix"].startswith("Upgrade presagio on this machine, or return")
 
     def test_extensions(self, invoke: Invoke, database: str) -> None:
         wait_for(execute(database, "DROP EXTENSION pg_trgm CASCADE"))

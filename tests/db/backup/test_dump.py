@@ -1,0 +1,98 @@
+"""An upgrade keeps what was there before it, as a file that the older version restores."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from db.backup import dump as module
+from db.backup.dump import upgrade
+from db.migrate import Migration, available
+from db.pool import Database
+from engine.errors import InputError
+from tests.database import execute
+
+SINCE = Migration(9000, "since", "CREATE TABLE since ()")
+
+
+@pytest.fixture
+async def older(database: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Database]:
+    """A database that an older version has set up than the one that runs."""
+    newer = [*available(), SINCE]
+    monkeypatch.setattr("db.migrate.available", lambda: newer)
+    yield database
+
+
+def kept(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def file_of(version: int) -> str:
+    return f"before-upgrade-{version:04}.dump"
+
+
+NEWEST = file_of(available()[-1].version)
+
+
+async def test_what_is_there_is_kept_before_it_is_changed(
+    older: Database, database_url: str, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    assert await upgrade(older, database_url, tmp_path, progress=said.append) == ["9000 since"]
+    assert kept(tmp_path) == [NEWEST]
+    assert (tmp_path / NEWEST).stat().st_mode & 0o077 == 0
+    assert said == [
+        "The tables are those of an older version: bringing them up to date (1 change).",
+        f"What was there is kept in {tmp_path / NEWEST}; docs/database.md tells how to return to"
+        " it.",
+    ]
+    assert await upgrade(older, database_url, tmp_path, progress=said.append) == []
+    assert len(said) == 2
+
+
+async def test_of_many_processes_one_upgrades(
+    older: Database, database_url: str, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    ran = await asyncio.gather(
+        *(upgrade(older, database_url, tmp_path, progress=said.append) for _ in range(3))
+    )
+    assert sorted(ran) == [[], [], ["9000 since"]]
+    assert len(said) == 2
+
+
+async def test_few_are_kept(older: Database, database_url: str, tmp_path: Path) -> None:
+    for version in range(4):
+        (tmp_path / file_of(version)).touch()
+    (tmp_path / "presagio.dump").touch()
+    await upgrade(older, database_url, tmp_path, progress=lambda _: None)
+    assert kept(tmp_path) == [file_of(2), file_of(3), NEWEST, "presagio.dump"]
+
+
+async def test_a_large_database_is_upgraded_without_a_way_back(
+    older: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LARGEST", 1_000_000)
+    said: list[str] = []
+    assert await upgrade(older, database_url, tmp_path, progress=said.append) == ["9000 since"]
+    assert "no way back to the older version" in said[1]
+    assert kept(tmp_path) == []
+
+
+async def test_without_a_backup_nothing_is_changed(
+    older: Database, database_url: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="cannot be written: No such file"):
+        await upgrade(older, database_url, tmp_path / "gone", progress=lambda _: None)
+    async with older.connection() as connection:
+        assert await connection.fetchval("SELECT to_regclass('since')") is None
+
+
+async def test_a_new_database_has_nothing_to_keep(
+    database: Database, database_url: str, tmp_path: Path
+) -> None:
+    await execute(database_url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    said: list[str] = []
+    assert await upgrade(database, database_url, tmp_path, progress=said.append)
+    assert (said, kept(tmp_path)) == ([], [])
