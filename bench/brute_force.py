@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from db.corpus.languages import names_of
+from db.corpus.corpora import names_of
 from db.pool import Database
 from engine.query.query import Filter, Query, Unit
-from engine.ranking.bm25 import Bm25
+from engine.ranking import Bm25
 from engine.search import Term
 from engine.text.clean import searchable
-from engine.types import Corpus, Flag
+from engine.values import Corpus, Flag
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.documents import Document
 from engine.search import Filters, Term
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 
 SIZES = "7000,100000"
 _QUICK = 500

@@ -22,10 +22,10 @@ from bench.timing import Output, milliseconds
 from bot.app import App, open_app
 from bot.queries.compose import compose_parts
 from bot.settings import load_settings
-from engine.compose.compose import Composer
-from engine.compose.types import ComposeRequest, Composition
-from engine.types import Corpus
-from engine.web.types import WebFindings, WebPage
+from engine.compose.composition import ComposeRequest, Composition
+from engine.compose.run import Composer
+from engine.values import Corpus
+from engine.web.results import WebFindings, WebPage
 from tests.fakes.model import ModelServer, slow
 from tests.fakes.writer import Writer
 

@@ -16,8 +16,8 @@ from bench.scale import Figures, Prices, tables
 from bot.commands import standard_commands
 from bot.commands.registry import Command
 from bot.commands.rights import RIGHTS, SEARCHES, Act, Effect, Where, Who, may
-from bot.settings.example import example_toml, toml_value
 from bot.settings.model import Sections
+from bot.settings.writing import example_toml, toml_value
 from engine.settings.section import Section
 
 ROOT = Path(__file__).resolve().parents[1]

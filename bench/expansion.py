@@ -26,8 +26,7 @@ from bench.timing import Output, milliseconds, progress
 from bot.app import App, open_app
 from bot.settings import load_settings
 from db.search.shown import Shown
-from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
-from engine.evaluate.measures import Run, evaluate
+from engine.evaluate.measures import JudgedHeadline, Run, evaluate, read_headlines, read_qrels
 from engine.judge.request import HEADLINE_LENGTH, one_line
 from engine.prophecy.headline import read_headline
 from engine.search import Mode, SearchRequest

@@ -25,7 +25,7 @@ from bot.app import App, open_app
 from bot.jobs.poll import poll
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.settings import load_settings
-from engine.feeds.types import ConfiguredFeed
+from engine.feeds.feed import ConfiguredFeed
 from engine.fetch.client import Fetcher
 from engine.settings.reading import PollingSettings
 

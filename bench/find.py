@@ -32,10 +32,10 @@ from engine.query.find import Finder
 from engine.query.plan import Plan, units, wanted
 from engine.query.query import Query
 from engine.query.read import parse_query
-from engine.ranking.bm25 import Bm25
+from engine.ranking import Bm25
 from engine.search import SearchRequest
 from engine.text.clean import searchable
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.query_texts import random_query
 
 _QUICK = 5_000

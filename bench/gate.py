@@ -22,7 +22,7 @@ from pathlib import Path
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, progress
 from bench.tweets import DATA
-from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
+from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise

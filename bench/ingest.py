@@ -26,7 +26,7 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.reading import SourceReader
-from engine.types import Kind
+from engine.values import Kind
 
 _QUICK = 2_000
 

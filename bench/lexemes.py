@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from db.pool import Database
-from engine.ranking.bm25 import Bm25, idf
-from engine.types import Corpus
+from engine.ranking import Bm25, idf
+from engine.values import Corpus
 
 _PAGE = 20_000
 _LEXEMES = """

@@ -20,10 +20,8 @@ from pathlib import Path
 
 from bench.store import folder, opened, server
 from bench.timing import Output, milliseconds, progress
-from bot.jobs.choosing import Deciding
-from bot.jobs.digest import digest
-from bot.jobs.permission import Permission
-from bot.jobs.search import Searching, search_stories
+from bot.jobs.digest import Deciding, digest
+from bot.jobs.search import Permission, Searching, search_stories
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
@@ -33,9 +31,9 @@ from db.posting.subscriptions import Subscriptions
 from db.search.lexical import LexicalIndex
 from engine.chat import Chat
 from engine.documents import Document
-from engine.feeds.types import Story
+from engine.feeds.feed import Story
 from engine.search import Filters, Prophecy, SearchRequest
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 from tests.bot.prophecies import make_prophecy
 from tests.db.loading import document
 from tests.db.news import brought, configured, found, make_headline, tweet

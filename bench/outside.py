@@ -32,7 +32,7 @@ from engine.documents import Document
 from engine.prophecy.prophecy import Prophet
 from engine.search import Filters, Headline, Mode, SearchRequest
 from engine.text.clean import searchable
-from engine.types import Corpus
+from engine.values import Corpus
 
 _CORPUS = "outside"
 _DEPTH = 100

@@ -27,13 +27,11 @@ from bench.timing import Output, milliseconds
 from bot.app import App, open_app
 from bot.queries.compose import finder
 from bot.settings import load_settings
-from engine.compose.retrieve import topic
-from engine.compose.select import Chooser
-from engine.compose.types import ComposeRequest, RetrievedPassages, SourcePassage
-from engine.evaluate.judged import read_headlines, read_qrels
-from engine.evaluate.measures import RIGHT
+from engine.compose.composition import ComposeRequest, RetrievedPassages, SourcePassage
+from engine.compose.select import Chooser, topic
+from engine.evaluate.measures import RIGHT, read_headlines, read_qrels
 from engine.search import Mode
-from engine.types import Corpus
+from engine.values import Corpus
 
 QUESTIONS = Path(__file__).with_name("questions.jsonl")
 TOP = 8  # passages that evidence is taken from

@@ -23,7 +23,7 @@ from db.pool import Database, Replication
 from db.search.lexical import LexicalIndex
 from engine.documents import Document
 from engine.search import Candidate, Filters
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.fakes.standby import Pair, pair
 
 LIMIT = 150

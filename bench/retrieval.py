@@ -25,7 +25,7 @@ from bench.tweets import COMMON, DATA, RARE, grown, headlines, tweets
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.search import Filters, Term
-from engine.types import Corpus
+from engine.values import Corpus
 
 LIMIT = 150
 CLIENTS = 8

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from bench.store import opened
 from bench.timing import Output, progress
+from db.connection import statements
 from db.corpus.corpora import Corpora
-from db.corpus.partitions import partition, postings_table
+from db.corpus.postings import partition, postings_table
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
 from db.search.embeddings import Embeddings, KeptModel
 from db.search.nearest import embedding_table
-from db.statements import statements
-from engine.types import Corpus
+from engine.values import Corpus
 
 _INDEX = "bench_sizes_index"
 _PATIENCE = 3600  # seconds for an index

@@ -12,7 +12,7 @@ from db.corpus.documents import Documents
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
 from engine.documents import Document
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 
 BATCH = 10_000
 

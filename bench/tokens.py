@@ -14,7 +14,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from engine.judge.prompts import JUDGE, JUDGE_WITH_REASONS
+from engine.judge.judge import JUDGE, JUDGE_WITH_REASONS
 from engine.judge.request import (
     TEXT_LENGTH,
     around,
@@ -22,7 +22,7 @@ from engine.judge.request import (
     one_line,
 )
 from engine.search import Candidate, Headline
-from engine.types import Flag
+from engine.values import Flag
 
 _TWEETS = Path(__file__).resolve().parents[1] / "../shared/data/tweets"
 ARCHIVES = {

@@ -14,7 +14,7 @@ from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
 from engine.prophecy.headline import read_headline
 from engine.text.clean import searchable
-from engine.types import Flag
+from engine.values import Flag
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
 SEED = 20

@@ -12,17 +12,17 @@ from bot.evidence import LateWeb, Rerankers, open_rerankers, open_web
 from bot.media import close_folders
 from bot.query_log import log_of, logged, source
 from bot.settings import Settings
-from db.chat.questions import ModelAnswers
+from db.chat.answers import ModelAnswers
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.corpus.glossary import Groups
 from db.embedded.server import EmbeddedServer
-from db.model.judgments import Expansions, Judgments, Ledger
+from db.model_cache import Expansions, Judgments, Ledger
 from db.pool import Database
-from db.search.aliased import AliasedSearch, Glossaries
-from db.search.described import Described
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
+from db.search.lexical import AliasedSearch, Glossaries
+from db.search.shown import Described
 from engine.answer.answer import Answerer
 from engine.chat import Chat
 from engine.corpora import chosen_corpora, resolve_corpus
@@ -30,18 +30,16 @@ from engine.glossary.groups import keys
 from engine.isolation.pool import Isolation
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
-from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases
-from engine.prophecy.prophecy import Prophet
-from engine.prophecy.punctuality import Punctuality
+from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
+from engine.prophecy.prophecy import Prophet, together
 from engine.prophecy.question import Meaning
-from engine.prophecy.together import together
 from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob, search_logged
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
     from bot.glossary_service import GlossaryService
-    from engine.compose.claims import ClaimChecker
+    from engine.compose.models import ClaimChecker
     from engine.llm.client import ChatClient
 
 
@@ -215,8 +213,10 @@ def _claim_check(settings: Settings, client: "ChatClient | None") -> "ClaimCheck
     """Return what checks the sentences of answers, or None if the settings want no check."""
     if client is None or not settings.answer.check:
         return None
-    from engine.compose.claims import ClaimChecker  # noqa: PLC0415 - only where it is wanted
-    from engine.compose.models import ClientModels  # noqa: PLC0415 - as above
+    from engine.compose.models import (  # noqa: PLC0415 - only where it is wanted
+        ClaimChecker,
+        ClientModels,
+    )
 
     return ClaimChecker(
         ClientModels(client, settings.compose),

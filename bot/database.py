@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from bot.settings import Settings
-from db.backup.dump import upgrade
+from db.backup.backup import upgrade
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings, Replication
 from engine.errors import StorageError

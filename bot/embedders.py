@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING
 from bot.query_log import source
 from bot.settings import Settings
 from bot.settings.model import revealed
-from db.model.judgments import Ledger
+from db.model_cache import Ledger
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from db.search.vocabulary import CorpusVocabulary
+from db.search.nearest import CorpusVocabulary
 from engine.budget import Budget
 from engine.embed.fill import BATCH
-from engine.embed.null import NullEmbedder
-from engine.embed.withheld import WithheldEmbedder
+from engine.embed.store import NullEmbedder, WithheldEmbedder
 from engine.errors import CorpusWithheld
-from engine.llm.consent import Consent
-from engine.llm.endpoint import embeddings_endpoint
+from engine.llm.endpoint import Consent, embeddings_endpoint
 from engine.ports import Embedder
 from engine.prophecy.rerank import HeadlineReranker
 from engine.settings.models import REMOTE_BATCH
-from engine.types import Corpus
+from engine.values import Corpus
 
 if TYPE_CHECKING:
     from engine.embed.remote import RemoteEmbedder

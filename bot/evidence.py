@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING
 from bot.query_log import source
 from bot.settings import Settings
 from bot.settings.model import Secrets, revealed
-from db.model.judgments import Ledger
-from db.model.web_cache import WebPages
+from db.model_cache import Ledger, WebPages
 from db.pool import Database
 from engine.budget import Budget
 from engine.errors import CorpusWithheld, WebSearchError
-from engine.llm.consent import Consent
-from engine.llm.endpoint import rerank_endpoint
+from engine.llm.endpoint import Consent, rerank_endpoint
 from engine.ports import Embedder, Reranker
 from engine.rerank.local import Bm25Reranker, MeaningReranker
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.web.forms import FORMS, searxng_address, usable_key
-from engine.web.types import WebFindings
+from engine.web.results import WebFindings
 
 if TYPE_CHECKING:
     from engine.web.gather import WebGatherer
-    from engine.web.provider import HttpSearch
+    from engine.web.providers import HttpSearch
 
 Rerankers = Callable[[Sequence[Corpus]], Reranker]
 
@@ -52,7 +50,7 @@ def provider_key(secrets: Secrets, provider: str) -> str | None:
 def search_clients(settings: Settings) -> list["HttpSearch"]:
     """Return the clients of the search providers, in order, to be closed. Raises SettingsError."""
     # Imported here because it loads the HTTP client.
-    from engine.web.provider import HttpSearch  # noqa: PLC0415 - only where the web is searched
+    from engine.web.providers import HttpSearch  # noqa: PLC0415 - only where the web is searched
 
     return [
         HttpSearch(name, settings.web_search, key=provider_key(settings.secrets, name))
@@ -92,9 +90,11 @@ class LateWeb:
         from engine.fetch.client import Fetcher  # noqa: PLC0415 - only where the web is searched
         from engine.page.reader import ArticleReader  # noqa: PLC0415 - as above
         from engine.web.gather import WebGatherer  # noqa: PLC0415 - as above
-        from engine.web.pages import Pages  # noqa: PLC0415 - as above
+        from engine.web.pages import (  # noqa: PLC0415 - as above
+            Pages,
+            Robots,
+        )
         from engine.web.providers import Providers  # noqa: PLC0415 - as above
-        from engine.web.robots import Robots  # noqa: PLC0415 - as above
 
         settings, clock = self._settings, time.monotonic
         clients = search_clients(settings)
@@ -134,7 +134,7 @@ def open_rerankers(
         return MeaningReranker(embedders(corpora[0]), seconds=chosen.seconds)
 
     if chosen.backend == "cross-encoder":
-        from engine.rerank.cross_encoder import CrossEncoderReranker  # noqa: PLC0415 - its backend
+        from engine.rerank.remote import CrossEncoderReranker  # noqa: PLC0415 - its backend
 
         encoder = CrossEncoderReranker(chosen.model)
         return lambda _: encoder

@@ -9,13 +9,19 @@ from typing import Protocol
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.search.find import DialectIndex
-from engine.glossary.dictionary import WordLists
-from engine.glossary.groups import AliasGroup, GroupStatus, Pair, pairs, unheard
-from engine.glossary.sample import frequent_terms, telling_terms
-from engine.glossary.suggest import AskedTerm, SuggestedPair, Suggester, Suggestions
-from engine.glossary.terms import checked
+from engine.glossary.groups import (
+    AliasGroup,
+    GroupStatus,
+    Pair,
+    checked,
+    frequent_terms,
+    pairs,
+    telling_terms,
+    unheard,
+)
+from engine.glossary.suggest import AskedTerm, SuggestedPair, Suggester, Suggestions, WordLists
 from engine.text.clean import searchable
-from engine.types import Corpus
+from engine.values import Corpus
 
 _SAMPLE = 5_000  # texts in which terms are counted
 _READ = 4  # terms read for each one asked about, as stop words and inflected forms are dropped

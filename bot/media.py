@@ -15,7 +15,7 @@ from pathlib import Path
 
 from engine.errors import InputError
 from engine.messages import Message
-from engine.types import Corpus
+from engine.values import Corpus
 
 LARGEST = 50_000_000  # bytes of a file
 _FOLDER = "media"

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
+from bot.adapter import FaceStatus, Poster
 from bot.commands import Registry
 from bot.commands.ownership import CODE_SHOWN, Ownership
 from bot.conversation.conversation import Conversation
-from bot.face.face import FaceStatus, Poster
 from bot.settings import Settings
 from bot.settings.model import revealed
 from db.chat.chats import Chats
 from db.chat.events import Inbox
 from db.pool import Database
-from engine.types import Corpus, CorpusRole
+from engine.values import Corpus, CorpusRole
 
 if TYPE_CHECKING:
-    from bot.listening.webhook import Webhook
+    from bot.listening import Webhook
 
 
 class Service(Protocol):
@@ -81,8 +81,10 @@ def posters_of(settings: Settings, chats: Chats, *, now: Callable[[], datetime])
 
         posters.append(SlackPoster(token.get_secret_value(), api_base=settings.slack.api_base))
     if settings.webhooks:
-        from bot.webhooks.poster import WebhookPoster  # noqa: PLC0415 - only with a webhook
-        from bot.webhooks.targets import targets_of  # noqa: PLC0415 - only with a webhook
+        from bot.webhooks import (  # noqa: PLC0415 - only with a webhook
+            WebhookPoster,
+            targets_of,
+        )
 
         contact = settings.fetch.user_agent_contact
         posters.append(WebhookPoster(targets_of(settings), contact=contact, now=now))

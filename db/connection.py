@@ -1,10 +1,22 @@
 """The types of a connection, from the pool or opened separately, and of what reads."""
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import asyncpg
+
+_HEADER = re.compile(r"^-- name: (\w+)(?:\([^)]*\))?\n", re.MULTILINE)
+
+
+@cache
+def statements(file: str) -> dict[str, str]:
+    """Return the statements of `db/sql/<file>.sql` by name."""
+    text = (files("db") / "sql" / f"{file}.sql").read_text(encoding="utf-8")
+    _, *parts = _HEADER.split(text)
+    return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
 
 if TYPE_CHECKING:  # not generic at run time
     _Connection = asyncpg.Connection[asyncpg.Record]

@@ -44,7 +44,7 @@ FOREIGN = (
 _LONGEST = 200  # characters
 
 
-# The table of one corpus, as db.corpus.partitions names it.
+# The table of one corpus, as db.corpus.postings names it.
 _PARTITION = re.compile(r"\bdocument_\d+\b")
 
 

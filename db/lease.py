@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from typing import Self
 from uuid import uuid4
 
-from db.connection import Connection
+from db.connection import Connection, statements
 from db.pool import Database
-from db.statements import statements
 from engine.closing import Closable
 from engine.errors import StorageError
 

@@ -8,11 +8,17 @@ from typing import Self
 from db import migrate
 from db.connection import Connection
 from db.errors import mapped_storage_errors
-from db.pooler import SEARCH_PATH, give_role, lacking, refuse, renew
-from db.replicas.reader import FallbackReader
-from db.replicas.replica import Primary, ReplicaState
-from db.replicas.replicas import Replicas, Replication
-from db.sessions import PoolSettings, Sessions, server_settings
+from db.replicas import FallbackReader, Primary, Replicas, ReplicaState, Replication
+from db.sessions import (
+    SEARCH_PATH,
+    PoolSettings,
+    Sessions,
+    give_role,
+    lacking,
+    refuse,
+    renew,
+    server_settings,
+)
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.messages import Message
 
@@ -31,7 +37,7 @@ class Database:
         self._primary = Primary(sessions)
         self._settings = settings
         self._replicas = replicas
-        self.pooler = sessions.pooler  # what is in between: see db.pooler
+        self.pooler = sessions.pooler  # what is in between: see db.sessions
 
     @classmethod
     async def open(

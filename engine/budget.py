@@ -10,7 +10,7 @@ from engine.errors import BudgetExhausted
 from engine.messages import Message
 from engine.settings.models import LlmSettings
 from engine.settings.section import UNLIMITED
-from engine.types import Usage
+from engine.values import Usage
 
 _Number = TypeVar("_Number", int, float)
 

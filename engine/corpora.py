@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.messages import Message, for_operators
-from engine.types import Corpus, CorpusRole, Kind
+from engine.values import Corpus, CorpusRole, Kind
 
 # The program creates these itself; a corpus with any other name is a user's archive.
 DEMO_CORPUS = "demo"

@@ -12,7 +12,7 @@ from engine.budget import BudgetSource, Planned
 from engine.documents import Document
 from engine.search import Candidate, Expansion, Filters, Term, Verdict
 from engine.text.terms import Reading
-from engine.types import Corpus, ScoredText, Usage
+from engine.values import Corpus, ScoredText, Usage
 from engine.vectors import Vector, VectorSpace
 
 

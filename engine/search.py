@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from engine.messages import Message
-from engine.types import Flag, Usage
+from engine.values import Flag, Usage
 
 HIGHEST_JUDGMENT = 6
 

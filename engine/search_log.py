@@ -10,9 +10,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from engine.budget import BudgetSource
-from engine.query.types import Found, touched_platforms
+from engine.query.results import Found, touched_platforms
 from engine.search import Prophecy
-from engine.types import Usage
+from engine.values import Usage
 
 
 class Origin(StrEnum):

@@ -246,7 +246,7 @@ def _in_a_hurry() -> Iterator[None]:
 def _patient() -> Iterator[None]:
     """Let searches take their time: after a second they answer without their log or meaning."""
     with (
-        patch("db.model.search_log._PATIENCE", PATIENCE),
+        patch("db.search_log._PATIENCE", PATIENCE),
         patch("engine.prophecy.rerank._PATIENCE", PATIENCE),
     ):
         yield

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from db.embedded.filelock import FileLock
+from db.embedded.server import FileLock
 from db.migrate import migrate
 from db.pool import PoolSettings, server_settings
-from db.pooler import give_role
+from db.sessions import give_role
 from tests.emptied import Pristine
 from tests.patience import PATIENCE
 

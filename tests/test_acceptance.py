@@ -15,13 +15,13 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from engine.evaluate.judged import read_headlines
+from engine.evaluate.measures import read_headlines
 from engine.ingest.load import Loader
 from engine.ingest.reading import SourceReader
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.search import Prophecy, SearchRequest
-from engine.types import Kind
+from engine.values import Kind
 from tests.database import Clones, wait_for
 from tests.patience import PATIENCE
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
 
 from bot.app import App
-from bot.queries.kinds import personal_search, published_search, social_search
+from bot.queries.find import personal_search, published_search, social_search
 from bot.query_log import asked_by
 from engine.budget import BudgetSource
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch

@@ -4,9 +4,16 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bot.card.dressing import Cluster, ellipsis_of
 from bot.card.fonts import FontLibrary, Role
-from bot.card.shaping import Paragraph, ShapedLine, measured, read_paragraph, set_line
+from bot.card.shaping import (
+    Cluster,
+    Paragraph,
+    ShapedLine,
+    ellipsis_of,
+    measured,
+    read_paragraph,
+    set_line,
+)
 
 _BREAKS_AFTER = "-‐–—/"
 # East Asian lines do not start with the first of these nor end with the second.

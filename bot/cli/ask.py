@@ -16,7 +16,7 @@ from bot.replies.answer import answer_json, answer_reply
 from bot.replies.dates import Period, read_date
 from engine.prophecy.headline import read_headline
 from engine.search import Filters, Mode, SearchRequest
-from engine.types import Kind
+from engine.values import Kind
 
 if TYPE_CHECKING:
     from bot.app import App

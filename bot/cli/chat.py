@@ -26,10 +26,9 @@ from bot.conversation.wiring import (
     writing_of,
 )
 from bot.settings.faces import ChatSettings
-from db.chat.access import Access
+from db.chat.access import Access, Quotas
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
-from db.chat.quotas import Quotas
 from engine.budget import BudgetSource
 from engine.fetch.client import Fetcher
 

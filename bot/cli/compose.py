@@ -14,17 +14,17 @@ from bot.console.output import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts
-from bot.replies.compose import STEPS, composition_json, composition_reply
+from bot.replies.composition import STEPS, composition_json, composition_reply
 from bot.signals import run_until_signal
-from engine.compose.compose import Composer
+from engine.compose.composition import ComposeRequest, Composition, StepName
 from engine.compose.record import (
     RunRecord,
     read_record,
     recording,
+    replaying,
     save_record,
 )
-from engine.compose.replay import replaying
-from engine.compose.types import ComposeRequest, Composition, StepName
+from engine.compose.run import Composer
 from engine.errors import ModelError, UsageError
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import typer
 
 from bot.cli.shared import Json, text
 from bot.console.output import Output
-from bot.settings.example import starter_toml, toml_value
+from bot.settings.load import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
 from bot.settings.model import Sections
-from bot.settings.origins import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
 from bot.settings.sources import (
     CONFIG_VARIABLE,
     did_you_mean,
@@ -22,6 +21,7 @@ from bot.settings.sources import (
     read_file,
     usual_place,
 )
+from bot.settings.writing import starter_toml, toml_value
 from engine.errors import SettingsError, UsageError
 from engine.messages import Message
 

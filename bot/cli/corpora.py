@@ -1,14 +1,189 @@
 """`presagio corpora`: the arguments of its commands."""
 
-from typing import Annotated
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.corpora_actions import drop_corpus, list_corpora, set_corpus, show_corpus
+from bot.cli.corpora_texts import threads
 from bot.cli.shared import Json, Name, account, confirm, corpus_names, settings_of, text, with_app
-from bot.cli.threads import threads
 from bot.console.output import Output
-from engine.errors import UsageError
+from bot.media import Media
+from engine.errors import InputError, UsageError
+from engine.values import Corpus, Kind
+from engine.vectors import percent
+
+if TYPE_CHECKING:
+    from bot.app import App
+
+_LARGEST = 2_000_000  # bytes
+_SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")  # PNG, JPEG
+_SPOKEN = (Kind.TWEETS, Kind.SOCIAL)  # kinds that one voice usually wrote
+
+
+def picture_in(file: str) -> bytes:
+    """Return the bytes of a PNG or JPEG file. Raises InputError."""
+    try:
+        with Path(file).expanduser().open("rb") as opened:
+            found = opened.read(_LARGEST + 1)
+    except OSError as exc:
+        raise InputError(f"{file} cannot be read: {(exc.strerror or str(exc)).lower()}.") from exc
+    if not found.startswith(_SIGNATURES):
+        raise InputError(f"{file} is no PNG or JPEG picture.", fix="Save it as one of these.")
+    if len(found) > _LARGEST:
+        raise InputError(f"{file} is larger than 2 MB.", fix="Make it smaller.")
+    return found
+
+
+async def name_the_author(app: "App", name: str, output: Output) -> None:
+    """Ask whose posts a corpus holds if that is unknown; without a terminal, warn."""
+    corpus = await app.corpora.get(name)
+    if corpus.kind not in _SPOKEN or corpus.author or await app.corpora.names_authors(corpus):
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write("Whose posts are these? Name the account, such as @ana (empty: unknown): ")
+        sys.stderr.flush()
+        if author := sys.stdin.readline().strip().removeprefix("@"):
+            await app.corpora.change(name, author=author)
+            return
+    output.remark(
+        f"Nothing says whose posts {name} holds, so answers name nobody."
+        f' Run: presagio corpora describe {name} --author HANDLE --name "THE NAME"'
+    )
+
+
+def tell_what_next(corpus: Corpus, output: Output) -> None:
+    """Say how to ask a new corpus, to a person at a terminal."""
+    if output.remarks.isatty():
+        ask = 'search "A headline"' if corpus.kind in _SPOKEN else 'ask "A question?"'
+        output.remark(f"Next: presagio {ask} --corpus {corpus.name}")
+
+
+if TYPE_CHECKING:
+    from bot.app import App
+
+
+async def list_corpora(app: "App", *, json: bool, output: Output) -> None:
+    """Write one row per corpus."""
+    corpora, coverage = await app.corpora.list(), await app.embeddings.coverage()
+    rows = [_row(corpus) | {"vectors": _share(app, corpus, coverage)} for corpus in corpora]
+    if json:
+        for row in rows:
+            output.json(row)
+    elif rows:
+        output.table(
+            [
+                {name: value for name, value in row.items() if name != "outdated"}
+                | {"vectors": _percent(row["vectors"])}
+                for row in rows
+            ]
+        )
+        for name in (row["name"] for row in rows if row["outdated"]):
+            output.remark(f"{name} is indexed by older rules. Run: presagio corpora reindex {name}")
+    else:
+        output.remark("There is no corpus yet. Load one with: presagio ingest FILE")
+
+
+async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
+    """Write everything about one corpus. Raises CorpusNotFound."""
+    corpus = await app.corpora.get(name)
+    oldest, newest = await app.corpora.span(corpus)
+    share = _share(app, corpus, await app.embeddings.coverage())
+    items = {"items": await app.corpora.items(corpus)} if corpus.in_parts else {}
+    details = {
+        "vectors": share if json else _percent(share),
+        "languages": list(corpus.languages),
+        "average_length": round(corpus.average_length, 2),
+        "oldest": oldest.isoformat() if oldest else None,
+        "newest": newest.isoformat() if newest else None,
+        "url_template": corpus.url_template,
+        "description": corpus.description,
+        "display_name": corpus.display_name,
+        "avatar": corpus.has_avatar,
+    }
+    row = _row(corpus) | items | details
+    if json:
+        output.json(row)
+    else:
+        for key, value in row.items():
+            output.line(f"{key}: {_shown(value)}")
+
+
+async def set_corpus(
+    app: "App",
+    name: str,
+    *,
+    author: str | None = None,
+    url_template: str | None = None,
+    description: str | None = None,
+    display_name: str | None = None,
+    avatar: str | None = None,
+    json: bool,
+    output: Output,
+) -> None:
+    """Change a corpus and show it; an empty `avatar` removes the picture.
+
+    Raises CorpusNotFound, InputError for a file that is no picture.
+    """
+    await app.corpora.change(
+        name,
+        author=author,
+        url_template=url_template,
+        description=description,
+        display_name=display_name,
+        avatar=None if avatar is None else picture_in(avatar) if avatar else b"",
+    )
+    await show_corpus(app, name, json=json, output=output)
+
+
+async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
+    """Remove a corpus. Raises CorpusNotFound."""
+    corpus = await app.corpora.get(name)
+    documents = await app.corpora.drop(name)
+    await asyncio.to_thread(Media(app.settings.data_dir).drop, corpus)
+    if json:
+        output.json({"dropped": name, "documents": documents})
+    else:
+        output.line(f"Dropped {name} with {documents:,} documents.")
+
+
+def _shown(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case list():
+            return ", ".join(value) or "-"
+        case _:
+            return str(value or "-")
+
+
+def _row(corpus: Corpus) -> dict[str, object]:
+    return {
+        "name": corpus.name,
+        "kind": corpus.kind.value,
+        "language": corpus.language,
+        "documents": corpus.documents,
+        "author": corpus.author,
+        "outdated": corpus.outdated,
+    }
+
+
+def _share(app: "App", corpus: Corpus, coverage: Mapping[str, Mapping[str, float]]) -> float | None:
+    """Return the share of the corpus that the configured model has embedded, None without one."""
+    embedder = app.embedders(corpus)
+    if embedder.dimensions == 0:
+        return None
+    return coverage.get(corpus.name, {}).get(embedder.name, 0.0)
+
+
+def _percent(share: object) -> str | None:
+    return percent(share) if isinstance(share, float) else None
+
 
 commands = typer.Typer(
     no_args_is_help=True,
@@ -146,7 +321,7 @@ def corpora_media(
 
     Example: presagio corpora media me archive/data/tweets_media
     """
-    from bot.cli.media import bring_media
+    from bot.cli.corpora_texts import bring_media
 
     with_app(
         settings_of(context),
@@ -191,7 +366,7 @@ def corpora_reindex(
 
     Example: presagio corpora reindex me
     """
-    from bot.cli.reindex import reindex_corpora
+    from bot.cli.corpora_texts import reindex_corpora
 
     with_app(
         settings_of(context),

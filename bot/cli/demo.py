@@ -12,19 +12,19 @@ import typer
 
 from bot.app import App
 from bot.cli.chat import converse
-from bot.cli.ingest_actions import IngestOptions, ingest_files, open_sources
+from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.shared import now, settings_of, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import prophecy_reply
 from engine.corpora import DEMO_CORPUS
-from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
+from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NO_MODEL, Prophet
 from engine.search import Candidate, Headline, SearchRequest, Verdict
-from engine.types import Corpus
+from engine.values import Corpus
 
 _LANGUAGE = "english"  # for texts without a language; every bundled tweet has one
 

@@ -15,7 +15,7 @@ from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.embed.fill import Filled, fill
 from engine.errors import CorpusWithheld, UsageError
-from engine.types import Corpus
+from engine.values import Corpus
 
 if TYPE_CHECKING:
     from bot.app import App

@@ -10,8 +10,7 @@ from bot.cli.shared import CorpusName, Json, settings_of, text, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.find import find as look
-from bot.replies.find import find_reply
-from bot.replies.find_json import found_json
+from bot.replies.find import find_reply, found_json
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode
 

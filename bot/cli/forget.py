@@ -7,7 +7,7 @@ import typer
 
 from bot.cli.shared import Json, confirm, now, settings_of, text, with_app
 from bot.console.output import Output
-from db.chat.forgetting import Forgetting
+from db.chat.chats import Forgetting
 from engine.errors import UsageError
 
 if TYPE_CHECKING:

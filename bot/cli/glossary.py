@@ -1,16 +1,197 @@
 """`presagio glossary`: the arguments of its commands."""
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bot.cli.glossary_file import FileFormat, format_of
+from bot.app import App, chat_client, glossary_service
+from bot.cli.glossary_file import (
+    FileFormat,
+    FileStatus,
+    GlossaryEntry,
+    format_of,
+    read_entries,
+    write_entries,
+)
 from bot.cli.shared import CorpusName, Json, corpus_names, now, settings_of, text, with_app
 from bot.console.output import Output
-from engine.errors import InputError
-from engine.glossary.groups import GroupStatus
+from bot.glossary_service import GlossaryService, Proposed
+from engine.errors import InputError, UsageError
+from engine.glossary.groups import AliasGroup, GroupStatus
+from engine.values import Usage
+
+_BETWEEN = " | "
+
+
+async def list_groups(
+    app: App, corpus: str, status: GroupStatus | None, *, json: bool, output: Output
+) -> None:
+    """Write one row per group. Raises CorpusNotFound."""
+    rows = [_row(group) for group in await glossary_service(app).listed(corpus or None, status)]
+    none = "Nothing waits." if status is GroupStatus.PENDING else "There are no groups yet."
+    output.rows(rows, json=json, none=none, shown=[_shown(row) for row in rows])
+
+
+async def approve(app: App, ids: Sequence[int], *, json: bool, output: Output) -> None:
+    """Approve groups. Raises InputError."""
+    for group in await glossary_service(app).groups.approve(ids):
+        if json:
+            output.json(_row(group))
+        else:
+            output.line(f"Approved {group.id}: {_BETWEEN.join(group.terms)}")
+
+
+async def reject(
+    app: App, ids: Sequence[int], *, now: datetime, json: bool, output: Output
+) -> None:
+    """Remove groups, and never suggest their pairs again. Raises InputError."""
+    for terms in await glossary_service(app).groups.reject(ids, now=now):
+        if json:
+            output.json({"rejected": list(terms)})
+        else:
+            output.line(f"Gone, and never suggested again: {_BETWEEN.join(terms)}")
+
+
+async def add(
+    app: App, corpus: str, terms: Sequence[str], *, now: datetime, json: bool, output: Output
+) -> None:
+    """Add a group as approved. Raises InputError, CorpusNotFound."""
+    clean, new = await glossary_service(app).add(corpus or None, terms, now=now)
+    if json:
+        output.json({"added": new, "terms": list(clean), "corpus": corpus or None})
+    elif new:
+        output.line(f"Added for {corpus or 'all corpora'}: {_BETWEEN.join(clean)}")
+    else:
+        output.line(f"Known already: {_BETWEEN.join(clean)}")
+
+
+async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: Output) -> None:
+    """Ask the model for pairs. Raises CorpusNotFound, ModelError, UsageError."""
+    from engine.glossary.suggest import Suggester
+
+    chosen = await app.corpus(corpus)
+    client = chat_client(app.settings, app.database)
+    if client is None:
+        raise UsageError(
+            "No language model is set up.", fix="Set OPENROUTER_API_KEY, or llm.base_url."
+        )
+    async with client:
+        proposed = await glossary_service(app).suggest(Suggester(client), chosen, now=now)
+    if json:
+        output.json(_proposed(chosen.name, proposed))
+        return
+    for word, found in (("waits", proposed.pending), ("holds", proposed.approved)):
+        for pair in found:
+            doubt = "" if pair.sure else " (the model is not sure)"
+            output.line(f"{word}: {_BETWEEN.join(pair.terms)}{doubt}")
+    if not proposed.pending and not proposed.approved:
+        output.line(f"Nothing new among {proposed.asked:,} terms of {chosen.name}.")
+    elif proposed.pending:
+        output.remark("Decide with: presagio glossary approve ID, presagio glossary reject ID")
+
+
+async def export(app: App, form: FileFormat, *, output: Output) -> None:
+    """Write the whole glossary, including rejected pairs."""
+    groups = glossary_service(app).groups
+    entries = [
+        GlossaryEntry(terms=one.terms, corpus=one.corpus, status=FileStatus(one.status))
+        for one in await groups.groups()
+    ]
+    entries += [
+        GlossaryEntry(terms=one.pair, corpus=one.corpus, status=FileStatus.REJECTED)
+        for one in await groups.rejected()
+    ]
+    for line in write_entries(entries, form).splitlines():
+        output.line(line)
+
+
+async def import_file(
+    app: App, text: str, form: FileFormat, *, now: datetime, json: bool, output: Output
+) -> None:
+    """Store the entries of a file, or none of them if one is invalid.
+
+    Raises InputError, CorpusNotFound.
+    """
+    glossary, entries = glossary_service(app), read_entries(text, form)
+    clean = [
+        await _checked(glossary, number, entry) for number, entry in enumerate(entries, start=1)
+    ]
+    counts = Counter({status.value: 0 for status in FileStatus} | {"left_out": 0})
+    for entry, terms in zip(entries, clean, strict=True):
+        done = await _store(app, glossary, entry, terms, now)
+        counts[entry.status.value if done else "left_out"] += 1
+    if json:
+        output.json(dict(counts))
+    else:
+        output.line(
+            f"{counts['approved']:,} approved, {counts['pending']:,} pending,"
+            f" {counts['rejected']:,} rejected; {counts['left_out']:,} left out:"
+            " known, or rejected before."
+        )
+
+
+async def _checked(glossary: GlossaryService, number: int, entry: GlossaryEntry) -> tuple[str, ...]:
+    try:
+        return await glossary.checked(entry.corpus, entry.terms)
+    except InputError as error:
+        raise InputError(f"Group {number}: {error.message}", fix=error.fix) from error
+
+
+async def _store(
+    app: App, glossary: GlossaryService, entry: GlossaryEntry, terms: Sequence[str], now: datetime
+) -> bool:
+    corpus = await app.corpora.get(entry.corpus) if entry.corpus else None
+    if entry.status is FileStatus.REJECTED:
+        await glossary.groups.bar(corpus, terms, now=now)
+        return True
+    status = GroupStatus(entry.status)
+    return await glossary.groups.propose(corpus, terms, sure=None, status=status, now=now)
+
+
+def _row(group: AliasGroup) -> dict[str, object]:
+    return {
+        "id": group.id,
+        "corpus": group.corpus,
+        "status": group.status.value,
+        "terms": list(group.terms),
+        "sure": group.sure,
+    }
+
+
+def _shown(row: dict[str, object]) -> dict[str, object]:
+    terms, sure = row["terms"], row["sure"]
+    assert isinstance(terms, list)  # noqa: S101 - _row made it
+    return row | {
+        "id": str(row["id"]),
+        "corpus": row["corpus"] or "all",
+        "terms": _BETWEEN.join(terms),
+        "sure": "" if sure is None else "yes" if sure else "no",
+    }
+
+
+def _proposed(corpus: str, proposed: Proposed) -> dict[str, object]:
+    answer, usage = proposed.answer, proposed.answer.usage or Usage()
+    return {
+        "corpus": corpus,
+        "asked": proposed.asked,
+        "pending": [{"terms": list(p.terms), "sure": p.sure} for p in proposed.pending],
+        "approved": [{"terms": list(p.terms), "sure": p.sure} for p in proposed.approved],
+        "left_out": proposed.left_out,
+        "model": answer.model,
+        "prompt_version": answer.prompt_version,
+        "damage": dict(answer.damage),
+        "usage": {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost_usd": usage.cost_usd,
+        },
+    }
+
 
 commands = typer.Typer(
     no_args_is_help=True,
@@ -62,7 +243,6 @@ def glossary_pending(context: typer.Context, corpus: Scope = "", json: Json = Fa
 
 
 def _list(context: typer.Context, corpus: str, status: GroupStatus | None, *, json: bool) -> None:
-    from bot.cli.glossary_actions import list_groups
 
     with_app(
         settings_of(context),
@@ -76,7 +256,6 @@ def glossary_approve(context: typer.Context, ids: Ids, json: Json = False) -> No
 
     Example: presagio glossary approve 3 4
     """
-    from bot.cli.glossary_actions import approve
 
     with_app(
         settings_of(context),
@@ -103,7 +282,6 @@ def glossary_remove(context: typer.Context, ids: Ids, json: Json = False) -> Non
 
 
 def _reject(context: typer.Context, ids: list[int], *, json: bool) -> None:
-    from bot.cli.glossary_actions import reject
 
     with_app(
         settings_of(context),
@@ -122,7 +300,6 @@ def glossary_add(
 
     Example: presagio glossary add auth authentication "sign in"
     """
-    from bot.cli.glossary_actions import add
 
     with_app(
         settings_of(context),
@@ -138,7 +315,6 @@ def glossary_suggest(context: typer.Context, corpus: CorpusName = "", json: Json
 
     Example: presagio glossary suggest --corpus me
     """
-    from bot.cli.glossary_actions import suggest
 
     with_app(
         settings_of(context),
@@ -154,7 +330,6 @@ def glossary_export(context: typer.Context, format: Form = None) -> None:  # noq
 
     Example: presagio glossary export > glossary.yaml
     """
-    from bot.cli.glossary_actions import export
 
     with_app(
         settings_of(context),
@@ -173,7 +348,6 @@ def glossary_import(
 
     Example: presagio glossary import glossary.yaml
     """
-    from bot.cli.glossary_actions import import_file
 
     form = format or format_of(file)
     content = _content(file)

@@ -29,7 +29,7 @@ def command(context: typer.Context) -> None:
 async def migrate_tables(settings: "Settings", *, output: Output) -> list[str]:
     """Migrate, prepare storage for a remote model's vectors, and return the migrations' names."""
     from bot.database import bring_up_to_date, open_with_server
-    from db.corpus.languages import add_languages
+    from db.corpus.corpora import add_languages
 
     async with open_with_server(settings, output.remark) as (database, server):
         applied = await bring_up_to_date(settings, database, server, output.remark)

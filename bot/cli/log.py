@@ -10,7 +10,7 @@ from bot.cli.shared import Json, now, settings_of, with_app
 from bot.console.output import Output
 from bot.query_log import log_of
 from bot.replies.limits import cut
-from db.model.search_log import LogEntry
+from db.search_log import LogEntry
 
 if TYPE_CHECKING:
     from bot.app import App

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.commands import CONTEXT, Commands, Verbose
+from bot.cli.command_table import CONTEXT, Commands, Verbose
 from engine.errors import PresagioError, UsageError
 
 FAILED, WRONG_USAGE = 1, 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from bot.cli.commands import COMMANDS, load
+from bot.cli.command_table import COMMANDS, load
 from bot.console.output import Output
 
 _STATUS = {

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.feed_actions import chat_named
-from bot.cli.feeds import ChatName
+from bot.cli.feeds import ChatName, chat_named
 from bot.cli.shared import Json, now, settings_of, with_app
 from bot.commands.feed_words import reason_of
 from bot.console.output import Output
 from bot.i18n.words import words_for
-from bot.jobs.choosing import Deciding, choice_for
+from bot.jobs.digest import Deciding, choice_for
 from bot.jobs.wiring import deciding_of
 from bot.replies.prophecy import hit_view
 from db.posting.finds import Finds
 from engine.errors import UsageError
 from engine.posting.choose import Choice, judgment_of
+from engine.posting.delivery import Chosen, FindState, PostingMode, Subscription
 from engine.posting.times import next_planned
-from engine.posting.types import Chosen, FindState, PostingMode, Subscription
 
 if TYPE_CHECKING:
     from bot.app import App

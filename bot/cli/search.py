@@ -11,8 +11,7 @@ from bot.cli.shared import CorpusName, Json, NoLlm, SearchMode, now, settings_of
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date, read_typed
-from bot.replies.prophecy import prophecy_reply
-from bot.replies.prophecy_json import prophecy_json
+from bot.replies.prophecy import prophecy_json, prophecy_reply
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline

@@ -15,7 +15,7 @@ from bot.cli.shared import Json, settings_of, with_app
 from bot.cli.shared import now as clock
 from bot.console.output import Output, progress_bar
 from bot.incident import reason
-from bot.jobs.job import Job
+from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import posters_of
 from db.chat.chats import Chats

@@ -1,11 +1,302 @@
 """`presagio setup`: its arguments."""
 
-from typing import Annotated
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from getpass import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import account, corpus_names, text
+from bot.cli.ingest import IngestOptions, ingest_files, open_sources
+from bot.cli.shared import account, confirm, corpus_names, now, text
+from bot.commands.ownership import Ownership
+from bot.console.output import Output
+from bot.platforms import how_to_own, platforms_of
+from bot.settings import Settings, load_settings
+from bot.settings.sources import usual_place
+from bot.settings.writing import (
+    ENVIRONMENT_FILE,
+    read_variables,
+    with_setting,
+    with_variable,
+    write_whole,
+)
 from bot.signals import run_until_signal
+from db.chat.access import Access
+from db.chat.chats import Chats
+from engine.errors import PresagioError, UsageError
+from engine.values import CorpusRole
+
+ACCESS = ("owner", "open")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What to set up; "" leaves it as it is."""
+
+    archive: tuple[str, ...] = ()
+    corpus: str = ""
+    author: str = ""
+    name: str = ""
+    model_key: str = ""
+    model_url: str = ""
+    model: str = ""
+    telegram_token: str = ""
+    slack_bot_token: str = ""
+    slack_app_token: str = ""
+    access: str = ""
+    new_owner: bool = False
+    yes: bool = False
+
+    @property
+    def settings(self) -> Mapping[tuple[str, str], str]:
+        """The settings to write, by section and key."""
+        wanted = {
+            ("llm", "base_url"): self.model_url,
+            ("llm", "model"): self.model,
+            ("chat", "access"): self.access,
+        }
+        return {place: value for place, value in wanted.items() if value}
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The secrets to write, by their variables."""
+        wanted = {
+            "OPENROUTER_API_KEY": self.model_key,
+            "TELEGRAM_BOT_TOKEN": self.telegram_token,
+            "SLACK_BOT_TOKEN": self.slack_bot_token,
+            "SLACK_APP_TOKEN": self.slack_app_token,
+        }
+        return {name: value for name, value in wanted.items() if value}
+
+
+class Checks:
+    """Checks answers against the services themselves. `names` is what the bots are called."""
+
+    def __init__(self, settings: Settings, output: Output) -> None:
+        self._settings = settings
+        self._output = output
+        self.names: dict[str, str] = {}
+
+    async def all(self, wishes: Wishes) -> None:
+        """Check everything that is to be set. Raises PresagioError."""
+        for check in (self.archive, self.model, self.telegram, self.slack):
+            await check(wishes)
+
+    async def archive(self, wishes: Wishes) -> None:
+        """Recognise the files. Raises InputError, UsageError."""
+        if wishes.archive:
+            options = IngestOptions(author=wishes.author or None)
+            async with open_sources(wishes.archive, options, self._settings.ingest) as sources:
+                for one in sources:
+                    self._output.remark(f"archive: {one.name} is {one.format}")
+
+    async def model(self, wishes: Wishes) -> None:
+        """Ask the model for a word. Raises ModelError."""
+        if not (wishes.model_key or wishes.model_url):
+            return
+        from engine.llm.check import check_model
+        from engine.llm.endpoint import chat_endpoint
+
+        changed = {"base_url": wishes.model_url, "model": wishes.model}
+        llm = self._settings.llm.model_copy(
+            update={key: value for key, value in changed.items() if value}
+        )
+        endpoint = chat_endpoint(llm, wishes.model_key or None)
+        self._output.remark(f"model: {await check_model(endpoint)}")
+
+    async def telegram(self, wishes: Wishes) -> None:
+        """Ask Telegram who the bot is. Raises FaceFailed."""
+        if wishes.telegram_token:
+            from bot.telegram.client import check_telegram
+
+            chosen = self._settings.telegram
+            said = await check_telegram(wishes.telegram_token, chosen.api_base, chosen.webhook_url)
+            self.names["telegram"] = said.partition(",")[0]
+            self._output.remark(f"telegram: {said}")
+
+    async def slack(self, wishes: Wishes) -> None:
+        """Ask Slack who the bot is. Raises FaceFailed."""
+        if wishes.slack_bot_token:
+            from bot.slack.client import check_slack
+
+            base = self._settings.slack.api_base
+            said = await check_slack(wishes.slack_bot_token, wishes.slack_app_token, "", base)
+            self.names["slack"] = said.partition(",")[0]
+            self._output.remark(f"slack: {said}")
+
+
+if TYPE_CHECKING:
+    from bot.app import App
+
+_ATTEMPTS = 3
+
+
+async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None:
+    """Ask for what is missing, check everything, write it, and load the archive.
+
+    Nothing is written unless all checks pass. Raises PresagioError.
+    """
+    from bot.app import open_app
+
+    known = load_settings(config) if _exists(config) else load_settings()
+    path = (config or known.config_file or usual_place()).absolute()
+    if wishes.access and wishes.access not in ACCESS:
+        raise UsageError("--access is owner or open.")
+    checks = Checks(known, output)
+    if sys.stdin.isatty():
+        wishes = await _asked(wishes, known, checks)
+    else:
+        await checks.all(wishes)
+    _write(path, wishes, output)
+    settings = load_settings(path)
+    async with open_app(settings, progress=output.remark, set_up=True) as app:
+        await _load(app, wishes, output)
+        await _tell_the_rest(app, wishes, checks.names, output)
+
+
+def _exists(config: Path | None) -> bool:
+    return config is not None and config.exists()
+
+
+async def _asked(wishes: Wishes, known: Settings, checks: Checks) -> Wishes:
+    """Return the wishes with answers to what they and the settings leave open."""
+    await checks.all(wishes)
+    if not wishes.archive:
+        wishes = await _ask(
+            lambda: replace(wishes, archive=_files(_line("Archive (file or folder; empty: none)"))),
+            checks.archive,
+            wishes,
+        )
+    if wishes.archive and not wishes.author:
+        wishes = replace(wishes, author=_line("Account that wrote it, such as @ana").lstrip("@"))
+    if wishes.archive and not wishes.name:
+        wishes = replace(wishes, name=_line("Name that people know, such as Ana Ruiz"))
+    if not (known.has_model() or wishes.model_key or wishes.model_url):
+        wishes = await _ask(lambda: _model(wishes), checks.model, wishes)
+    if not (platforms_of(known) or wishes.telegram_token or wishes.slack_bot_token):
+        wishes = await _ask(
+            lambda: replace(
+                wishes, telegram_token=_secret("Telegram token of @BotFather (empty: none)")
+            ),
+            checks.telegram,
+            wishes,
+        )
+        wishes = await _ask(lambda: _slack(wishes), checks.slack, wishes)
+        answer = _line(
+            "Who may use it: you and whom you let in (owner), or everybody (open) [owner]"
+        )
+        wishes = replace(wishes, access=answer if answer in ACCESS else "owner")
+    return wishes
+
+
+def _model(wishes: Wishes) -> Wishes:
+    said = _secret("OpenRouter key, or address of Ollama's /v1 (empty: no model)")
+    if said.startswith(("http://", "https://")):
+        return replace(wishes, model_url=said, model=_line("Name of the model there"))
+    return replace(wishes, model_key=said)
+
+
+def _slack(wishes: Wishes) -> Wishes:
+    bot = _secret("Slack bot token, xoxb-... (empty: none)")
+    if not bot:
+        return wishes
+    return replace(
+        wishes, slack_bot_token=bot, slack_app_token=_secret("Slack app token, xapp-...")
+    )
+
+
+def _files(said: str) -> tuple[str, ...]:
+    return (str(Path(said).expanduser()),) if said else ()
+
+
+async def _ask(
+    question: Callable[[], Wishes], check: Callable[[Wishes], Awaitable[None]], before: Wishes
+) -> Wishes:
+    """Ask until the check passes, at most three times; then leave it as it was."""
+    for _ in range(_ATTEMPTS):
+        answered = question()
+        try:
+            await check(answered)
+        except PresagioError as error:
+            Output.of_process().remark(str(error))
+        else:
+            return answered
+    Output.of_process().remark("Left out. Run presagio setup again for it.")
+    return before
+
+
+def _line(question: str) -> str:
+    sys.stderr.write(f"{question}: ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def _secret(question: str) -> str:
+    """Ask without showing what is typed."""
+    return getpass(f"{question}: ", stream=sys.stderr).strip()
+
+
+def _write(path: Path, wishes: Wishes, output: Output) -> None:
+    """Write what changes, after asking about values that are replaced. Raises SettingsError."""
+    secrets = path.with_name(ENVIRONMENT_FILE)
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    kept = secrets.read_text(encoding="utf-8") if secrets.exists() else ""
+    replaced = [
+        name
+        for name, value in read_variables(path).items()
+        if wishes.secrets.get(name, value) != value
+    ]
+    settings = load_settings(path) if path.exists() else None
+    for (section, key), value in wishes.settings.items():
+        old = getattr(getattr(settings, section), key) if settings and key in before else value
+        replaced += [f"[{section}] {key}"] if old != value else []
+    if replaced and not wishes.yes:
+        confirm(f"{', '.join(replaced)} has another value. Replace it?")
+    text = before
+    for (section, key), value in wishes.settings.items():
+        text = with_setting(text, section, key, value)
+    variables = kept
+    for name, value in wishes.secrets.items():
+        variables = with_variable(variables, name, value)
+    for place, old, new, mode in ((path, before, text, 0o644), (secrets, kept, variables, 0o600)):
+        if new != old or not place.exists():
+            write_whole(place, new, mode=mode)
+            output.line(f"Wrote {place}")
+
+
+async def _load(app: "App", wishes: Wishes, output: Output) -> None:
+    """Store the archive and what its author is called. Raises as `ingest_files` does."""
+    name = wishes.corpus
+    if wishes.archive:
+        options = IngestOptions(corpus=wishes.corpus, author=wishes.author or None)
+        async with open_sources(wishes.archive, options, app.settings.ingest) as sources:
+            name = await ingest_files(app, sources, options, output=output)
+    if name and (wishes.name or wishes.author):
+        await app.corpora.change(
+            name, author=wishes.author or None, display_name=wishes.name or None
+        )
+
+
+async def _tell_the_rest(
+    app: "App", wishes: Wishes, names: Mapping[str, str], output: Output
+) -> None:
+    """Write what is left to do."""
+    if all(one.role is not CorpusRole.ARCHIVE for one in await app.corpora.list()):
+        output.line("There is no archive yet: presagio ingest FILE --author HANDLE")
+    platforms = platforms_of(app.settings)
+    if not platforms:
+        output.line("Try it here: presagio chat")
+        return
+    output.line("Run: presagio serve")
+    ownership = Ownership(access=Access(app.database), chats=Chats(app.database))
+    for platform in platforms:
+        code = await ownership.code(platform, now=now(), again=wishes.new_owner)
+        who = names.get(platform, f"the bot on {platform}")
+        said = how_to_own(platform, code) if code else "Paste a headline."
+        output.line(f"Then write to {who}. {said}")
 
 
 def command(
@@ -70,8 +361,6 @@ def command(
 
     Example: presagio setup --archive twitter-2024.zip --corpus me
     """
-    from bot.cli.setup_checks import Wishes
-    from bot.cli.setup_steps import set_up
     from bot.console.output import Output
 
     wishes = Wishes(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from bot.cli.commands import VERBOSE
+from bot.cli.command_table import VERBOSE
 from bot.console.output import Output
 from bot.signals import run_until_signal
 from engine.errors import PresagioError, UsageError

@@ -38,7 +38,7 @@ def slack_manifest(
     import json
 
     from bot.commands import standard_commands
-    from bot.slack.manifest import manifest
+    from bot.slack.client import manifest
 
     written = manifest(
         standard_commands().commands,

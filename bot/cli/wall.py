@@ -135,7 +135,7 @@ def _parts(name: str) -> tuple[int, int]:
 
 
 async def _wall(app: "App") -> "Wall":
-    from bot.web.voting import wall_rule  # brings a web framework
+    from bot.web.visitor import wall_rule  # brings a web framework
     from db.chat.wall import Wall
 
     return Wall(app.database, await wall_rule(app))

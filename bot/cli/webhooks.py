@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
+from bot.adapter import DeliveryError
 from bot.cli.shared import Json, now, settings_of, text, with_app
 from bot.console.output import Output
-from bot.face.face import DeliveryError
-from bot.face.reply import Event, Reply
 from bot.i18n.words import words_for
+from bot.reply import Event, Reply
 from bot.settings import Settings
-from bot.settings.news import WebhookSettings
+from bot.settings.model import WebhookSettings
 from db.chat.chats import Chats
 from engine.chat import WEBHOOKS, Chat
 from engine.errors import InputError, PresagioError
 
 if TYPE_CHECKING:
     from bot.app import App
-    from bot.webhooks.subscribed import WebhookState
+    from bot.webhooks import WebhookState
 
 commands = typer.Typer(
     invoke_without_command=True,
@@ -76,7 +76,7 @@ def webhooks_resume(context: typer.Context, name: HookName) -> None:
 
 
 async def _list(app: "App", *, json: bool, output: Output) -> None:
-    from bot.webhooks.subscribed import webhook_states
+    from bot.webhooks import webhook_states
 
     states = await webhook_states(app.database, app.settings.webhooks)
     if not states and not json:
@@ -104,8 +104,7 @@ def _lines(state: "WebhookState") -> Iterator[str]:
 
 
 async def _test(settings: Settings, hook: WebhookSettings, at: datetime, output: Output) -> None:
-    from bot.webhooks.poster import WebhookPoster
-    from bot.webhooks.targets import targets_of
+    from bot.webhooks import WebhookPoster, targets_of
 
     poster = WebhookPoster(
         targets_of(settings), contact=settings.fetch.user_agent_contact, now=lambda: at

@@ -7,16 +7,16 @@ from dataclasses import replace
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, refusal
 from bot.commands.services import Services
-from bot.face.reply import Action, Button, Reply, aside
-from bot.face.request import Request, Trigger
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
+from bot.reply import Action, Button, Reply, aside
+from bot.request import Request, Trigger
 from engine.chat import Chat
 from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.messages import Message
-from engine.posting.types import PostingMode
-from engine.types import Corpus, CorpusRole
+from engine.posting.delivery import PostingMode
+from engine.values import Corpus, CorpusRole
 
 _ANSWER, _CHOOSE = "archive", "corpus"
 _MOST_BUTTONS = 12

@@ -5,8 +5,6 @@ from dataclasses import replace
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, SEARCHES
 from bot.commands.services import Services
-from bot.face.reply import Action, Reply, aside
-from bot.face.request import Request
 from bot.i18n.words import marked, words_for
 from bot.replies.buttons import WRITE
 from bot.replies.composition import (
@@ -21,8 +19,10 @@ from bot.replies.composition import (
     variant_reply,
 )
 from bot.replies.limits import cut
+from bot.reply import Action, Reply, aside
+from bot.request import Request
 from db.chat.compositions import ComposeTask, KeptTask
-from engine.compose.types import Composition, StepName
+from engine.compose.composition import Composition, StepName
 from engine.errors import CorpusNotFound
 from engine.messages import Message
 

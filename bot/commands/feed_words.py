@@ -6,9 +6,9 @@ from datetime import datetime
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from db.posting.job_outcomes import JobOutcome, RunOutcome
-from engine.feeds.types import Feed
+from engine.feeds.feed import Feed
 from engine.posting.choose import LeftOut, Reason, Rejected, Unwanted, judgment_of
-from engine.posting.types import Subscription
+from engine.posting.delivery import Subscription
 from engine.text.address import public_address
 from engine.text.zones import zone_or_utc
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
-from bot.face.reply import Action, Button, Reply
-from bot.face.request import Request
 from bot.i18n.words import marked
 from bot.replies.limits import cut
+from bot.reply import Action, Button, Reply
+from bot.request import Request
 from engine.errors import InputError, UsageError
 from engine.glossary.groups import AliasGroup, GroupStatus
 from engine.messages import Message
-from engine.types import Corpus
+from engine.values import Corpus
 
 _EXAMPLE = "/glossary add Fed = Federal Reserve"
 _SHOWN_PENDING, _SHOWN_GROUPS = 5, 40

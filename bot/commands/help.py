@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from bot.commands.registry import Command
 from bot.commands.rights import LOOKS
 from bot.commands.services import Services
-from bot.face.reply import Reply
-from bot.face.request import Request
 from bot.i18n.words import marked
+from bot.reply import Reply
+from bot.request import Request
 from engine.chat import Listening
 
 

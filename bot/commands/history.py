@@ -1,11 +1,9 @@
 """/history: the automatic posts that a chat has received."""
 
 from bot.commands.feed_words import local
-from bot.commands.registry import Command
-from bot.commands.rights import LOOKS
+from bot.commands.registry import Command, too_old
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
-from bot.face.reply import Reply, aside
-from bot.face.request import Request
 from bot.i18n.words import Words, marked
 from bot.jobs.content import (
     Content,
@@ -19,7 +17,86 @@ from bot.jobs.content import (
 )
 from bot.replies.limits import cut
 from bot.replies.post import spoken
-from engine.posting.types import DeliveryState, PastDelivery
+from bot.reply import Action, Button, Reply, aside
+from bot.request import Request
+from engine.posting.delivery import DeliveryState, PastDelivery
+
+_IN_PRIVATE = (
+    marked("This deletes what I have stored about you:"),
+    marked(
+        "- this chat: settings, subscriptions, feeds, questions, answers, posts and their votes;"
+    ),
+    marked(
+        "- your votes and questions in groups, what I wrote there for you, and how often you asked;"
+    ),
+    marked("- that my owner let you in: where that is needed, you will have to ask again."),
+    marked(
+        "Today's count of your searches stays for a week, and so do the numbers of the messages"
+        " that I answered. Answers in groups stay: they do not say who asked, and admins delete"
+        " them with the same command there. Messages in this chat are yours to delete."
+    ),
+)
+_IN_GROUP = (
+    marked("This deletes what I have stored about this chat:"),
+    marked("- settings, subscriptions, feeds, questions, answers, posts and their votes;"),
+    marked("- that my owner let this chat in: where that is needed, it will have to ask again."),
+    marked(
+        "Only admins can do that. What I know about you alone: write to me in private, with the"
+        " same command."
+    ),
+)
+_OWNS = marked("You stay my owner. presagio setup --new-owner names another one.")
+
+
+async def _forget(request: Request, _services: Services) -> Reply:
+    """Say what will be deleted, and what not; nothing is before the button is pressed."""
+    words = request.words
+    if not request.place.kept:
+        return aside(request, words.say("Write that to me in private."))
+    lines = [words.say(line) for line in (_IN_PRIVATE if request.place.private else _IN_GROUP)]
+    if request.owner and request.place.private:
+        lines.append(words.say(_OWNS))
+    return Reply(
+        words=words,
+        text="\n".join(lines),
+        buttons=((_button(request.known_chat.id, words),),),
+        ephemeral=True,
+    )
+
+
+def _button(chat_id: int, words: Words) -> Button:
+    # With the id, a button left from before does not delete what was stored since.
+    action = Action(name=_NAME, answer_id=chat_id)
+    return Button(label=words.say("Delete it for good"), action=action)
+
+
+async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+    place, words = request.place, request.words
+    if action.answer_id != request.known_chat.id:
+        return too_old(request)
+    if place.private:
+        await services.forgetting.person(
+            place.platform, request.person.id, chat=place.chat_id, now=request.now
+        )
+        text = words.say("Deleted. What you write to me from now on is stored again.")
+    else:
+        await services.forgetting.chat(place.platform, place.chat_id)
+        text = words.say("Deleted. What is written to me here from now on is stored again.")
+    return Reply(words=words, text=text, replaces=True, ephemeral=True)
+
+
+_NAME = "forget"
+FORGET = Command(
+    name=_NAME,
+    summary=marked("delete what I have stored about you, or in groups about the chat"),
+    usage="/forget",
+    example="/forget",
+    handler=_forget,
+    act=LOOKS,
+    actions={_NAME: _pressed},
+    pressed={_NAME: Act(Effect.STEERS_CHAT)},
+)
+
 
 _SHOWN = 10
 _LONGEST = 200

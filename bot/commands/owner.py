@@ -8,10 +8,10 @@ from bot.commands.ownership import decision_button
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import Act, Effect
 from bot.commands.services import Services
-from bot.face.reply import Action, Button, Reply, aside
-from bot.face.request import Request
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
+from bot.reply import Action, Button, Reply, aside
+from bot.request import Request
 from db.chat.access import Used
 from engine.budget import BudgetSource
 from engine.chat import Admission, AdmissionState

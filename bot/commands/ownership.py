@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from bot.face.face import Poster
-from bot.face.reply import Action, Button, Reply
-from bot.face.request import Request
+from bot.adapter import Poster
 from bot.i18n.words import words_for
 from bot.replies.limits import cut
+from bot.reply import Action, Button, Reply
+from bot.request import Request
 from db.chat.access import Access
 from db.chat.chats import Chats
 from engine.chat import Admission, AdmissionState, BotOwner

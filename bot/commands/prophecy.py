@@ -2,29 +2,109 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline
-from bot.commands.find_pages import is_compact, more_found
-from bot.commands.headline_detection import worth_saying
-from bot.commands.linked import show_linked
-from bot.commands.plain_text import hint_for
+from bot.commands.plain_text import hint_for, worth_saying
 from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
 from bot.commands.services import Services
 from bot.commands.why import IN_REPLY, meant_answer
-from bot.face.reply import Action, Button, Reply, aside
-from bot.face.request import Request, Trigger
 from bot.i18n.words import marked
 from bot.replies.buttons import answer_buttons
-from bot.replies.dates import read_typed
+from bot.replies.dates import read_date, read_typed
+from bot.replies.find import brief_find_reply, find_reply
 from bot.replies.picture import pictured
 from bot.replies.prophecy import EXAMPLE, prophecy_reply
+from bot.reply import Action, Button, Reply, aside
+from bot.request import Request, Trigger
 from engine.chat import Answer, Tally
-from engine.contracts.receipts import Receipt
-from engine.errors import CorpusNotFound, SeveralCorpora
+from engine.contracts.results import Receipt
+from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.page.links import first_link
+from engine.prophecy.headline import read_headline
 from engine.search import Headline, Prophecy, SearchRequest
+
+_PAGE, _PICTURE = "/prophecy", "/picture.png"
+_LONGEST_HEADLINE = 2_000
+
+
+async def show_linked(request: Request, services: Services) -> Reply | None:
+    """Return the card of a linked prophecy, or None if there is nothing to show.
+
+    Only corpora are shown that the chat may see. Raises what a search raises.
+    """
+    address = request.text
+    if not services.page or not address.startswith(f"{services.page}{_PAGE}?"):
+        return None
+    asked = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
+    headline, corpus = asked.get("headline", "").strip(), asked.get("corpus", "")
+    visible = [one.name for one in await services.corpora()]
+    if not headline or len(headline) > _LONGEST_HEADLINE or corpus not in visible:
+        return None
+    try:
+        date = read_date(asked["date"]) if asked.get("date") else None
+    except UsageError:
+        return None
+    prophecy = await services.prophesy(
+        SearchRequest(
+            headline=read_headline(headline, date=date), limit=services.limit, now=request.now
+        ),
+        corpus=corpus,
+    )
+    if not prophecy.hits:
+        return None
+    reply = prophecy_reply(
+        prophecy, prophecy.hits[:1], now=request.now, words=request.words, compact=True
+    )
+    picture = {**asked, "lang": request.words.language}
+    return replace(reply, picture_url=f"{services.page}{_PICTURE}?{urlencode(picture)}")
+
+
+_SHOWN = 5
+_LONGEST_TEXT = 280
+
+
+async def found_page(
+    request: Request, services: Services, query: str, corpus: str, *, after: int = 0
+) -> Reply:
+    """Return the hits of a query beyond rank `after`, and store the receipt of all so far.
+
+    The query is made again for each page, by words and without a model. Raises PresagioError.
+    """
+    try:
+        found = await services.find(query, corpus=corpus, limit=after + _SHOWN)
+    except SeveralCorpora:
+        raise
+    except CorpusNotFound as error:
+        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
+    if after and len(found.hits) <= after:
+        return aside(request, request.words.say("That is all I found."))
+    if request.place.kept:
+        await services.answers.keep_receipt(
+            request.known_chat,
+            request.place.thread,
+            Receipt.of(found),
+            asked_at=request.now,
+            event_id=request.answered_event,
+        )
+    if is_compact(request) or after:
+        return brief_find_reply(found, request.words, longest=_LONGEST_TEXT, after=after)
+    return find_reply(found, request.words, longest=_LONGEST_TEXT)
+
+
+async def more_found(request: Request, services: Services, receipt: Receipt) -> Reply:
+    """Return the next page of the query that a receipt is of. Raises PresagioError."""
+    return await found_page(
+        request, services, receipt.canonical, receipt.corpus, after=len(receipt.hits)
+    )
+
+
+def is_compact(request: Request) -> bool:
+    """Return whether answers in this place are short. Inline, the asker's text is not shown."""
+    return request.place.kept and not request.known_chat.full_answers
+
 
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 

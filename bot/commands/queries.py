@@ -1,16 +1,15 @@
 """/find and /ask: queries of the dialect, and questions answered with sources."""
 
-from bot.commands.find_pages import found_page, is_compact
-from bot.commands.prophecy import thinking
+from bot.commands.prophecy import found_page, is_compact, thinking
 from bot.commands.registry import Command
 from bot.commands.rights import SEARCHES
 from bot.commands.services import Services
-from bot.face.reply import Reply, aside
-from bot.face.request import Request
 from bot.i18n.words import marked
 from bot.replies.answer import answer_reply, brief_answer_reply
 from bot.replies.limits import cut
-from db.chat.questions import AskedQuestion, EarlierQuestions
+from bot.reply import Reply, aside
+from bot.request import Request
+from db.chat.answers import AskedQuestion, EarlierQuestions
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 

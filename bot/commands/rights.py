@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-from bot.face.request import Place, Request
 from bot.i18n.words import marked
+from bot.request import Place, Request
 
 
 class Who(IntEnum):

@@ -7,26 +7,23 @@ from typing import Protocol
 
 from bot.commands.ownership import Ownership
 from bot.glossary_service import GlossaryService
-from bot.jobs.choosing import Deciding
+from bot.jobs.digest import Deciding
 from bot.queries.compose import ComposeServices
 from bot.replies.picture import Pictures
-from db.chat.answers import Answers
-from db.chat.chats import Chats
-from db.chat.forgetting import Forgetting
-from db.chat.questions import Questions
-from db.chat.waiting import Waiting
+from db.chat.access import Waiting
+from db.chat.answers import Answers, Questions
+from db.chat.chats import Chats, Forgetting
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
-from engine.answer.types import CitedAnswer
-from engine.feeds.lookup import FoundFeed, ReadableFeed
-from engine.feeds.opml import OpmlFeed
-from engine.query.types import Found
+from engine.answer.cited_answer import CitedAnswer
+from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed
+from engine.query.results import Found
 from engine.search import Candidate, Headline, Prophecy, SearchRequest
 from engine.settings.section import UNLIMITED
-from engine.types import Corpus
+from engine.values import Corpus
 
 LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
 

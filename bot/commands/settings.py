@@ -1,21 +1,139 @@
 """/settings: the settings of one chat."""
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import time
 
+from bot.card import require_pictures
 from bot.commands.archives import with_archive
 from bot.commands.help import SHOWS_LITTLE
 from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
 from bot.commands.services import Services
-from bot.commands.setting_values import CHOICES, SETTINGS_BY_NAME, shown_value
-from bot.face.reply import Action, Button, Reply
-from bot.face.request import Request
-from bot.i18n.words import Words, marked, words_for
+from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
-from engine.chat import Chat, Listening
+from bot.reply import Action, Button, Reply
+from bot.request import Request
+from engine.chat import Chat, Listening, PostPicture
 from engine.errors import UsageError
+from engine.search import HIGHEST_JUDGMENT
+from engine.text.zones import zone_named
 
+_AUTO, _OFF = "auto", "off"
+_COMPACT, _FULL = "compact", "full"
 _LONGEST_ECHO = 40
+# A time of day, such as 23:00, 23 or 11pm.
+_TIME = r"((?:[01]?\d|2[0-3])(?::[0-5]\d)?|(?:0?[1-9]|1[0-2])(?::[0-5]\d)? ?[ap]m)"
+_SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}", re.IGNORECASE)
+
+Setting = Callable[[Chat, str, Words], Chat]
+
+
+def _language(chat: Chat, value: str, words: Words) -> Chat:
+    chosen = _one_of(value, (*LANGUAGES, _AUTO), "language", words)
+    return replace(chat, language=None if chosen == _AUTO else chosen)
+
+
+def _listening(chat: Chat, value: str, words: Words) -> Chat:
+    known = tuple(mode.value for mode in Listening)
+    return replace(chat, listening=Listening(_one_of(value, known, "listening", words)))
+
+
+def _threshold(chat: Chat, value: str, words: Words) -> Chat:
+    known = tuple(str(number) for number in range(HIGHEST_JUDGMENT + 1))
+    return replace(chat, threshold=int(_one_of(value, known, "threshold", words)))
+
+
+def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
+    zone = zone_named(value)
+    if zone is None:
+        said = words.say(
+            "{value} is no time zone. An example: Europe/Madrid.",
+            value=cut(value, _LONGEST_ECHO) or "-",
+        )
+        raise UsageError(said)
+    return replace(chat, time_zone=zone.key)
+
+
+def _quiet(chat: Chat, value: str, words: Words) -> Chat:
+    if value.lower() == _OFF:
+        return replace(chat, quiet_from=None, quiet_to=None)
+    found = _SPAN.fullmatch(value)
+    start, end = (_time(part) for part in found.groups()) if found else (None, None)
+    if start == end:
+        raise UsageError(words.say("Write quiet hours as 23:00-08:00, or off."))
+    return replace(chat, quiet_from=start, quiet_to=end)
+
+
+def _picture(chat: Chat, value: str, words: Words) -> Chat:
+    known = tuple(one.value for one in PostPicture)
+    wanted = PostPicture(_one_of(value, known, "picture", words))
+    if wanted is not PostPicture.OFF:
+        require_pictures()
+    return replace(chat, picture=wanted)
+
+
+def _answers(chat: Chat, value: str, words: Words) -> Chat:
+    return replace(chat, full_answers=_one_of(value, (_COMPACT, _FULL), "answers", words) == _FULL)
+
+
+SETTINGS_BY_NAME: Mapping[str, Setting] = {
+    "language": _language,
+    "listening": _listening,
+    "threshold": _threshold,
+    "timezone": _time_zone,
+    "quiet": _quiet,
+    "picture": _picture,
+    "answers": _answers,
+}
+# The choices that have a button: value -> label.
+CHOICES: Mapping[str, Mapping[str, str]] = {
+    "language": {code: code for code in (*LANGUAGES, _AUTO)},
+    "listening": {mode.value: mode.value for mode in Listening},
+    "threshold": {str(number): f"threshold {number}" for number in (3, 4, 5, 6)},
+    "answers": {_COMPACT: f"answers {_COMPACT}", _FULL: f"answers {_FULL}"},
+}
+
+
+def shown_value(chat: Chat, name: str) -> str:
+    """Return the value of a setting of SETTINGS_BY_NAME in the form in which it is typed."""
+    quiet = _OFF
+    if chat.quiet_from is not None and chat.quiet_to is not None:
+        quiet = f"{chat.quiet_from:%H:%M}-{chat.quiet_to:%H:%M}"
+    return {
+        "language": chat.language or _AUTO,
+        "listening": chat.listening.value,
+        "threshold": str(chat.threshold),
+        "timezone": chat.time_zone,
+        "quiet": quiet,
+        "picture": chat.picture.value,
+        "answers": _FULL if chat.full_answers else _COMPACT,
+    }[name]
+
+
+def _time(text: str) -> time:
+    half = text[-2:].lower()
+    hour, _, minute = text.lower().removesuffix("am").removesuffix("pm").strip().partition(":")
+    if half in ("am", "pm"):
+        return time(int(hour) % 12 + 12 * (half == "pm"), int(minute or 0))
+    return time(int(hour), int(minute or 0))
+
+
+def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
+    """Return `value` in lower case. Raises UsageError if it is not in `known`."""
+    if value.lower() in known:
+        return value.lower()
+    raise UsageError(
+        words.say(
+            "{value} does not fit {name}. Use one of: {known}.",
+            value=cut(value, _LONGEST_ECHO) or "-",
+            name=name,
+            known=", ".join(known),
+        )
+    )
+
+
 _CORPUS = "corpus"
 _LISTENING = "listening"
 

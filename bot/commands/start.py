@@ -6,19 +6,60 @@ from dataclasses import replace
 from bot.commands.archives import CORPUS, archive_buttons
 from bot.commands.feeds import FEEDS
 from bot.commands.help import listening_here
-from bot.commands.home import at_home
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
 from bot.commands.subscribe import SUBSCRIBE
-from bot.face.reply import Action, Button, Reply
-from bot.face.request import Request
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
+from bot.replies.dates import age_between
 from bot.replies.limits import cut
+from bot.reply import Action, Button, HitView, ItemView, Reply
+from bot.request import Request
 from engine.corpora import ALL
-from engine.feeds.well_known import well_known, well_known_in
-from engine.types import Corpus, CorpusRole
+from engine.feeds.lookup import well_known, well_known_in
+from engine.posting.delivery import PublicPost
+from engine.search import Candidate
+from engine.text.address import addressed
+from engine.values import Corpus, CorpusRole
+
+_MOST = 5  # prophecies
+_LONGEST_HEADLINE = 120
+
+
+async def at_home(request: Request, services: Services, greeting: Reply) -> Reply:
+    """Return a greeting with the latest prophecies that were posted, newest first.
+
+    They are of the corpora that this person may see. Raises StorageError.
+    """
+    words = request.words
+    items = await _latest(services, words)
+    told = words.say("The latest prophecies:") if items else ""
+    text = "\n\n".join(filter(None, (greeting.text, told)))
+    return replace(greeting, text=text, items=items)
+
+
+async def _latest(services: Services, words: Words) -> tuple[ItemView, ...]:
+    visible = {one.name: one for one in await services.corpora()}
+    items: list[ItemView] = []
+    for post in await services.news.outbox.public_posts(tuple(visible), limit=_MOST):
+        corpus = visible[post.corpus]
+        # A text that has been removed from its corpus since is not shown any more.
+        if found := await services.document(corpus, post.external_id):
+            items.append(_item(post, addressed(found, corpus), len(items) + 1, words))
+    return tuple(items)
+
+
+def _item(post: PublicPost, found: Candidate, number: int, words: Words) -> ItemView:
+    hit = replace(
+        HitView.of(found, words, rank=number, text=found.text),
+        age=age_between(found.created_at, post.published).said(words),
+        flags=(),
+        small=True,
+        signed=True,
+    )
+    return ItemView(headline=cut(post.title, _LONGEST_HEADLINE), link=post.link, hit=hit)
+
 
 LONGEST_GREETING = 400
 _LONGEST_VOICES = 90

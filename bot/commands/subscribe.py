@@ -7,14 +7,13 @@ from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
-from bot.face.reply import Action, Button, Reply
-from bot.face.request import Request
 from bot.i18n.words import Words, marked
-from bot.replies.post import spoken
-from bot.replies.template import NAMES, require_template
+from bot.replies.post import NAMES, require_template, spoken
+from bot.reply import Action, Button, Reply
+from bot.request import Request
 from engine.errors import UsageError
+from engine.posting.delivery import PostingMode, Subscription
 from engine.posting.times import next_planned
-from engine.posting.types import PostingMode, Subscription
 from engine.prophecy.prophecy import NO_MODEL
 from engine.text.zones import zone_or_utc
 

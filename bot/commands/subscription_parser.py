@@ -10,7 +10,7 @@ from bot.i18n.words import Words, marked
 from bot.replies.dates import read_time_of_day
 from bot.replies.limits import cut
 from engine.errors import UsageError
-from engine.posting.types import EVERY_DAY, PostingMode, Subscription
+from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
 from engine.search import HIGHEST_JUDGMENT
 
 MOST_BEST = 10

@@ -9,23 +9,22 @@ from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscribe import obstacles, said_next, subscription_here
-from bot.face.reply import Action, Button, ItemView, Reply, aside
-from bot.face.request import Request
 from bot.i18n.words import Words, marked
-from bot.jobs.choosing import choice_for, pictures_for
 from bot.jobs.content import (
     content_to_json,
     post_of,
 )
+from bot.jobs.digest import choice_for, pictures_for
 from bot.replies.buttons import WRITE
 from bot.replies.limits import cut
-from bot.replies.post import PostItem, post_reply
+from bot.replies.post import TEMPLATE_EXAMPLE, PostItem, item_text, post_reply, worded
 from bot.replies.prophecy import hit_view
-from bot.replies.template import TEMPLATE_EXAMPLE, item_text, worded
+from bot.reply import Action, Button, ItemView, Reply, aside
+from bot.request import Request
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.posting.choose import Choice, LeftOut
-from engine.posting.types import (
+from engine.posting.delivery import (
     Chosen,
     FindState,
     OwedPost,

@@ -6,13 +6,13 @@ from dataclasses import replace
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
-from bot.face.reply import Action, Button, ItemView, Reply, aside
-from bot.face.request import Request
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.buttons import SHARE, answer_buttons, ballot, share_buttons
 from bot.replies.limits import cut
 from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
+from bot.reply import Action, Button, ItemView, Reply, aside
+from bot.request import Request
 from engine.chat import Answer, Favourite, Tally
 
 _SHOWN = 5

@@ -7,15 +7,13 @@ from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS
 from bot.commands.services import Services
 from bot.commands.votes import page_of
-from bot.face.reply import Action, Reply, aside
-from bot.face.request import Request
 from bot.i18n.words import marked
 from bot.replies.buttons import SHARE, WRITE
-from bot.replies.find_receipt import find_reasons, find_receipt
-from bot.replies.reasons import reasons
-from bot.replies.receipt import candidates_line, receipt
+from bot.replies.receipt import candidates_line, find_reasons, find_receipt, reasons, receipt
+from bot.reply import Action, Reply, aside
+from bot.request import Request
 from engine.chat import Answer
-from engine.contracts.receipts import Receipt
+from engine.contracts.results import Receipt
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.search import Hit, Prophecy

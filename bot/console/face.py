@@ -12,9 +12,9 @@ from pathlib import Path
 
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
-from bot.face.reply import Action, Reply
-from bot.face.request import Person, Place, Request, Trigger
 from bot.i18n.words import words_for
+from bot.reply import Action, Reply
+from bot.request import Person, Place, Request, Trigger
 
 _READ_AHEAD = 16
 _CHUNK = 65_536

@@ -10,7 +10,7 @@ from typing import TextIO
 import orjson
 
 from bot.console.screen import Screen, printable
-from bot.face.reply import Reply
+from bot.reply import Reply
 
 
 @dataclass(frozen=True, slots=True)

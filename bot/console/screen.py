@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from bot.face.reply import LONGEST_SMALL, HitView, Reply
 from bot.i18n.words import Words
 from bot.replies.limits import cut
+from bot.reply import LONGEST_SMALL, HitView, Reply
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,9 +5,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from bot.commands.ownership import Ownership, asker_title
-from bot.face.reply import Reply, aside
-from bot.face.request import Request, Trigger
 from bot.i18n.words import words_for
+from bot.reply import Reply, aside
+from bot.request import Request, Trigger
 from engine.chat import AdmissionState, Standing
 
 START = "start"

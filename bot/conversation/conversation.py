@@ -4,33 +4,121 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from weakref import WeakValueDictionary
 
+from bot.adapter import ChatGone, DeliveryError, Face, Refused
 from bot.commands.registry import Registry
 from bot.commands.services import Services
 from bot.conversation.admission import Stop
-from bot.conversation.backpressure import Backpressure, Room
-from bot.conversation.failures import apology, explanation, words_to
-from bot.conversation.gates import Gates, not_meant
-from bot.conversation.steps import steps_shown
-from bot.conversation.writing import Writing
-from bot.face.face import ChatGone, DeliveryError, Face, Refused
-from bot.face.reply import Reply, aside
-from bot.face.request import Request, Trigger
+from bot.conversation.gates import Backpressure, Gates, Room, not_meant
+from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
 from bot.incident import reason
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
+from bot.reply import Reply, aside
+from bot.request import Request, Trigger
 from db.chat.chats import Chats
 from db.chat.events import EventClaim, EventClaims
 from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, Origin
+
+_SHOWN_FOR = (Trigger.ADDRESSED, Trigger.COMMAND)
+
+
+class Steps:
+    """The steps of one answer. Nothing is shown in the first `after` seconds.
+
+    `message` is that of a step from before, which is replaced; `keep` is told of a new one.
+    """
+
+    def __init__(
+        self,
+        face: Face,
+        request: Request,
+        *,
+        after: float,
+        message: str | None,
+        keep: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._face = face
+        self._request = request
+        self._after = after
+        self._text = ""
+        self._changed = asyncio.Event()
+        self._message = message
+        self._keep = keep
+        self._showing: asyncio.Task[None] | None = None
+        self._sending = asyncio.Lock()
+
+    def show(self, text: str) -> None:
+        """Note the current step; it is shown if it takes long."""
+        if self._request.trigger not in _SHOWN_FOR or not self._request.place.kept:
+            return
+        self._text = text
+        self._changed.set()
+        self._showing = self._showing or asyncio.create_task(self._show())
+
+    async def end(self) -> None:
+        """Show no further steps."""
+        if self._showing:
+            async with self._sending:  # a message that is being sent is waited for
+                self._showing.cancel()
+            await asyncio.gather(self._showing, return_exceptions=True)
+
+    def take(self) -> str | None:
+        """Return the id of the message of the last step, which the caller then replaces."""
+        message, self._message = self._message, None
+        return message
+
+    async def withdraw(self) -> None:
+        """Delete the message of the last step, unless it was taken."""
+        if message := self.take():
+            with suppress(DeliveryError):  # the step stays where it is
+                await self._face.withdraw(self._request, message)
+
+    async def _show(self) -> None:
+        await asyncio.sleep(self._after)
+        while True:
+            self._changed.clear()
+            async with self._sending:
+                before = self._message
+                self._message = await self._face.show_step(self._request, self._text, before)
+                if self._message and self._message != before:
+                    await self._keep(self._message)
+            await self._changed.wait()
+
+
+async def _kept_nowhere(message: str) -> None:
+    """Forget the message of a step with the process that showed it."""
+
+
+@asynccontextmanager
+async def steps_shown(
+    face: Face,
+    request: Request,
+    *,
+    after: float,
+    message: str | None = None,
+    keep: Callable[[str], Awaitable[None]] = _kept_nowhere,
+) -> AsyncIterator[Steps]:
+    """Yield the steps of an answer; a message that no answer has replaced is deleted.
+
+    Only somebody who waits for the answer is shown steps, and only in a chat.
+    """
+    steps = Steps(face, request, after=after, message=message, keep=keep)
+    try:
+        yield steps
+    finally:
+        await steps.end()
+        await steps.withdraw()
+
 
 logger = logging.getLogger("presagio.conversation")
 

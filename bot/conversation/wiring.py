@@ -17,22 +17,19 @@ from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
 from bot.conversation.writing import Writing, WritingParts
-from bot.face.reply import MOST_HITS
 from bot.incident import reason
 from bot.jobs.troubles import ignore
 from bot.jobs.wiring import deciding_of, pictures_of
 from bot.queries.ask import ask_one, corpora_for
 from bot.queries.compose import Charge, ComposeServices, compose_task, require_daily
 from bot.queries.find import find
+from bot.reply import MOST_HITS
 from bot.settings.faces import ChatSettings
-from db.chat.answers import Answers
-from db.chat.chats import Chats
+from db.chat.access import Quotas, Waiting
+from db.chat.answers import Answers, Questions
+from db.chat.chats import Chats, Forgetting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
-from db.chat.forgetting import Forgetting
-from db.chat.questions import Questions
-from db.chat.quotas import Quotas
-from db.chat.waiting import Waiting
 from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
@@ -49,7 +46,7 @@ from engine.isolation.pool import Isolation
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
 from engine.search import Candidate, Headline
-from engine.types import Corpus
+from engine.values import Corpus
 
 logger = logging.getLogger("presagio.conversation")
 

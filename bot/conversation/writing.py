@@ -2,27 +2,140 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import secrets
+from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Self
 
-from bot.conversation.failures import apology, explanation, words_to
-from bot.conversation.progress import Progress, show_outcome
-from bot.face.face import Face
-from bot.face.reply import Reply
-from bot.face.request import Person, Place, Request, Trigger
+from bot.adapter import ChatGone, DeliveryError, Face, Refused, SlowDown
 from bot.i18n.words import Words, words_for
 from bot.incident import reason
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
-from bot.replies.composition import variant_reply
+from bot.replies.composition import step_reply, variant_reply
+from bot.reply import Reply, aside
+from bot.request import Person, Place, Request, Trigger
 from db.chat.compositions import Compositions, KeptTask, TaskState
 from engine.budget import BudgetSource
-from engine.compose.types import Composition, StepName
+from engine.closing import Closable
+from engine.compose.composition import Composition, StepName
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, Origin
 
 logger = logging.getLogger("presagio.conversation")
+
+
+def words_to(request: Request, operators: Container[str]) -> Words:
+    """Return the words for an asker: the owner and `operators` ("platform:id") are told in private
+    what only they can mend."""
+    runs_me = request.place.private and (request.owner or request.who in operators)
+    return words_for(request.words.language, operator=runs_me)
+
+
+def explanation(request: Request, error: PresagioError) -> str:
+    """Return what to tell about an expected error. What an operator has to mend is logged."""
+    if error.plain:
+        logger.warning("%s %s: %s", *request.event, error)
+    return request.words.render(error.said)
+
+
+def apology(request: Request, error: Exception) -> Reply:
+    """Log an error under an incident number, and return the reply that quotes it."""
+    incident = secrets.token_hex(4)
+    logger.error("incident %s: %s %s: %s", incident, *request.event, reason(error))
+    words = request.words
+    if isinstance(error, StorageError):
+        said = words.say("Sorry, my database does not answer. Try again in a few minutes.")
+    else:
+        said = words.say("Sorry, something went wrong.")
+    number = words.say("Its number in the log is {incident}.", incident=incident)
+    return aside(request, f"{said} {number}")
+
+
+_PAUSE = 2.0  # seconds between two edits: platforms allow few in a minute
+_TRIES = 3
+_AGAIN_SECONDS = 2.0
+_LONGEST_WAIT = 30.0
+
+
+class Progress(Closable):
+    """The steps of one composition, in the block that writes it. Nothing is edited after it."""
+
+    def __init__(self, face: Face, request: Request, kept: KeptTask, words: Words) -> None:
+        self._face = face
+        self._request = request
+        self._kept = kept
+        self._words = words
+        self._step: StepName | None = None
+        self._changed = asyncio.Event()
+        self._editing = asyncio.Lock()
+        self._showing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Begin to show steps."""
+        self._showing = asyncio.create_task(self._show())
+        return self
+
+    async def aclose(self) -> None:
+        """Show no further steps."""
+        if self._showing:
+            async with self._editing:  # an edit under way would otherwise come after the outcome
+                self._showing.cancel()
+            await asyncio.gather(self._showing, return_exceptions=True)
+
+    def show(self, step: StepName) -> None:
+        """Note the step that begins; it is shown if it takes long."""
+        self._step = step
+        self._changed.set()
+
+    async def _show(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            if self._step is None:
+                continue
+            async with self._editing:
+                await self._edit(self._step)
+            await asyncio.sleep(_PAUSE)
+
+    async def _edit(self, step: StepName) -> None:
+        reply = replace(step_reply(self._kept.id, step, self._words), writes=None)
+        message = self._kept.message
+        if message is None:
+            await self._face.show_step(self._request, reply.text or "", None)
+            return
+        try:
+            await self._face.change(self._request, message, reply)
+        except DeliveryError as error:
+            logger.debug("composition %d: no step was shown: %s", self._kept.id, error)
+
+
+async def show_outcome(face: Face, request: Request, message: str | None, reply: Reply) -> bool:
+    """Edit the announcement, or without one send the reply; a failed edit is tried again.
+
+    Return False if the outcome may still be shown later.
+    """
+    for _ in range(_TRIES):
+        try:
+            if message is None:
+                await face.deliver(request, reply)
+            else:
+                await face.change(request, message, reply)
+        except (ChatGone, Refused) as error:
+            logger.info("%s %s has no message to edit: %s", *request.event, error)
+        except DeliveryError as error:
+            logger.warning("%s %s was not delivered: %s", *request.event, error)
+            if message is not None:  # sent twice would be worse than not at all
+                await asyncio.sleep(_wait(error))
+                continue
+        return True
+    return False
+
+
+def _wait(error: DeliveryError) -> float:
+    return min(error.seconds, _LONGEST_WAIT) if isinstance(error, SlowDown) else _AGAIN_SECONDS
+
 
 _AT_ONCE = 4  # tasks that ask a model; the others wait
 _MOST_ATTEMPTS = 2

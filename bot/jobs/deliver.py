@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.face.face import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
-from bot.face.reply import Reply
+from bot.adapter import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
 from bot.incident import reason
-from bot.jobs.saying import Draft, reply_of
+from bot.jobs.content import Draft, reply_of
 from bot.jobs.troubles import ignore
 from bot.replies.picture import Pictures
+from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
@@ -28,8 +28,8 @@ from engine.errors import (
     UsageError,
 )
 from engine.messages import Message
+from engine.posting.delivery import Delivery, Leased
 from engine.posting.times import pause_before
-from engine.posting.types import Delivery, Leased
 
 logger = logging.getLogger("presagio.deliver")
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from bot.app import App
 from bot.embedders import Embedders, batch_of, behind_others
 from db.corpus.corpora import Corpora
-from db.model.judgments import Ledger
+from db.model_cache import Ledger
 from db.search.embeddings import Embeddings
 from engine.budget import Budget, BudgetSource, require_budget
-from engine.embed.keep_up import KeepUp
+from engine.embed.fill import KeepUp
 from engine.errors import (
     BudgetExhausted,
     CorpusWithheld,
@@ -20,7 +20,7 @@ from engine.errors import (
     VectorsUnsupported,
 )
 from engine.ports import Embedder
-from engine.types import Corpus
+from engine.values import Corpus
 
 logger = logging.getLogger("presagio.jobs")
 

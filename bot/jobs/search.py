@@ -4,19 +4,58 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from bot.jobs.permission import Permission
+from bot.jobs.troubles import ignore
+from bot.settings import Settings
+from db.model_cache import Ledger
 from db.posting.finds import Finds, Stories
 from db.posting.subscriptions import Subscriptions
-from engine.errors import CorpusNotFound
-from engine.feeds.types import Story
+from engine.budget import BudgetSource, posts_in_pace, require_budget
+from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
+from engine.feeds.feed import Story
 from engine.messages import Message
-from engine.posting.gate import HITS, PROMISING, promise
-from engine.posting.types import FindState, Promising
+from engine.posting.choose import HITS, PROMISING, promise
+from engine.posting.delivery import FindState, Promising
+from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Filters, Headline, Prophecy, SearchRequest
-from engine.types import Corpus
+from engine.values import Corpus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """Whether the model may be asked: yes, later (`waits`), or no, with a reason (`refusal`)."""
+
+    refusal: Message | None = None
+    waits: bool = False
+
+    @property
+    def granted(self) -> bool:
+        """True when the model may be asked now."""
+        return not (self.refusal or self.waits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MayAsk:
+    """Tells whether the model may be asked about a story."""
+
+    ledger: Ledger
+    settings: Settings
+    report: Callable[[PresagioError], None] = ignore  # tells the operators
+
+    async def __call__(self, now: datetime) -> Permission:
+        if not self.settings.has_model():
+            return Permission(refusal=NO_MODEL)
+        budget = self.settings.budget
+        spent = await self.ledger.spent(now.astimezone(UTC).date())
+        try:
+            require_budget(budget, spent, BudgetSource.POSTS, now=now)
+        except BudgetExhausted as error:
+            self.report(error)
+            return Permission(refusal=Message("Not judged: {reason}", reason=error.said))
+        return Permission(waits=not posts_in_pace(budget, spent, now=now))
+
 
 logger = logging.getLogger("presagio.search")
 

@@ -7,29 +7,25 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from bot.adapter import Poster
 from bot.app import App
-from bot.face.face import Poster
-from bot.jobs.choosing import Deciding
+from bot.jobs.content import drafting_of
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
-from bot.jobs.digest import digest
-from bot.jobs.drafting import drafting_of
+from bot.jobs.digest import Deciding, digest
 from bot.jobs.embed import EVERY, Embedding, embed_missing, embedding_of
-from bot.jobs.job import Job
-from bot.jobs.news import News
-from bot.jobs.permission import MayAsk
-from bot.jobs.poll import Polling, poll
-from bot.jobs.search import Searching, search_stories
+from bot.jobs.poll import News, Polling, poll
+from bot.jobs.scheduler import Job
+from bot.jobs.search import MayAsk, Searching, search_stories
 from bot.jobs.troubles import Troubles
 from bot.query_log import asked_by
 from bot.replies.picture import Pictures
 from bot.settings import Settings
-from bot.webhooks.subscribed import subscribe_webhooks
+from bot.webhooks import subscribe_webhooks
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.corpus.documents import Retention
 from db.corpus.reindexing import Reindexing
-from db.model.judgments import Ledger
-from db.model.web_cache import WebPages
+from db.model_cache import Ledger, WebPages
 from db.posting.feeds import Feeds
 from db.posting.finds import Finds, Stories
 from db.posting.job_outcomes import JobOutcomes
@@ -39,12 +35,12 @@ from engine.budget import BudgetSource
 from engine.chat import Chat
 from engine.corpora import resolve_corpus
 from engine.errors import CorpusNotFound, StorageError
+from engine.feeds.feed import ConfiguredFeed
 from engine.feeds.parsing import FeedParser
-from engine.feeds.types import ConfiguredFeed
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.search_log import Asker, Origin
-from engine.types import Corpus
-from engine.web.types import CACHED_FOR
+from engine.values import Corpus
+from engine.web.results import CACHED_FOR
 
 logger = logging.getLogger("presagio.jobs")
 

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from bot.app import App
 from bot.query_log import log_of, logged
+from engine.answer.cited_answer import CitedAnswer, Question
 from engine.answer.passages import gather
-from engine.answer.types import CitedAnswer, Question
 from engine.corpora import corpora_of_kind
 from engine.errors import UsageError
 from engine.messages import Message
@@ -15,7 +15,7 @@ from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.search import SearchRequest
 from engine.search_log import LoggedSearch, SearchJob
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 
 MOST_PASSAGES = 20
 

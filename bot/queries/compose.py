@@ -8,17 +8,15 @@ from typing import Protocol
 
 from bot.app import App
 from bot.queries.ask import corpora_for, searcher
+from db.chat.access import Quotas
 from db.chat.answers import Answers
 from db.chat.compositions import Compositions, KeptTask
-from db.chat.quotas import Quotas
+from engine.answer.cited_answer import Passage, Question
 from engine.answer.passages import gather
-from engine.answer.types import Passage, Question
-from engine.compose.compose import Composer
-from engine.compose.merge import SAME_MEANING
+from engine.compose.composition import ComposeRequest, Composition, Progress, RetrievedPassages
 from engine.compose.models import ClientModels
-from engine.compose.retrieve import internal_passages, passage_key, topic
-from engine.compose.run import ComposeParts, Find
-from engine.compose.types import ComposeRequest, Composition, Progress, RetrievedPassages
+from engine.compose.run import ComposeParts, Composer, Find
+from engine.compose.select import SAME_MEANING, internal_passages, passage_key, topic
 from engine.errors import ModelError, PresagioError
 from engine.messages import Message
 from engine.ports import Embedder
@@ -26,7 +24,7 @@ from engine.prophecy.headline import read_headline
 from engine.prophecy.question import comparable, embedder_of, vector_of
 from engine.search import Mode, SearchRequest
 from engine.settings.section import UNLIMITED
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import Vector
 
 _VARIANTS = 3  # of one answer in a chat

@@ -4,15 +4,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC
 
-from bot.face.reply import HitView, Reply, signature
 from bot.i18n.words import Words, marked
-from bot.replies.place import place_json, place_text
-from engine.answer.citations import without_brackets
-from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource
-from engine.answer.wording import cited_excerpt
+from bot.replies.buttons import place_json, place_text
+from bot.reply import HitView, Reply, signature
+from engine.answer.cited_answer import (
+    AnswerOutcome,
+    CitedAnswer,
+    CitedSource,
+    cited_excerpt,
+    without_brackets,
+)
 from engine.search import Candidate
-from engine.text.plain import without_links
-from engine.types import Flag
+from engine.text.clean import without_links
+from engine.values import Flag
 
 _INDENT = "   "
 _LONGEST_TEXT = 280

@@ -9,10 +9,10 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from bot.card import Card, draw_card
-from bot.face.reply import Button, ItemView, Reply
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
+from bot.reply import Button, ItemView, Reply
 from engine.chat import Answer
 from engine.page.links import first_link
 from engine.search import Hit

@@ -3,13 +3,145 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
+from functools import lru_cache
+from hashlib import sha256
+
+import orjson
+from jinja2 import StrictUndefined, Template, TemplateError, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bot.card import can_draw
-from bot.face.reply import Action, Button, ItemView, Reply
 from bot.i18n.words import Words
 from bot.replies.buttons import VOTES, WRITE
-from bot.replies.prophecy import hit_view
+from bot.replies.limits import cut
+from bot.replies.prophecy import hit_view, prophecy_json
+from bot.reply import Action, Button, Event, HitView, ItemView, Reply
 from engine.chat import Answer, Tally
+from engine.errors import UsageError
+from engine.messages import Message
+
+LONGEST_TEMPLATE = 500  # characters
+LONGEST_POST = 3500  # Telegram shows 4,096
+LONGEST_RENDERED = 1200  # of one tweet and its headline
+NAMES = ("headline", "link", "source", "tweet", "author", "date", "age", "url", "reason", "number")
+
+_FILTERS = ("default", "lower", "title", "trim", "truncate", "upper")
+_ALLOWED = (
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.If),
+    *(nodes.Filter, nodes.Keyword, nodes.CondExpr, nodes.And, nodes.Or, nodes.Not),
+    *(nodes.Compare, nodes.Operand),
+)
+_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+_ENVIRONMENT.globals.clear()
+_ENVIRONMENT.tests.clear()
+_ENVIRONMENT.filters = {name: _ENVIRONMENT.filters[name] for name in _FILTERS}
+
+
+TEMPLATE_EXAMPLE = ItemView(
+    headline="Ship blocks Suez Canal",
+    link="https://www.bbc.co.uk/news/1",
+    hit=HitView(
+        rank=1,
+        text="One day a boat will get stuck sideways.",
+        author="ana",
+        date=datetime(2012, 3, 14, tzinfo=UTC),
+        date_text="14/3/2012",
+        age="9",
+        url="https://x.com/ana/status/1",
+        flags=(),
+    ),
+)
+
+
+def require_template(text: str) -> None:
+    """Raise UsageError if `text` is no template that can be used."""
+    if len(text) > LONGEST_TEMPLATE:
+        raise UsageError(Message("A template has at most {most} letters.", most=LONGEST_TEMPLATE))
+    _require_allowed(text)
+    fill_template(text, dict.fromkeys(NAMES, "x"))
+
+
+def worded(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
+    """Return a post with the text that the template gives it, or as it is without one.
+
+    `sources` names the feed of each item. Raises UsageError.
+    """
+    if template is None or not reply.items:
+        return reply
+    named = zip(reply.items, sources, strict=True)
+    text = "\n\n".join(item_text(template, item, source) for item, source in named)
+    return replace(reply, text=cut(text, LONGEST_POST), items=(), notice=None)
+
+
+def item_text(template: str, item: ItemView, source: str) -> str:
+    """Return what a template says about one item of a post. Raises UsageError."""
+    hit = item.hit
+    return fill_template(
+        template,
+        {
+            "headline": item.headline,
+            "link": item.link or "",
+            "source": source,
+            "tweet": hit.text,
+            "author": hit.signature or "",
+            "date": hit.date_text,
+            "age": hit.age,
+            "url": hit.url or "",
+            "reason": hit.why or "",
+            "number": str(hit.rank),
+        },
+    )
+
+
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """Return the filled-in template, cut to its longest. Raises UsageError."""
+    try:
+        said = _compiled(template).render(
+            {name: cut(value, LONGEST_RENDERED) for name, value in values.items()}
+        )
+    except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as exc:
+        raise _unusable(exc) from exc
+    return cut(said.strip(), LONGEST_RENDERED)
+
+
+@lru_cache(maxsize=64)
+def _compiled(template: str) -> Template:
+    _require_allowed(template)
+    return _ENVIRONMENT.from_string(template)
+
+
+def _require_allowed(template: str) -> None:
+    try:
+        parsed = _ENVIRONMENT.parse(template)
+    except (TemplateError, RecursionError) as exc:
+        raise _unusable(exc) from exc
+    for node in parsed.find_all(nodes.Node):
+        if isinstance(node, nodes.Name) and node.name not in NAMES:
+            raise UsageError(
+                Message(
+                    "A template knows no {name}. There are: {known}.",
+                    name=cut(node.name, 40),
+                    known=", ".join(NAMES),
+                )
+            )
+        if isinstance(node, nodes.Filter) and node.name not in _FILTERS:
+            raise UsageError(
+                Message(
+                    "A template knows no filter {name}. There are: {known}.",
+                    name=cut(node.name, 40),
+                    known=", ".join(_FILTERS),
+                )
+            )
+        if not isinstance(node, _ALLOWED):
+            raise UsageError(
+                Message("A template has names in double braces, if and else, and nothing more.")
+            )
+
+
+def _unusable(error: Exception) -> UsageError:
+    return UsageError(
+        Message("The template cannot be used: {said}", said=cut(str(error) or "?", 200))
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,3 +257,29 @@ def _row(
         button(words.say("Why?"), "why", page),
         *([button(words.say("Picture"), "picture", page)] if can_draw() else []),
     )
+
+
+_TYPE = "prophecy.found"
+
+
+def prophecy_event(item: PostItem, *, key: str, decided_at: datetime) -> Event:
+    """Return the event of one story and the text that foretold it.
+
+    The event is the same, id included, each time the delivery `key` of `decided_at` is sent.
+    """
+    answer = item.answer
+    shown = replace(answer.prophecy, hits=answer.page, near=())
+    prophecy = prophecy_json(shown, now=answer.asked_at, elapsed_ms=0)
+    del prophecy["elapsed_ms"]  # nobody has waited for it
+    moment = decided_at.astimezone(UTC).isoformat()
+    body = {
+        "type": _TYPE,
+        "timestamp": moment,
+        "data": {
+            "story": {"title": item.title, "link": item.link, "source": item.source or None},
+            "prophecy": prophecy,
+        },
+    }
+    # Keys are unique in one database only, and a receiver may listen to several.
+    named = sha256(f"{key} {moment}".encode()).hexdigest()[:32]
+    return Event(id=f"msg_{named}", body=orjson.dumps(body))

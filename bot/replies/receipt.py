@@ -1,12 +1,57 @@
 """The receipt of a prophecy: how it was made, and why it contains each hit, in figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from bot.i18n.words import Words, marked
+from bot.replies.dates import age_between
 from bot.replies.limits import cut
 from bot.replies.prophecy import notice_of
-from engine.search import Expansion, Hit, Mode, Prophecy, Verdict
-from engine.types import Usage
+from engine.contracts.results import HitReceipt, MatchedTerm, Receipt, StageCounts
+from engine.query.plan import Plan
+from engine.search import HIGHEST_JUDGMENT, Expansion, Hit, Mode, Prophecy, Verdict
+from engine.values import Usage
+
+_LONGEST_LIST = 300
+_INDENT = "   "
+# What each judgment, 0 to 6, says.
+_READ = (
+    marked("The model read it as something else."),
+    marked("The model read it as the same topic, no more."),
+    marked("The model read it as distantly related."),
+    marked("The model read it as related."),
+    marked("The model read it as close to the event."),
+    marked("The model read it as almost the same event."),
+    marked("The model read it as the same event."),
+)
+_UNREAD = marked("No model read it; it was found by its words.")
+
+
+def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words) -> str:
+    """Return in words why the prophecy contains each of `hits`, without any scores.
+
+    Return "" if there are no hits.
+    """
+    until = prophecy.headline.date or now
+    lines = [line for hit in hits for line in _reasons(hit, until, words)]
+    return "\n".join(lines)
+
+
+def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
+    age = age_between(hit.candidate.created_at, until).said(words)
+    judgment = hit.parts.get("judgment")
+    read = words.say(_UNREAD if judgment is None else _READ[round(judgment * HIGHEST_JUDGMENT)])
+    yield f"{hit.rank}. {age}: {read}"
+    if hit.why:
+        yield _INDENT + words.say("Why: {reason}", reason=hit.why)
+    if hit.candidate.asked_for:
+        yield _INDENT + words.say("It says what the model expected the account to say.")
+    if hit.matched:
+        matched = cut(", ".join(hit.matched), _LONGEST_LIST)
+        yield _INDENT + words.say("Words in common: {words}.", words=matched)
+    else:
+        yield _INDENT + words.say("It was found by its meaning.")
+
 
 # The names of the parts and the multipliers of a score.
 _NAMES = {
@@ -28,8 +73,6 @@ _NAMES = {
 }
 # The names of the lists of candidates.
 _LISTS = {"lexical": marked("by words"), "semantic": marked("by meaning")}
-_LONGEST_LIST = 300
-_INDENT = "   "
 
 
 def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
@@ -173,3 +216,86 @@ def named_figures(figures: Mapping[str, float | None], words: Words) -> str:
         for name, value in figures.items()
         if value is not None
     )
+
+
+_LONGEST_EXPLAINED = 300
+
+
+def find_receipt(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> str:
+    """Return lines that explain how the answer was made and why it contains each of `hits`."""
+    lines = [words.say("Query: {query}", query=_query(receipt.canonical))]
+    if receipt.expanded != receipt.canonical:
+        lines.append(words.say("Looked for: {query}", query=_query(receipt.expanded)))
+    if receipt.filters:
+        filters = _query(" ".join(receipt.filters))
+        lines.append(words.say("Filters: {filters}", filters=filters))
+    lines.append(words.say("Plan: {plan}", plan=receipt.plan))
+    lines.append(_counts(receipt.counts, receipt.corpus, words))
+    for hit in hits:
+        lines += ["", *_hit_receipt(hit, words)]
+    return "\n".join(lines)
+
+
+_PLANS = {
+    Plan.RANKED: marked("Best first: rare words count more than frequent ones."),
+    Plan.NEWEST: marked("Newest first, as no words were asked for."),
+    Plan.NEAREST: marked("Nearest in meaning first."),
+}
+
+
+def find_reasons(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> str:
+    """Return in words how the answer was made and why it contains each of `hits`."""
+    lines = [words.say("Query: {query}", query=_query(receipt.canonical))]
+    if receipt.expanded != receipt.canonical:
+        lines.append(words.say("Looked for: {query}", query=_query(receipt.expanded)))
+    plan = next((said for plan, said in _PLANS.items() if plan == receipt.plan), None)
+    if plan:
+        lines.append(words.say(plan))
+    lines.append(_counts(receipt.counts, receipt.corpus, words))
+    for hit in hits:
+        matched = ", ".join(dict.fromkeys(_named(match) for match in hit.matched))
+        lines.append(f"{hit.rank}. {matched}".strip())
+    return "\n".join(lines)
+
+
+def _query(text: str) -> str:
+    return cut(text, _LONGEST_EXPLAINED) or "-"
+
+
+def _counts(counts: StageCounts, corpus: str, words: Words) -> str:
+    holding = counts.passing if counts.matching is None else counts.matching
+    return words.say(
+        "Of {all} texts in {corpus}, {matching} hold the words and {passing} of those meet the"
+        " filters; {distinct} of the best {fetched} differ, {returned} are shown.",
+        all=words.number(counts.corpus),
+        corpus=corpus,
+        matching=words.number(holding),
+        passing=words.number(counts.passing),
+        distinct=words.number(counts.distinct),
+        fetched=words.number(counts.fetched),
+        returned=words.number(counts.returned),
+    )
+
+
+def _hit_receipt(hit: HitReceipt, words: Words) -> Iterator[str]:
+    parts = named_figures(hit.parts, words)
+    if hit.score is None:
+        yield f"{hit.rank}."
+    elif parts:
+        yield words.say(
+            "{rank}. score {score} from {parts}",
+            rank=hit.rank,
+            score=f"{hit.score:.2f}",
+            parts=parts,
+        )
+    else:
+        yield words.say("{rank}. score {score}", rank=hit.rank, score=f"{hit.score:.2f}")
+    yield from (_INDENT + _match(match) for match in hit.matched)
+
+
+def _named(match: MatchedTerm) -> str:
+    return match.term if match.alias_of is None else f"{match.alias_of} → {match.term}"
+
+
+def _match(match: MatchedTerm) -> str:
+    return f"{_named(match)} ×{match.count} ({', '.join(match.fields)}): {match.score:.2f}"

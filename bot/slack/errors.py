@@ -9,7 +9,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.i18n.words import Words
 from engine.messages import Message
 

@@ -1,4 +1,4 @@
-"""Sending to Slack; implements bot.face.face.Face."""
+"""Sending to Slack; implements bot.adapter.Face."""
 
 import asyncio
 import logging
@@ -9,13 +9,12 @@ from slack_sdk.models.blocks import Block
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.face.face import ChatGone, DeliveryError
-from bot.face.reply import Reply
-from bot.face.request import Request
+from bot.adapter import ChatGone, DeliveryError
+from bot.reply import Reply
+from bot.request import Request
 from bot.slack.errors import FAILURES, mapped_slack_errors, slack_reason, why_no_picture
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
-from bot.slack.pictures import show_with_picture
-from bot.slack.render import actions, blocks, fallback, remark
+from bot.slack.render import actions, blocks, fallback, remark, show_with_picture
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")

@@ -1,4 +1,4 @@
-"""Posting to Slack without a request; implements bot.face.face.Poster.
+"""Posting to Slack without a request; implements bot.adapter.Poster.
 
 Every message carries its key as metadata, and a file as its name, so a message that
 may have arrived can be looked up before it is sent again.
@@ -14,12 +14,11 @@ from slack_sdk.models.blocks import Block
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.face.face import Unsure
-from bot.face.reply import Reply
+from bot.adapter import Unsure
+from bot.reply import Reply
 from bot.slack.errors import code_of, mapped_slack_errors, slack_reason
 from bot.slack.events import PLATFORM
-from bot.slack.pictures import show_with_picture
-from bot.slack.render import blocks, fallback
+from bot.slack.render import blocks, fallback, show_with_picture
 from engine.chat import Chat
 from engine.messages import Message
 

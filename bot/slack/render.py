@@ -4,10 +4,12 @@ Texts by people go into rich text and plain text, which Slack shows verbatim: th
 escaping, and nothing in them can mention anybody.
 """
 
+import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import lru_cache
 
+from slack_sdk.errors import SlackApiError
 from slack_sdk.models.blocks import (
     ActionsBlock,
     Block,
@@ -23,11 +25,13 @@ from slack_sdk.models.blocks import (
     RichTextSectionElement,
 )
 from slack_sdk.models.blocks.basic_components import SlackFile
+from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.commands import standard_commands
 from bot.commands.registry import ONE_FOR_ALL
-from bot.face.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
 from bot.replies.limits import cut
+from bot.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
+from bot.slack.errors import code_of
 from bot.slack.events import ACTION_PREFIX, PLATFORM
 
 # Characters. Slack refuses messages with some 10,000 in all blocks, an undocumented limit; parts
@@ -215,3 +219,45 @@ def _linked(url: str | None, label: str, *, bold: bool = False) -> RichTextEleme
     if url and len(url) <= _LONGEST_LINK and _LINK.fullmatch(url):
         return _link(url, label, bold=bold)
     return RichTextElementParts.Text(text=label, style=_BOLD if bold else None)
+
+
+# Slack reads a file after it has taken it, and refuses blocks that name it until then.
+_PAUSES = (0.3, 0.7, 1.5, 3.0)  # seconds
+
+Send = Callable[[Sequence[Block]], Awaitable[str]]
+
+
+async def show_with_picture(
+    client: AsyncWebClient,
+    reply: Reply,
+    send: Send,
+    *,
+    channel: str,
+    thread: str | None,
+    file_name: str,
+) -> str:
+    """Upload the picture and send the blocks that show it; return what `send` does.
+
+    Where Slack keeps refusing the blocks, the picture is sent as a file named `file_name`, without
+    buttons, and its id is returned. Raises SlackApiError and what else the client raises.
+    """
+    taken = await client.files_upload_v2(
+        content=reply.picture, filename=reply.picture_name, title=reply.picture_name
+    )
+    shown = blocks(reply, picture=str(taken["files"][0]["id"]))
+    for pause in _PAUSES:
+        try:
+            return await send(shown)
+        except SlackApiError as error:
+            if code_of(error) != "invalid_blocks":
+                raise
+        await asyncio.sleep(pause)
+    sent = await client.files_upload_v2(
+        channel=channel,
+        thread_ts=thread,
+        content=reply.picture,
+        filename=file_name,
+        title=reply.picture_name,
+        initial_comment=escaped_mrkdwn(fallback(reply)),
+    )
+    return str(sent["files"][0]["id"])

@@ -1,4 +1,4 @@
-"""Sending to Telegram; implements bot.face.face.Face."""
+"""Sending to Telegram; implements bot.adapter.Face."""
 
 import asyncio
 import logging
@@ -16,19 +16,19 @@ from telegram import (
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, TelegramError
 
-from bot.face.face import DeliveryError, Refused
-from bot.face.reply import Reply
-from bot.face.request import Request
+from bot.adapter import DeliveryError, Refused
 from bot.replies.limits import cut
-from bot.telegram.client import Bot
-from bot.telegram.errors import (
+from bot.reply import Reply
+from bot.request import Request
+from bot.telegram.client import (
+    Bot,
     MessageUnchanged,
     Moved,
     mapped_telegram_errors,
     says,
     telegram_reason,
 )
-from bot.telegram.people import PLATFORM
+from bot.telegram.events import PLATFORM
 from bot.telegram.render import (
     LONGEST_TOAST,
     caption,

@@ -1,4 +1,4 @@
-"""Posting to Telegram without a request; implements bot.face.face.Poster.
+"""Posting to Telegram without a request; implements bot.adapter.Poster.
 
 Bots cannot ask Telegram what was shown in a chat: see docs/decisions/0011-posting.md.
 """
@@ -11,11 +11,10 @@ from telegram import LinkPreviewOptions, Message
 from telegram.constants import ParseMode
 from telegram.error import BadRequest
 
-from bot.face.reply import Reply
-from bot.pace import EvenPace
-from bot.telegram.client import Bot
-from bot.telegram.errors import Moved, mapped_telegram_errors, says
-from bot.telegram.people import PLATFORM
+from bot.listening import EvenPace
+from bot.reply import Reply
+from bot.telegram.client import Bot, Moved, mapped_telegram_errors, says
+from bot.telegram.events import PLATFORM
 from bot.telegram.render import caption, html_messages, keyboard
 from db.chat.chats import Chats
 from engine.chat import Chat

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
-from bot.face.reply import LONGEST_SMALL, Button, HitView, ItemView, Reply
 from bot.replies.limits import cut, split, utf16_length
+from bot.reply import LONGEST_SMALL, Button, HitView, ItemView, Reply
 
 LONGEST_TEXT = 4096  # UTF-16 units, after entities are parsed
 LONGEST_CAPTION = 1024

@@ -10,19 +10,25 @@ from telegram import BotCommand, ChatMember, ChatMemberAdministrator, Update
 from telegram.constants import ChatType
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
+from bot.adapter import DeliveryError, FaceFailed, FaceStatus
 from bot.commands import Command
 from bot.conversation.conversation import Conversation
-from bot.face.face import DeliveryError, FaceFailed, FaceStatus
-from bot.face.request import Place
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
-from bot.listening.webhook import Webhook
+from bot.listening import Webhook
+from bot.request import Place
 from bot.settings.faces import TelegramSettings
 from bot.telegram.client import Bot
-from bot.telegram.events import read_update
+from bot.telegram.events import PLATFORM, TelegramIdentity, is_there, read_update
 from bot.telegram.face import TelegramFace
-from bot.telegram.people import PLATFORM, TelegramIdentity, is_there
-from bot.telegram.receiving import ALLOWED_UPDATES, HOLD_SECONDS, Poller, PushedUpdates, pause_after
-from bot.telegram.updates import Latest, Updates
+from bot.telegram.receiving import (
+    ALLOWED_UPDATES,
+    HOLD_SECONDS,
+    Latest,
+    Poller,
+    PushedUpdates,
+    Updates,
+    pause_after,
+)
 from db.chat.chats import Chats
 from db.chat.events import Inbox
 from engine.errors import UsageError

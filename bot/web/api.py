@@ -6,8 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from bot.replies.place import place_json
-from bot.web.dependencies import SharedOf, may_ask, paced, paced_answers
+from bot.replies.buttons import place_json
 from bot.web.failures import Refusal
 from bot.web.parameters import (
     AskParameters,
@@ -18,13 +17,12 @@ from bot.web.parameters import (
 )
 from bot.web.schemas import AskAnswer, CorporaAnswer, DocumentAnswer, ProphecyAnswer, SearchAnswer
 from bot.web.searching import answer_headline, answer_question, search_corpus
-from bot.web.shared_state import SharedState
+from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, paced_answers
 from db.search.shown import Shown
 from engine.contracts.results import attachments_of
 from engine.messages import Message
-from engine.query.receipts import attributed
-from engine.query.types import FoundDocument
-from engine.types import Corpus
+from engine.query.results import FoundDocument, attributed
+from engine.values import Corpus
 
 _DEAR = [Depends(paced_answers)]
 router = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.listening.webhook import Webhook
+from bot.listening import Webhook
 from bot.query_log import asked_by
 from bot.web import api, composing, feeds, operating
 from bot.web.failures import Problem, failure_of

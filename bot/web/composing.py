@@ -3,22 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bot.i18n.words import Words
 from bot.queries.compose import composer
 from bot.query_log import source
-from bot.replies.compose import STEPS, composition_json, source_title
-from bot.web.compose_schemas import ComposeAnswer, ComposeBody
-from bot.web.dependencies import SharedOf, may_ask, paced, paced_answers
+from bot.replies.composition import STEPS, composition_json, source_title
 from bot.web.failures import Refusal, failure_of
-from bot.web.parameters import LONGEST_TEXT, problems
+from bot.web.parameters import LONGEST_TEXT, CorpusName, Text, problems
 from bot.web.rendering import fragment, render
-from bot.web.shared_state import SharedState
+from bot.web.schemas import UsageFigures
+from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, paced_answers
 from bot.web.views import web_address
 from bot.web.visitor import (
     Asked,
@@ -28,10 +28,102 @@ from bot.web.visitor import (
     visitor_of,
 )
 from engine.budget import require_open
-from engine.compose.types import ComposeRequest, Composition, Progress, StepName
+from engine.compose.composition import ComposeRequest, Composition, Progress, SourceKind, StepName
 from engine.errors import UsageError
 from engine.messages import Message
-from engine.types import Corpus
+from engine.values import Corpus
+
+_Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0-9]{2,8})?$")]
+
+
+class ComposeBody(BaseModel):
+    """What to write about, and from what."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    prompt: Text = Field(description="What to write about.", examples=["Coffee prices"])
+    corpora: list[CorpusName] = Field(
+        [],
+        max_length=10,
+        description="Corpora to take the evidence from; none: the configured or only one.",
+    )
+    language: _Language | None = Field(
+        None, description="To write in, such as es; left out, the language of the prompt."
+    )
+    thread: bool = Field(False, description="A thread of 2 to 6 tweets.")
+    variants: int = Field(1, ge=1, le=3, description="Variants to choose from.")
+    web: bool = Field(True, description="Whether the web is asked for what the corpora lack.")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class TweetText(_Part):
+    """One tweet."""
+
+    text: str = Field(description="Each claim ends with the numbers of its sources.")
+    length: int = Field(description="By the rules of X, which allows 280.")
+
+
+class VariantAnswer(_Part):
+    """One tweet, or the tweets of a thread."""
+
+    tweets: list[TweetText]
+    thread: bool
+    checked: bool = Field(description="Whether a model compared each sentence with its sources.")
+    unsupported: int = Field(description="Sentences that no model confirmed.")
+    warnings: list[str]
+
+
+class SourceAnswer(_Part):
+    """A passage that is cited."""
+
+    n: int = Field(description="What stands in the brackets.")
+    title: str
+    url: str | None
+    page: int | None
+    date: str | None
+    kind: SourceKind
+    quote: str = Field(description="Verbatim, at most 20 words.")
+    author: str | None
+    corpus: str | None
+    recognised: bool = Field(description="Read in a picture by OCR, which makes mistakes.")
+
+
+class RemovedAnswer(_Part):
+    """A sentence, fact or variant that is not shown."""
+
+    text: str
+    why: str
+
+
+class StepAnswer(_Part):
+    """How one step went."""
+
+    name: StepName
+    elapsed_ms: float
+    skipped: str | None = Field(description="Why it was left out or failed.")
+    usage: UsageFigures | None
+    model: str | None
+    figures: dict[str, int]
+
+
+class ComposeAnswer(_Part):
+    """The variants with their sources; without variants, the notice says why."""
+
+    prompt: str
+    corpora: list[str]
+    language: str | None
+    variants: list[VariantAnswer]
+    sources: list[SourceAnswer]
+    removed: list[RemovedAnswer]
+    steps: list[StepAnswer]
+    usage: UsageFigures | None
+    elapsed_ms: int
+    prompt_version: str | None
+    notice: str | None
+
 
 _EVENTS = "text/event-stream"
 _QUIET_SECONDS = 15.0  # after which a comment keeps proxies from closing the stream

@@ -13,14 +13,13 @@ from fastapi.responses import Response
 
 from bot.i18n.words import Words
 from bot.replies.dates import age_between
-from bot.web.dependencies import SharedOf, paced
-from bot.web.shared_state import SharedState
+from bot.web.shared_state import SharedOf, SharedState, paced
 from bot.web.views import day_of, web_address
 from bot.web.visitor import Visitor, visitor_of
 from db.posting.outbox import Outbox
 from db.search.shown import Shown
 from engine.feeds.markup import without_forbidden
-from engine.posting.types import PublicPost
+from engine.posting.delivery import PublicPost
 from engine.search import Candidate
 from engine.text.address import addressed
 

@@ -31,11 +31,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bot.listening.webhook import LARGEST
+from bot.listening import LARGEST
 from bot.query_log import asked_by
-from bot.web.dependencies import credentials_of, may_ask, paced, paced_answers
 from bot.web.failures import Refusal, failure_of
-from bot.web.shared_state import SharedState
+from bot.web.shared_state import SharedState, credentials_of, may_ask, paced, paced_answers
 from bot.web.tools import TOOLS, ToolEntry
 from engine.budget import BudgetSource
 from engine.messages import Message

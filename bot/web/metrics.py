@@ -27,7 +27,7 @@ from engine.search import (
     Verdict,
 )
 from engine.settings.searching import ProphecySettings
-from engine.types import Corpus
+from engine.values import Corpus
 
 # A search takes milliseconds, a model call many seconds.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)

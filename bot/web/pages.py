@@ -1,24 +1,32 @@
 """The pages for people. Everything works without scripts."""
 
 import asyncio
+from datetime import UTC
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from bot.card import can_draw, draw_card, require_pictures
+from bot.i18n.words import Words
+from bot.queries.ask import ask, searcher
+from bot.replies.answer import answer_label
+from bot.replies.buttons import place_text
 from bot.replies.picture import card_of, pictured
 from bot.replies.prophecy import notice_of, prophecy_reply
-from bot.web.asking import questions
-from bot.web.dependencies import SharedOf, client_address, paced, paced_answers
+from bot.reply import signature
 from bot.web.examples import examples_of
 from bot.web.failures import Failure, Refusal
+from bot.web.parameters import LONGEST_TEXT
 from bot.web.reading import reading
 from bot.web.rendering import STATIC, render
-from bot.web.views import cards_of, is_foretold
+from bot.web.shared_state import SharedOf, client_address, paced, paced_answers
+from bot.web.views import cards_of, day_of, is_foretold, web_address
 from bot.web.visitor import (
     Asked,
+    Ballots,
     VisitorOf,
     answered,
     corpora_to_choose,
@@ -28,12 +36,70 @@ from bot.web.visitor import (
     require_same_site,
     typed_in,
     visitor_of,
+    voter_of,
 )
-from bot.web.voting import Ballots, voter_of
 from db.search.shown import Shown
+from engine.answer.cited_answer import CitedAnswer, CitedSource
 from engine.chat import Answer
 from engine.errors import UsageError
 from engine.messages import Message
+from engine.prophecy.headline import read_headline
+from engine.search import SearchRequest
+
+questions = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
+
+
+@questions.get("/ask")
+async def _ask(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+    values = request.query_params
+    question = values.get("question", "").strip()[:LONGEST_TEXT]
+    corpora, chosen = await corpora_to_choose(shared, values.get("corpus", "").strip())
+    answered: CitedAnswer | None = None
+    if question:
+        await paced_answers(request, shared)
+        asked = SearchRequest(
+            headline=read_headline(question), limit=shared.settings.answer.limit, now=shared.now()
+        )
+        answered = await ask(
+            shared.app, asked, [await shared.corpus(chosen)], prophet=searcher(shared.app)
+        )
+    return render(
+        request,
+        "ask.html",
+        question=question,
+        asked=Asked(headline="", date=None, corpus=chosen),
+        corpora=corpora,
+        **_shown(answered, visitor.words),
+    )
+
+
+def _shown(answered: CitedAnswer | None, words: Words) -> dict[str, Any]:
+    """Return what the template shows of an answer, or that there is none yet."""
+    if answered is None:
+        return {"answered": None}
+    return {
+        "answered": answered,
+        "label": answer_label(answered, words),
+        "notice": words.render(answered.notice) if answered.notice else None,
+        "sources": [_source(source, words) for source in answered.sources],
+    }
+
+
+def _source(source: CitedSource, words: Words) -> dict[str, Any]:
+    found = source.passage.hit.candidate
+    return {
+        "number": source.number,
+        "corpus": source.passage.corpus,
+        "id": found.external_id,
+        "day": day_of(found.created_at),
+        "date_text": words.date(found.created_at.astimezone(UTC)),
+        "signature": signature(found.voice, found.author),
+        "place": place_text(found.place, words) if found.place else None,
+        "text": found.text,
+        "lang": found.lang,
+        "url": web_address(found.url),
+    }
+
 
 _PICTURE_SECONDS = 3600
 PICTURE_SIZE = (1200, 630)  # pixels

@@ -12,7 +12,7 @@ from bot.replies.dates import Period, read_date
 from bot.web.failures import Problem
 from engine.search import Mode
 from engine.settings.searching import MOST_MONTHS
-from engine.types import Kind
+from engine.values import Kind
 
 LONGEST_TEXT = 2000  # characters of a headline or a question
 

@@ -3,11 +3,11 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.replies.dates import Period
-from engine.answer.types import AnswerOutcome
+from engine.answer.cited_answer import AnswerOutcome
 from engine.contracts.results import Attachment
-from engine.prophecy.sureness import Sureness
+from engine.prophecy.score import Sureness
 from engine.search import Mode
-from engine.types import Kind
+from engine.values import Kind
 
 
 class _Answer(BaseModel):

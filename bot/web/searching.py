@@ -7,7 +7,7 @@ from typing import Any, Self, cast
 
 from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_json
-from bot.replies.prophecy_json import prophecy_json
+from bot.replies.prophecy import prophecy_json
 from bot.web.parameters import AskParameters, Narrowed, ProphecyParameters, SearchParameters
 from bot.web.shared_state import SharedState
 from db.search.shown import Shown
@@ -18,7 +18,7 @@ from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.search import Candidate, Filters, Hit, SearchRequest, Term
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import Vector, VectorSpace
 
 # The tag is checked after ranking, among so many documents: more than a month of news has on one

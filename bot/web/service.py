@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from bot.adapter import FaceFailed, FaceStatus
 from bot.app import App
 from bot.commands.services import ReadHeadline
-from bot.face.face import FaceFailed, FaceStatus
-from bot.listening.connections import (
+from bot.listening import (
     ACCEPTED_AT_ONCE,
     WAITING,
     Connections,
     PatientProtocol,
+    Webhook,
     most_of_port,
 )
-from bot.listening.webhook import Webhook
 from bot.settings import load_settings
 from bot.web.application import TOOLS_PATH, create_application
 from bot.web.metrics import MeasuredExpander, MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics

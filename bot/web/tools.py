@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bot.queries.compose import composer
 from bot.queries.find import find
-from bot.replies.compose import composition_json
-from bot.replies.find_json import found_json
+from bot.replies.composition import composition_json
+from bot.replies.find import found_json
 from bot.web.api import corpora_json, document_json, read_document
 from bot.web.parameters import (
     AskParameters,
@@ -23,7 +23,7 @@ from bot.web.parameters import (
 )
 from bot.web.searching import answer_headline, answer_question, search_corpus
 from bot.web.shared_state import SharedState
-from engine.compose.types import ComposeRequest
+from engine.compose.composition import ComposeRequest
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode
 

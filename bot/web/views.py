@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from bot.face.reply import HitView
 from bot.i18n.words import Words
 from bot.replies.prophecy import hit_view
+from bot.reply import HitView
 from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.chat import Tally
-from engine.prophecy.sureness import Sureness, sureness
+from engine.prophecy.score import Sureness, sureness
 from engine.search import Hit, Prophecy
-from engine.types import Flag
+from engine.values import Flag
 
 _SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
 

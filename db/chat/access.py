@@ -2,13 +2,88 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 
+from db.connection import statements
 from db.pool import Database
-from db.statements import statements
-from engine.chat import Admission, AdmissionState, BotOwner, Standing
+from engine.chat import Admission, AdmissionState, BotOwner, Chat, Standing
+
+_QUOTAS_KEPT = timedelta(days=7)
+
+
+class Quotas:
+    """Counts uses by scope and day."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("conversation")
+
+    async def use(self, scope: str, *, now: datetime, title: str | None = None) -> int:
+        """Count one use and return the number of uses today, this one included.
+
+        `title` is who asks, as the owner is to read it.
+        """
+        today = now.astimezone(UTC).date()
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(self._sql["use"], scope, today, title))
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove the counts of days before the last week, which the owner may see."""
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["forget_quotas"], now.astimezone(UTC).date() - _QUOTAS_KEPT
+            )
+
+
+_WAITING_KEPT = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingMessage:
+    """A message as it was written, with its command, and where."""
+
+    message: str
+    thread: str | None
+    written_at: datetime | None
+
+
+class Waiting:
+    """Reads and writes waiting messages. One may be answered several times, from other archives."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("access")
+
+    async def keep(
+        self,
+        chat: Chat,
+        thread: str | None,
+        message: str,
+        *,
+        written_at: datetime | None,
+        now: datetime,
+    ) -> int:
+        """Store a message and return its id."""
+        async with self._database.connection() as connection:
+            return int(
+                await connection.fetchval(
+                    self._sql["keep_waiting"], chat.id, thread, message, written_at, now
+                )
+            )
+
+    async def get(self, chat: Chat, number: int) -> WaitingMessage | None:
+        """Return a message of this chat, or None if it is forgotten."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["waiting"], number, chat.id)
+        return None if row is None else WaitingMessage(**dict(row))
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove messages that are older than a day."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_waiting"], now - _WAITING_KEPT)
+
 
 _MOST_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
 _MOST_USERS = 20

@@ -7,10 +7,10 @@ from enum import StrEnum
 import asyncpg
 from pydantic import TypeAdapter
 
+from db.connection import statements
 from db.pool import Database
-from db.statements import statements
 from engine.chat import Chat
-from engine.compose.types import Composition
+from engine.compose.composition import Composition
 
 _KEPT = timedelta(days=90)  # as long as answers
 

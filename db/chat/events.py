@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self
 
+from db.connection import statements
 from db.lease import Lease, LeaseTimes
 from db.pool import Database
-from db.statements import statements
 from engine.closing import Closable
 from engine.errors import StorageError
 

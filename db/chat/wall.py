@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import asyncpg
 
 from db.chat.answers import favourite_of
+from db.connection import statements
 from db.pool import Database
-from db.statements import statements
 from engine.chat import Favourite, WallEntry, WallRule, WallState
 
 _BYTES = 32

@@ -6,14 +6,13 @@ from datetime import datetime
 
 import asyncpg
 
-from db.connection import Connection
-from db.corpus.partitions import about_corpus
+from db.connection import Connection, statements
+from db.corpus.postings import about_corpus
 from db.pool import Database
-from db.statements import statements
 from engine.errors import InputError
 from engine.glossary.groups import AliasGroup, GroupStatus, Pair, keys, pairs
 from engine.messages import Message
-from engine.types import Corpus
+from engine.values import Corpus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,15 +5,39 @@ with the documents; here they are stored for documents that had been there befor
 """
 
 from collections.abc import AsyncGenerator
+from functools import lru_cache
 
 import asyncpg
 
-from db.connection import Connection
-from db.corpus.partitions import about_corpus, postings_table
+from db.connection import Connection, statements
 from db.lease import Lease
 from db.pool import Database
-from db.statements import statements
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
+
+
+def partition(corpus_id: int) -> str:
+    """Return the table of one corpus' documents; its name contains nothing but a number."""
+    return f"document_{int(corpus_id)}"
+
+
+def postings_table(corpus_id: int) -> str:
+    """Return the table of one corpus' postings, which only some corpora have."""
+    return f"postings_{int(corpus_id)}"
+
+
+@lru_cache(maxsize=1024)
+def about_corpus(file: str, name: str, corpus_id: int) -> str:
+    """Return a statement of `db/sql/<file>.sql` about one corpus.
+
+    {document} and {postings} in it stand for the corpus' tables, {corpus} for its id.
+    """
+    names = {
+        "document": partition(corpus_id),
+        "postings": postings_table(corpus_id),
+        "corpus": str(int(corpus_id)),
+    }
+    return statements(file)[name].format(**names)
+
 
 PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
 # Tokens. Longer texts repeat most of their words, and then thresholds keep few of them unread.

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from db.connection import Connection
+from db.connection import Connection, statements
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
-from db.corpus.partitions import about_corpus, partition
-from db.corpus.postings import Postings
+from db.corpus.postings import Postings, about_corpus, partition
 from db.pool import Database
-from db.statements import statements
 from engine.errors import CorpusNotFound
 from engine.text.clean import respelled, shown
-from engine.types import INDEX_VERSION, Corpus
+from engine.values import INDEX_VERSION, Corpus
 
 PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
 _TIMEOUT = 600  # seconds for one statement; only a hung server needs them

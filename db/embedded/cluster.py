@@ -1,17 +1,151 @@
 """Creates the data folder of the embedded server, and checks which version wrote it."""
 
+import contextlib
+import hashlib
+import os
 import secrets
 import shutil
+import socket
+import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from db.embedded.binaries import Binaries, failure
 from db.embedded.os_user import OsUser, run_as
-from db.embedded.settings import SETTINGS_FILE
-from engine.errors import StorageError
+from engine.errors import StorageError, StorageRights
 from engine.messages import Message
+
+PORT = 5432
+# A socket's whole path must fit 104 bytes on macOS and 108 on Linux, with the closing zero.
+_LONGEST = 103 - len(f"/.s.PGSQL.{PORT}")
+
+
+def prepare(folder: Path, account: OsUser | None) -> Path:
+    """Return the socket folder for the data folder `folder`, whose server is not running.
+
+    Raises StorageRights if somebody else's folder is in its place, OSError.
+    """
+    if sys.platform == "win32" or _fits(folder):
+        sockets = folder
+    else:
+        sockets = _private_folder(folder, account)
+    for stale in sockets.glob(".s.PGSQL.*"):  # left by a killed server; its pid may be in use again
+        stale.unlink()
+    return sockets
+
+
+def forget(folder: Path, sockets: str) -> None:
+    """Remove what `prepare` made for the server of `folder`, which has stopped."""
+    if sockets and Path(sockets) != folder:
+        with contextlib.suppress(OSError):  # a leftover empty folder does no harm
+            Path(sockets).rmdir()
+
+
+def _fits(folder: Path) -> bool:
+    """Tell whether a socket in `folder` has a path that servers and clients can use."""
+    name = os.fsencode(folder)
+    legible = name.decode("utf-8", "ignore").encode() == name and not set(name) & set(b'",\n')
+    return legible and len(name) <= _LONGEST
+
+
+def _private_folder(folder: Path, account: OsUser | None) -> Path:
+    name = f"presagio-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    place = Path(tempfile.gettempdir()).resolve() / name
+    if not _fits(place):
+        place = Path("/tmp").resolve() / name  # noqa: S108 - its owner is checked below
+    with contextlib.suppress(FileExistsError):
+        place.mkdir(mode=0o700)
+    status = place.lstat()
+    owners = {os.geteuid()} | ({account.uid} if account else set())
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners or status.st_mode & 0o077:
+        raise StorageRights(
+            Message(
+                "The folder {place} for the database's socket is not private to this account.",
+                place=place,
+            ),
+            fix=Message("Remove it, or choose a data folder with a shorter path."),
+        )
+    if account:
+        account.require_way(place)
+        account.own(place)
+    return place
+
+
+SETTINGS_FILE = "presagio.conf"
+_MEGABYTE = 1024 * 1024
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+def write_settings(folder: Path, sockets: Path, extra: Mapping[str, str]) -> None:
+    """Write the settings for the next start of `folder`; `extra` adds to them or replaces them.
+
+    Settings made with ALTER SYSTEM take precedence. Raises OSError.
+    """
+    settings = {
+        **_SETTINGS,
+        "shared_buffers": shared_buffers(_total_memory()),
+        **_address(sockets),
+        **extra,
+    }
+    lines = [f"{name} = '{_escaped(value)}'\n" for name, value in settings.items()]
+    header = "# Written anew at every start: change settings with ALTER SYSTEM.\n"
+    (folder / SETTINGS_FILE).write_text(header + "".join(lines), encoding="utf-8")
+
+
+_SETTINGS = {
+    "max_connections": "100",
+    "work_mem": "16MB",
+    "maintenance_work_mem": "128MB",
+    "max_wal_size": "1GB",
+    "jit": "off",
+    # Handing pages to another process costs more than reading what the system has cached.
+    "io_method": "sync",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "lc_messages": "C",
+    # The log contains only starts, stops and crashes, so that it stays short: a failed statement is
+    # reported by the program that sent it.
+    "logging_collector": "off",
+    "log_min_messages": "log",
+    "log_checkpoints": "off",
+}
+
+
+def shared_buffers(total_memory: int) -> str:
+    """Return a quarter of the memory (given in bytes) within 64 to 512 MB."""
+    return f"{min(max(total_memory // 4 // _MEGABYTE, 64), 512)}MB"
+
+
+def _total_memory() -> int:
+    """Return the bytes of memory this machine or container may use; 1 GiB if unknown."""
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        total = 1024 * _MEGABYTE
+    try:
+        return min(total, int(_CGROUP_LIMIT.read_text()))
+    except (OSError, ValueError):  # no cgroup, or no limit ("max")
+        return total
+
+
+def _address(sockets: Path) -> dict[str, str]:
+    if sys.platform == "win32":
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        return {"listen_addresses": "127.0.0.1", "port": str(port)}
+    return {
+        "listen_addresses": "",
+        "port": str(PORT),
+        "unix_socket_directories": f'"{sockets}"',
+        "unix_socket_permissions": "0700",
+    }
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "''")
+
 
 DATABASE = "presagio"
 SUPERUSER = "postgres"

@@ -1,5 +1,6 @@
 """The server process of a data folder: its state, its start and its stop."""
 
+import logging
 import os
 import shutil
 import socket
@@ -12,9 +13,35 @@ from enum import Enum
 from pathlib import Path
 
 from db.embedded.binaries import Binaries, failure
-from db.embedded.orphans import end_orphans
 from db.embedded.os_user import OsUser, run_as, spawn
 from engine.messages import Message
+
+_log = logging.getLogger(__name__)
+
+
+def end_orphans(folder: Path) -> None:
+    """Kill the processes of the dead server of `folder`; their uncommitted work is lost.
+
+    The caller has checked that no server of `folder` is alive, and prevents others from starting
+    one.
+    """
+    # Imported here because it is slow to import and rarely needed.
+    import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - no type information; see above
+
+    for process in psutil.process_iter():
+        try:
+            if _is_orphan(process) and Path(process.cwd()).samefile(folder):
+                _log.warning("Ending process %d, left by a killed database server", process.pid)
+                process.kill()
+        except (psutil.Error, OSError):  # it has ended, or may not be inspected
+            continue
+
+
+def _is_orphan(process: "psutil.Process") -> bool:  # type: ignore[name-defined]  # noqa: F821 - as above
+    """Tell whether it is a backend or auxiliary process whose server is gone."""
+    title, parent = " ".join(process.cmdline()), process.parent()
+    return title.startswith("postgres: ") and not (parent and parent.name().startswith("postgres"))
+
 
 PID_FILE = "postmaster.pid"
 LOG_FILE = "server.log"

@@ -4,33 +4,149 @@ Two locks coordinate the processes (`share`). docs/decisions/0002-embedded-serve
 reasons.
 """
 
+import asyncio
 import logging
+import stat
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Never, Self
 from urllib.parse import quote, urlencode
 
-from db.embedded import settings as sockets
+import fasteners
+
+from db.embedded import cluster as sockets
 from db.embedded.binaries import Binaries, find_binaries, within_reach
 from db.embedded.cluster import (
     DATABASE,
+    SETTINGS_FILE,
     SUPERUSER,
     check_version,
     create,
     password_file,
     remove_unfinished,
+    write_settings,
 )
-from db.embedded.data_folder import check_rights, refuse_copy
-from db.embedded.errors import foreign_errors
-from db.embedded.filelock import close_to_others
+from db.embedded.data_folder import GATE_LOCK, check_rights, foreign_errors, refuse_copy
 from db.embedded.os_user import OsUser, server_account
 from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
-from db.embedded.settings import SETTINGS_FILE, write_settings
-from db.embedded.share import Share, open_gate
-from engine.errors import StorageUnreachable
+from engine.errors import StorageError, StorageUnreachable
 from engine.messages import Message
+
+
+class FileLock:
+    """A lock on one file, shared or exclusive."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = fasteners.InterProcessReaderWriterLock(path)
+
+    def acquire(self, *, shared: bool = False, timeout: float = 0.0) -> bool:
+        """Take the lock, waiting at most `timeout` seconds; return whether it was taken.
+
+        Raises OSError if the file cannot be opened, StorageError if it cannot be locked.
+        """
+        take = self._lock.acquire_read_lock if shared else self._lock.acquire_write_lock
+        taken: bool = False
+        close_to_others(self.path)
+        try:
+            taken = take(blocking=timeout > 0, timeout=timeout)
+        except threading.ThreadError as error:
+            raise StorageError(
+                Message("The file {path} cannot be locked ({error}).", path=self.path, error=error),
+                fix=Message("Choose a data folder on a local disk, or set DATABASE_URL."),
+            ) from error
+        finally:
+            if not taken and self._lock.lockfile:
+                self._lock.lockfile.close()
+                self._lock.lockfile = None
+        return taken
+
+    def release(self) -> None:
+        """Release the lock, whether shared or exclusive."""
+        self._lock.release_read_lock()
+
+
+def close_to_others(path: Path) -> None:
+    """Create the file if it is missing, and let nobody but its owner open it. Raises OSError.
+
+    Earlier versions left it readable to all.
+    """
+    path.touch(mode=0o600)
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        path.chmod(0o600)
+
+
+LOCK_SECONDS = 90.0
+_NOTICE_SECONDS = 1.0
+
+
+class Share:
+    """The locks of one data folder: they belong to a process, which may have several users."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.gate = FileLock(data_dir / GATE_LOCK)
+        self.users = FileLock(data_dir / "postgres.users.lock")
+        self.count = 0
+        self._data_dir = data_dir
+
+    def join(self) -> None:
+        """Add a user. The caller holds the gate. Raises StorageUnreachable."""
+        if self.count == 0 and not self.users.acquire(shared=True, timeout=LOCK_SECONDS):
+            raise self.locked()
+        self.count += 1
+
+    @contextmanager
+    def left(self) -> Iterator[bool]:
+        """Remove a user; yield whether no process has one left. The caller holds the gate."""
+        self.count -= 1
+        if self.count > 0:
+            yield False
+            return
+        self.users.release()
+        last = self.users.acquire()
+        try:
+            yield last
+        finally:
+            if last:
+                self.users.release()
+
+    def locked(self) -> StorageUnreachable:
+        """Return the error for a lock that another process does not release."""
+        return StorageUnreachable(
+            Message(
+                "Another process has kept the database in {folder} locked for"
+                " {seconds:.0f} seconds.",
+                folder=self._data_dir,
+                seconds=LOCK_SECONDS,
+            ),
+            fix=Message("End the presagio process that hangs, then try again."),
+        )
+
+
+_shares: dict[Path, Share] = {}
+_one_thread = threading.Lock()
+
+
+@contextmanager
+def open_gate(data_dir: Path, progress: Callable[[str], None]) -> Iterator[Share]:
+    """Hold the gate, also against other threads of this process. Raises StorageUnreachable."""
+    with _one_thread:
+        share = _shares.setdefault(data_dir, Share(data_dir))
+        if not share.gate.acquire(timeout=_NOTICE_SECONDS):
+            progress("Waiting for another process that starts or stops the database.")
+            if not share.gate.acquire(timeout=LOCK_SECONDS):
+                raise share.locked()
+        try:
+            yield share
+        finally:
+            share.gate.release()
+            if share.count == 0:
+                del _shares[data_dir]
+
 
 _log = logging.getLogger(__name__)
 
@@ -222,3 +338,50 @@ class EmbeddedServer:
 
     def _account(self) -> OsUser | None:
         return server_account((self.folder, self._data_dir))
+
+
+_LOOK_SECONDS = 2.0
+_STEADY_SECONDS = 60.0  # after this, earlier deaths no longer count
+_ATTEMPTS = 5
+_PAUSE_SECONDS = 1.0  # after the first failure; doubles each time
+
+
+async def keep_running(server: EmbeddedServer) -> Never:
+    """Restart the server whenever it has died, until cancelled.
+
+    Raises StorageUnreachable if it cannot be started, or dies again and again.
+    """
+    clock = asyncio.get_running_loop().time
+    troubles, last = 0, clock()
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        begun = clock()
+        if begun - last > _STEADY_SECONDS:
+            troubles = 0
+        error = None
+        try:
+            if not await asyncio.to_thread(server.revive):
+                continue
+            _log.warning("The database is back after %.1f s", clock() - begun)
+        except StorageError as problem:
+            error = problem
+            _log.error("The database did not come back: %s", error)
+        troubles, last = troubles + 1, clock()
+        if troubles >= _ATTEMPTS:
+            raise _given_up(error) from error
+        if error:
+            await asyncio.sleep(_PAUSE_SECONDS * 2 ** (troubles - 1))
+
+
+def _given_up(error: StorageError | None) -> StorageUnreachable:
+    """Return the error that ends the process, so that its supervisor learns of it."""
+    gone = Message(
+        "The embedded database has ended {number} times, or could not be started again",
+        number=_ATTEMPTS,
+    )
+    return StorageUnreachable(
+        Message("{gone}: {message}", gone=gone, message=error.message)
+        if error
+        else Message("{gone}.", gone=gone),
+        fix=(error and error.fix) or Message("postgres/server.log in the data folder tells why."),
+    )

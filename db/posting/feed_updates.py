@@ -6,13 +6,19 @@ from operator import itemgetter
 
 import asyncpg
 
-from db.connection import Connection
-from db.statements import statements
-from engine.feeds.headlines import identity_hash, words_hash
-from engine.feeds.stories import SAME_WORDS_WITHIN, StoryWords, join, telling_words, words_of
-from engine.feeds.types import Feed, NewHeadline, Story
+from db.connection import Connection, statements
+from engine.feeds.feed import Feed, NewHeadline, Story
+from engine.feeds.stories import (
+    SAME_WORDS_WITHIN,
+    StoryWords,
+    identity_hash,
+    join,
+    telling_words,
+    words_hash,
+    words_of,
+)
 from engine.messages import message_json
-from engine.posting.types import OwedNotice
+from engine.posting.delivery import OwedNotice
 
 SEEN_AGAIN_AFTER = timedelta(days=1)  # entries that stay in a feed are not written at each poll
 

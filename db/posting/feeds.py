@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
+from db.connection import statements
 from db.pool import Database
 from db.posting import feed_updates as settling
 from db.posting.subscriptions import subscription_of
-from db.statements import statements
 from engine.chat import Chat
-from engine.feeds.types import ConfiguredFeed, Decision, Feed, FeedHealth, Story
+from engine.feeds.feed import ConfiguredFeed, Decision, Feed, FeedHealth, Story
 from engine.messages import message_from_json
-from engine.posting.types import OwedNotice, Subscription
+from engine.posting.delivery import OwedNotice, Subscription
 
 
 class SharedFeeds:

@@ -7,11 +7,11 @@ from datetime import datetime
 import asyncpg
 
 from db.chat.answers import prophecy_from_json, prophecy_to_json
+from db.connection import statements
 from db.pool import Database
-from db.statements import statements
 from engine.chat import Chat
-from engine.feeds.types import Story
-from engine.posting.types import FindState, Promising, StoryFind, Subscription
+from engine.feeds.feed import Story
+from engine.posting.delivery import FindState, Promising, StoryFind, Subscription
 from engine.search import Prophecy
 
 _COLUMNS = tuple(field.name for field in fields(Story))

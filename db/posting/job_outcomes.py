@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from db.connection import statements
 from db.pool import Database
-from db.statements import statements
 
 _KEPT = timedelta(days=90)
 _LONGEST_ERROR = 500  # characters

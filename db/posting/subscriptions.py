@@ -8,10 +8,10 @@ from typing import Any
 import asyncpg
 
 from db.chat.chats import chat_from
+from db.connection import statements
 from db.pool import Database
-from db.statements import statements
 from engine.chat import Chat
-from engine.posting.types import DueSubscription, Posted, PostingMode, Subscription
+from engine.posting.delivery import DueSubscription, Posted, PostingMode, Subscription
 
 _CHAT = tuple(field.name for field in fields(Chat))
 _WANTED = tuple(field.name for field in fields(Subscription) if field.name != "chat")

@@ -10,9 +10,13 @@ from itertools import pairwise
 
 import asyncpg
 
-from db.corpus.languages import names_of
-from db.corpus.partitions import partition
-from db.search.find_statement import (
+from db.connection import statements
+from db.corpus.corpora import names_of
+from db.corpus.postings import partition
+from db.search.nearest import as_text, embedding_table
+from db.search.rows import Readings, found_document, placed_documents
+from db.search.scoring import WeightedLexeme, constants, operand_values, quoted, weighted_lexemes
+from db.search.statements import (
     ALLOWED,
     MATCHING,
     NEAREST,
@@ -23,20 +27,14 @@ from db.search.find_statement import (
     months_statement,
     nearest_statement,
     newest_statement,
+    posted_values,
     ranked_statement,
 )
-from db.search.nearest import as_text, embedding_table
-from db.search.places import placed_documents
-from db.search.postings_statement import posted_values
-from db.search.readings import Readings
-from db.search.rows import found_document
-from db.search.scoring import WeightedLexeme, constants, operand_values, quoted, weighted_lexemes
-from db.statements import statements
 from engine.query.filters import Conditions
 from engine.query.plan import Chain, LanguageQuery, Plan
-from engine.query.types import FoundDocument, FoundDocuments
+from engine.query.results import FoundDocument, FoundDocuments
 from engine.search import Term
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import Vector, VectorSpace
 
 _LISTS = (

@@ -1,15 +1,86 @@
 """Converts rows of documents to values of the engine."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 
 import asyncpg
 import orjson
 
-from engine.query.types import FoundDocument
-from engine.search import Candidate
-from engine.types import Flag
+from db.connection import Fetches, statements
+from db.corpus.postings import about_corpus
+from db.pool import Database
+from engine.query.results import FoundDocument, FoundDocuments
+from engine.ranking import Bm25
+from engine.search import Candidate, Filters, ItemPlace
+from engine.text.terms import Reading
+from engine.values import Corpus, Flag
+
+
+async def placed(
+    reader: Fetches, corpus: Corpus, candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return candidates with the places of those that are parts.
+
+    A statement of its own, so that corpora without parts pay nothing.
+    """
+    if not corpus.in_parts or not candidates:
+        return list(candidates)
+    rows = await reader.fetch(
+        about_corpus("places", "places", corpus.id), [one.id for one in candidates]
+    )
+    known = {row["id"]: ItemPlace(**{k: v for k, v in row.items() if k != "id"}) for row in rows}
+    return [replace(one, place=known.get(one.id)) for one in candidates]
+
+
+async def placed_documents(
+    reader: Fetches, corpus: Corpus, found: FoundDocuments
+) -> FoundDocuments:
+    """Return found documents with the places of those that are parts."""
+    if not corpus.in_parts:
+        return found
+    candidates = await placed(reader, corpus, [one.candidate for one in found.documents])
+    documents: list[FoundDocument] = [
+        replace(one, candidate=candidate)
+        for one, candidate in zip(found.documents, candidates, strict=True)
+    ]
+    return replace(found, documents=documents)
+
+
+def passes(before: str, after: str, require: str, exclude: str) -> str:
+    """Return the condition on a document, with the filters at these parameters."""
+    return statements("search")["passes"].format(
+        before=before, after=after, require=require, exclude=exclude
+    )
+
+
+def passing_flags(filters: Filters) -> list[int] | None:
+    """Return every combination of flags that passes, because the planner knows nothing of bits."""
+    if not filters.require and not filters.exclude:
+        return None
+    return [
+        flags
+        for flags in range(2 * max(Flag))
+        if flags & filters.require == filters.require and not flags & filters.exclude
+    ]
+
+
+class Readings:
+    """Reads words and phrases into lexemes, with the corpus' statistics for them."""
+
+    def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
+        self._database = database
+        self._bm25 = bm25 or Bm25()
+
+    async def read(self, corpus: Corpus, texts: Sequence[str]) -> list[Reading]:
+        """Return the lexemes of normalised texts in the corpus' languages."""
+        async with self._database.reading() as reader:
+            rows = await reader.fetch(
+                statements("search")["read"], corpus.id, texts, corpus.read_in
+            )
+        return [Reading(**row) for row in rows]
+
 
 # Looking up a member of Flag takes longer than reading a column.
 _flags = lru_cache(maxsize=None)(Flag)

@@ -7,7 +7,7 @@ for each lexeme, its tsquery and its weight.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.ranking.bm25 import Bm25, idf
+from engine.ranking import Bm25, idf
 from engine.search import Term
 
 # A headline has some ten telling words; of a pasted article the rarest words are used.

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from engine.answer.types import Gathered, Passage, Question
+from engine.answer.cited_answer import Gathered, Passage, Question
 from engine.messages import Message, join_messages, split_messages
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NOT_ASKED, Prophet
 from engine.prophecy.score import level_hits
-from engine.ranking.fuse import fused
+from engine.ranking import fused
 from engine.search import Mode, Prophecy, SearchRequest
-from engine.types import Corpus
+from engine.values import Corpus
 
 _FRAME = """
     what who whom whose which when where why how

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
-from engine.answer.citations import without_brackets
-from engine.compose.types import SourcePassage
+from engine.answer.cited_answer import without_brackets
+from engine.compose.composition import SourcePassage
 from engine.errors import BudgetExhausted, ModelError
 from engine.judge.request import one_line
-from engine.llm.ask_and_repair import ChatModel, ModelQuestion, Prompt, ask_and_repair
+from engine.llm.asking import ChatModel, ModelQuestion, Prompt, ask_and_repair
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
-from engine.types import Corpus, Usage
+from engine.values import Corpus, Usage
 
 logger = logging.getLogger("presagio.compose")
 

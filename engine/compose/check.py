@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine.compose.asking import as_line, closed, integer, listed, passage_line, strict
+from engine.compose.composition import DraftSentence, SourcePassage
 from engine.compose.guard import Finding
-from engine.compose.types import DraftSentence, SourcePassage
 from engine.compose.write import read_sentence
-from engine.llm.ask_and_repair import Prompt, objects
-from engine.text.plain import without_markup
+from engine.llm.asking import Prompt, objects
+from engine.text.clean import without_markup
 
 MOST_TOKENS = 3000  # of an answer
 

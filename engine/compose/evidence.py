@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.compose.asking import as_line, closed, integer, listed, passage_line, plain, strict
-from engine.compose.quotations import MOST_WORDS, first_words, normal, stands_in
-from engine.compose.types import ComposeRequest, Fact, Removed, SourcePassage
-from engine.llm.ask_and_repair import Prompt, objects
+from engine.compose.composition import ComposeRequest, Fact, Removed, SourcePassage
+from engine.compose.guard import MOST_WORDS, first_words, normal, stands_in
+from engine.llm.asking import Prompt, objects
 from engine.messages import Message
-from engine.text.plain import without_links, without_markup
+from engine.text.clean import without_links, without_markup
 
 MOST_TOKENS = 3000  # of an answer
 MOST_FACTS = 10

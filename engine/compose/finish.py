@@ -4,15 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.compose.check import Support, SupportVerdict
-from engine.compose.guard import Finding, guard
-from engine.compose.tweets import (
-    LONGEST,
-    fitting,
-    sources_tweet,
-    tweet_length,
-    tweet_text,
-)
-from engine.compose.types import (
+from engine.compose.composition import (
     ComposedSource,
     Draft,
     DraftSentence,
@@ -21,6 +13,14 @@ from engine.compose.types import (
     SourcePassage,
     Tweet,
     Variant,
+)
+from engine.compose.guard import Finding, guard
+from engine.compose.write import (
+    LONGEST,
+    fitting,
+    sources_tweet,
+    tweet_length,
+    tweet_text,
 )
 from engine.messages import Message
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from engine.compose.asking import as_line, closed, listed, passage_line, plain, strict
-from engine.compose.types import ComposeRequest, SourcePassage
-from engine.llm.ask_and_repair import Prompt, objects
+from engine.compose.composition import ComposeRequest, SourcePassage
+from engine.llm.asking import Prompt, objects
 from engine.messages import Message
-from engine.text.plain import without_links
-from engine.web.types import Web
+from engine.text.clean import without_links
+from engine.web.results import Web
 
 MOST_TOKENS = 1500  # of an answer
 SHOWN = 20  # passages

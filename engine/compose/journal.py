@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from engine.compose import check, evidence, gaps, write
 from engine.compose.asking import Told
-from engine.compose.finish import Finished
-from engine.compose.types import (
+from engine.compose.composition import (
     ComposeRequest,
     Composition,
     Fact,
@@ -18,9 +17,10 @@ from engine.compose.types import (
     Step,
     StepName,
 )
-from engine.llm.ask_and_repair import Prompt
+from engine.compose.finish import Finished
+from engine.llm.asking import Prompt
 from engine.messages import Message, join_messages
-from engine.types import Usage
+from engine.values import Usage
 
 T = TypeVar("T")
 

@@ -8,15 +8,9 @@ from typing import Self, TypeVar
 
 from engine.compose.asking import Read, Told, ask_step
 from engine.compose.check import SupportVerdict, check_content, read_checks
-from engine.compose.evidence import Evidence, evidence_content, read_evidence
-from engine.compose.finish import Guarded
-from engine.compose.gaps import NOT_ASKED, gaps_content, no_web, read_gaps
-from engine.compose.journal import PROMPTS, Journal
-from engine.compose.models import Models, StepModels
-from engine.compose.retrieve import topic
-from engine.compose.select import Chooser
-from engine.compose.types import (
+from engine.compose.composition import (
     ComposeRequest,
+    Composition,
     DraftSentence,
     Fact,
     Progress,
@@ -24,13 +18,19 @@ from engine.compose.types import (
     SourcePassage,
     StepName,
 )
+from engine.compose.evidence import Evidence, evidence_content, read_evidence
+from engine.compose.finish import Guarded, finished, guarded
+from engine.compose.gaps import NOT_ASKED, gaps_content, no_web, read_gaps
+from engine.compose.journal import PROMPTS, Journal
+from engine.compose.models import Models, StepModels
+from engine.compose.select import Chooser, nothing_found, topic
 from engine.compose.write import Drafts, draft_content, read_drafts
-from engine.errors import StorageInterrupted
+from engine.errors import ModelError, StorageInterrupted, UsageError
 from engine.messages import Message, join_messages
 from engine.ports import Reranker
-from engine.settings.composing import ComposeSettings
-from engine.types import Corpus
-from engine.web.types import Web, WebFindings
+from engine.settings.models import ComposeSettings
+from engine.values import Corpus
+from engine.web.results import Web, WebFindings
 
 Find = Callable[[ComposeRequest, datetime], Awaitable[RetrievedPassages]]
 Rerankers = Callable[[Sequence[Corpus]], Reranker]
@@ -240,3 +240,66 @@ class ComposeRun:
             now=self._now,
             satisfied=satisfied,
         )
+
+
+class Composer:
+    """Writes tweets from evidence. Keeps nothing between runs, so runs may overlap."""
+
+    def __init__(self, parts: ComposeParts) -> None:
+        self._parts = parts
+
+    async def compose(
+        self, request: ComposeRequest, *, now: datetime, progress: Progress | None = None
+    ) -> Composition:
+        """Return tweets, or why there are none. `progress` receives each step as it begins.
+
+        Raises UsageError for a request without words, ModelError if no model may be asked at all
+        (none set up, private corpora, budget spent), and storage errors.
+        """
+        models = self._require(request)
+        run = ComposeRun(self._parts, request, now, progress)
+        async with models.reserved(self._asked(request), now=now) as steps:
+            return await _composition(run.asking(steps), request)
+
+    def _require(self, request: ComposeRequest) -> Models:
+        models = self._parts.models
+        if not request.prompt.strip():
+            raise UsageError(
+                Message("There is nothing to write about."),
+                fix=Message("Say what the tweet is to be about."),
+            )
+        if models is None:
+            raise ModelError(
+                Message("No language model is set up, and without one nothing is written."),
+                fix=Message(
+                    "Ask a question instead: ask answers without a model, in words of the sources."
+                ),
+            )
+        models.consent.require(request.corpora)
+        return models
+
+    def _asked(self, request: ComposeRequest) -> list[StepName]:
+        """Return the steps that will ask a model, in order."""
+        gaps = [] if no_web(request, self._parts.web) else [StepName.GAPS]
+        check = [StepName.CHECK] if self._parts.settings.check else []
+        return [*gaps, StepName.EVIDENCE, StepName.WRITE, *check]
+
+
+async def _composition(run: ComposeRun, request: ComposeRequest) -> Composition:
+    internal = await run.retrieve()
+    web = await run.web(await run.gaps(internal.passages))
+    passages = await run.merge(internal, web)
+    if not passages:
+        return run.journal.refused(nothing_found(request))
+    evidence, why = await run.evidence(passages)
+    if not evidence.facts:
+        return run.journal.refused(why, passages)
+    drafts, why = await run.write(evidence.facts, passages)
+    if not drafts.variants:
+        return run.journal.refused(why, passages, evidence.facts)
+    async with run.journal.step(StepName.GUARD) as step:
+        result = guarded(drafts.variants, passages)
+        step.figures["faults"] = sum(bool(result.vetoes(one)) for one in result.findings)
+    verdicts = await run.check(result, passages)
+    done = finished(result, verdicts, passages, evidence.facts, threads=request.thread)
+    return run.journal.composed(done, drafts.language, passages, evidence.facts)

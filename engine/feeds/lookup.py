@@ -4,21 +4,154 @@ Lists of feeds are read here as well. All that strangers wrote is parsed in othe
 """
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
 
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from engine.errors import FeedUnreadable, FetchRefused
-from engine.feeds.opml import OpmlFeed, read_opml, unusable_list
+from engine.errors import FeedUnreadable, FetchRefused, InputError
+from engine.feeds.feed import ParsedFeed
+from engine.feeds.markup import markup_text, plain_words, web_link, without_forbidden
 from engine.feeds.parsing import FeedParser
-from engine.feeds.plain import plain_words, web_link
-from engine.feeds.types import ParsedFeed
 from engine.fetch.client import Fetched, Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
 from engine.isolation.pool import Isolation
 from engine.isolation.process import WorkerEnded
 from engine.messages import Message
-from engine.page.charset import decode_page
+from engine.page.read import decode_page
+
+
+@dataclass(frozen=True, slots=True)
+class WellKnownFeed:
+    """A feed of general news that needs no key."""
+
+    name: str  # as people type it
+    title: str
+    language: str  # ISO 639-1
+    url: str
+
+
+WELL_KNOWN = (
+    WellKnownFeed("bbc", "BBC News", "en", "https://feeds.bbci.co.uk/news/world/rss.xml"),
+    WellKnownFeed("guardian", "The Guardian", "en", "https://www.theguardian.com/world/rss"),
+    WellKnownFeed("npr", "NPR", "en", "https://feeds.npr.org/1001/rss.xml"),
+    WellKnownFeed(
+        "nyt",
+        "The New York Times",
+        "en",
+        "https://rss.nytimes.com/services/xml/rss/nyt/HomePage.xml",
+    ),
+    WellKnownFeed("aljazeera", "Al Jazeera", "en", "https://www.aljazeera.com/xml/rss/all.xml"),
+    WellKnownFeed("bbcmundo", "BBC Mundo", "es", "https://feeds.bbci.co.uk/mundo/rss.xml"),
+    WellKnownFeed(
+        "elpais",
+        "El País",
+        "es",
+        "https://feeds.elpais.com/mrss-s/pages/ep/site/elpais.com/portada",
+    ),
+    WellKnownFeed(
+        "elmundo", "El Mundo", "es", "https://e00-elmundo.uecdn.es/elmundo/rss/portada.xml"
+    ),
+    WellKnownFeed("eldiario", "elDiario.es", "es", "https://www.eldiario.es/rss/"),
+    WellKnownFeed("dw", "Deutsche Welle", "es", "https://rss.dw.com/xml/rss-sp-all"),
+)
+_BY_NAME = {feed.name: feed for feed in WELL_KNOWN}
+
+
+def well_known(name: str) -> WellKnownFeed | None:
+    """Return the feed of that name, whatever its case, or None."""
+    return _BY_NAME.get(name.casefold())
+
+
+def well_known_in(language: str) -> tuple[WellKnownFeed, ...]:
+    """Return the feeds in a language; those in English if there are none."""
+    found = tuple(feed for feed in WELL_KNOWN if feed.language == language)
+    return found or well_known_in("en")
+
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+MOST_FEEDS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpmlFeed:
+    """One feed of a list. `category` is the folder that contains it."""
+
+    url: str
+    title: str | None = None
+    category: str | None = None
+
+
+def read_opml(body: bytes) -> tuple[OpmlFeed, ...]:
+    """Return the feeds of a list, each address once, at most MOST_FEEDS.
+
+    Raises InputError if it is not OPML, declares a document type, or names no feed.
+    """
+    try:
+        root = fromstring(markup_text(body).encode(), forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError) as exc:
+        raise unusable_list() from exc
+    found: dict[str, OpmlFeed] = {}
+    for feed in _feeds(root):
+        found.setdefault(feed.url, feed)
+    if not found:
+        raise unusable_list()
+    return tuple(found.values())[:MOST_FEEDS]
+
+
+def write_opml(feeds: Iterable[OpmlFeed], *, title: str) -> bytes:
+    """Return an OPML list of `feeds`, in folders by category."""
+    folders: dict[str, list[OpmlFeed]] = defaultdict(list)
+    for feed in feeds:
+        folders[feed.category or ""].append(feed)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<opml version="2.0"><head><title>{_quoted(title)[1:-1]}</title></head><body>',
+    ]
+    for category, members in sorted(folders.items()):
+        outlines = [_outline(feed) for feed in members]
+        folder = [f"<outline text={_quoted(category)}>", *outlines, "</outline>"]
+        lines += folder if category else outlines
+    return "\n".join((*lines, "</body></opml>", "")).encode()
+
+
+def _feeds(root: "Element") -> Iterator[OpmlFeed]:
+    """Iterate over the outlines in order; not recursive, so any depth is safe."""
+    waiting: list[tuple[Element, str | None]] = [(root, None)]
+    while waiting:
+        element, category = waiting.pop()
+        said = {name.lower(): value for name, value in element.attrib.items()}
+        name = plain_words(said.get("title")) or plain_words(said.get("text")) or None
+        if url := web_link(said.get("xmlurl"), ""):
+            yield OpmlFeed(url=url, title=name, category=category)
+        elif element.tag.lower() == "outline":
+            category = name or category
+        waiting.extend((child, category) for child in reversed(element))
+
+
+def _outline(feed: OpmlFeed) -> str:
+    name = _quoted(feed.title or feed.url)
+    return f'<outline type="rss" text={name} title={name} xmlUrl={_quoted(feed.url)}/>'
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(without_forbidden(text))
+
+
+def unusable_list() -> InputError:
+    """Return the error for what is no list of feeds."""
+    return InputError(
+        Message("This is not a list of feeds."),
+        fix=Message("Export one as OPML from your feed reader."),
+    )
+
 
 _MOST = 20
 _LONGEST_LIST = 1_000_000  # bytes

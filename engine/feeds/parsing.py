@@ -5,8 +5,8 @@ parser kills its process: neither may happen in the process that answers chats.
 """
 
 from engine.errors import FeedUnreadable
+from engine.feeds.feed import ParsedFeed
 from engine.feeds.read import read_feed
-from engine.feeds.types import ParsedFeed
 from engine.isolation.pool import Isolation
 from engine.isolation.process import Ending, Limits, WorkerEnded
 from engine.messages import Message

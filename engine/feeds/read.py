@@ -10,18 +10,19 @@ from typing import Any
 import orjson
 
 from engine.errors import FeedUnreadable
-from engine.feeds.markup import markup_text, parse_markup
-from engine.feeds.plain import (
+from engine.feeds.feed import DAY, HOUR, MINUTE, FeedEntry, ParsedFeed
+from engine.feeds.markup import (
     LONGEST_SUMMARY,
     MOST_ENTRIES,
     feed_language,
     hash_of,
     iso_date,
+    markup_text,
+    parse_markup,
     plain_words,
     tags_of,
     web_link,
 )
-from engine.feeds.types import DAY, HOUR, MINUTE, FeedEntry, ParsedFeed
 from engine.messages import Message
 from engine.text.clean import storable
 

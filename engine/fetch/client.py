@@ -5,25 +5,133 @@ answer is checked, and the connection goes to a checked address (docs/decisions/
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.metadata import version
+from ipaddress import ip_network
+from typing import Any
 
 import httpcore
 import httpx
-from ssrfguard import Policy
+from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach
 from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 
 from engine.closing import Closable
-from engine.errors import FetchFailed, FetchTimeout
-from engine.fetch.addresses import Resolver, address_policy
-from engine.fetch.body import ACCEPT_ENCODING, Body
+from engine.errors import FetchFailed, FetchTimeout, FetchTooLarge, SettingsError
 from engine.fetch.faults import mapped_fetch_errors, require_type, require_usable, shown_host
 from engine.fetch.frames import Chunks, CountingBackend, MeteredStream, Turns
 from engine.messages import Message
 from engine.settings.reading import FetchSettings
+
+# Resolves a name; has the signature and result of socket.getaddrinfo.
+Resolver = Callable[..., Iterable[tuple[int, int, int, str, tuple[Any, ...]]]]
+
+# Below 1024 only the web's ports: a link must not make this program talk to a mail or name server.
+PORTS = frozenset({80, 443, *range(1024, 65536)})
+
+# The guard's table covers what IANA has named. Addresses outside 2000::/3 are not routed on the
+# internet, but a gateway of the local network may translate them: some read ::ffff:0:7f00:1 as
+# 127.0.0.1.
+_UNALLOCATED = tuple(
+    Block(ip_network(network), "IPv6 outside 2000::/3", "RFC4291", Reach.DENIED)
+    for network in ("::/3", "4000::/2", "8000::/1")
+)
+_TABLE = AddressTable((*DEFAULT_DENIED.blocks, *_UNALLOCATED))
+
+
+def address_policy(allow_networks: Sequence[str] = ()) -> Policy:
+    """Return the rules for one fetcher: the public internet, and `allow_networks` (CIDR).
+
+    Raises SettingsError if one of them is not a network, or embeds IPv4 addresses.
+    """
+    try:
+        networks = tuple(ip_network(network) for network in allow_networks)
+        return Policy(
+            denied_networks=_TABLE,
+            allowed_networks=networks,
+            allowed_ports=PORTS,
+            on_partial_block="reject",
+        )
+    except ValueError as exc:
+        raise SettingsError(
+            Message("fetch.allow_networks names a network that cannot be allowed."),
+            fix=Message('Write networks like "10.1.0.0/16"; none of them may wrap IPv4 in IPv6.'),
+        ) from exc
+
+
+# The only encoding offered to servers; all others are refused, nested gzip included.
+ACCEPT_ENCODING = "gzip"
+_GZIP = frozenset({"gzip", "x-gzip"})
+_PLAIN = frozenset({"", "identity"})
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+
+class Body:
+    """Collects the bytes of one answer from `host`, at most `limit` both as sent and as unpacked.
+
+    Raises FetchFailed for a Content-Encoding that was not asked for.
+    """
+
+    def __init__(self, *, host: str, encoding: str, limit: int) -> None:
+        encoding = encoding.strip().lower()
+        if encoding not in _GZIP | _PLAIN:
+            raise FetchFailed(
+                Message("{host} answered in an encoding that was not asked for.", host=host)
+            )
+        self._host = host
+        self._limit = limit
+        self._gzip = _unpacker() if encoding in _GZIP else None
+        self._arrived = 0
+        self._content = bytearray()
+
+    def add(self, piece: bytes) -> None:
+        """Add the next bytes from the network. Raises FetchTooLarge, FetchFailed."""
+        self._arrived += len(piece)
+        self._content += piece if self._gzip is None else self._unpack(piece)
+        if max(self._arrived, len(self._content)) > self._limit:
+            raise FetchTooLarge(
+                Message(
+                    "The answer of {host} is longer than {limit:g} MB.",
+                    host=self._host,
+                    limit=self._limit / 1000000.0,
+                ),
+                fix=Message("Paste the headline instead."),
+            )
+
+    def content(self) -> bytes:
+        """Return the whole body. Raises FetchFailed if the compressed data ends too early."""
+        if self._gzip is not None and self._arrived and not self._gzip.eof:
+            raise self._broken()
+        return bytes(self._content)
+
+    def _unpack(self, piece: bytes) -> bytearray:
+        most = self._limit + 1 - len(self._content)
+        unpacked = bytearray()
+        while piece and len(unpacked) < most:
+            if self._gzip is None or self._gzip.eof:
+                if not piece.startswith(b"\x1f"):
+                    break  # padding behind the last member
+                self._gzip = _unpacker()
+            try:
+                unpacked += self._gzip.decompress(piece, most - len(unpacked))
+            except zlib.error as exc:
+                raise self._broken() from exc
+            piece = self._gzip.unused_data
+        return unpacked
+
+    def _broken(self) -> FetchFailed:
+        return FetchFailed(
+            Message("The answer of {host} is damaged.", host=self._host),
+            fix=Message("Try again later."),
+        )
+
+
+def _unpacker() -> "zlib._Decompress":
+    return zlib.decompressobj(_GZIP_WINDOW)
+
 
 _PERMANENT = frozenset({301, 308})
 # For each request the library's pool goes through all requests in progress: a hundred of them block

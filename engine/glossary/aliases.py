@@ -4,13 +4,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.glossary.groups import Glossary, Signature, signatures
-from engine.glossary.terms import is_exact
+from engine.glossary.groups import Glossary, Signature, is_exact, signatures
 from engine.query.find import FindIndex
 from engine.query.query import Alternative, Group, Phrase, Query, Unit, Word
 from engine.text.clean import searchable
 from engine.text.terms import Reading
-from engine.types import Corpus
+from engine.values import Corpus
 
 _EDGES = re.compile(r"^\W+|\W+$")
 

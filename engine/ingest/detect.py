@@ -2,14 +2,17 @@
 
 import itertools
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from codecs import getincrementaldecoder
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from io import BufferedReader, BytesIO
+from pathlib import PurePosixPath
+from typing import Self
 
-from engine.errors import InputError, UsageError
-from engine.ingest.formats.api import ApiReader
+from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.formats.bluesky import BlueskyReader
 from engine.ingest.formats.chatgpt import ChatGptReader
-from engine.ingest.formats.documents import DocumentReader, documents_prevail
+from engine.ingest.formats.csv_rows import first_row
+from engine.ingest.formats.documents import PAGE, DocumentReader, documents_prevail, recognised
 from engine.ingest.formats.feed import BlogFeedReader
 from engine.ingest.formats.jsonl import CsvReader, JsonlReader
 from engine.ingest.formats.linkedin import LinkedInReader
@@ -18,16 +21,215 @@ from engine.ingest.formats.mastodon import MastodonReader
 from engine.ingest.formats.meta import FacebookReader, InstagramReader
 from engine.ingest.formats.slack import SlackReader
 from engine.ingest.formats.telegram import TelegramReader
-from engine.ingest.formats.trump_archive import TrumpArchiveCsvReader, TrumpArchiveJsonReader
+from engine.ingest.formats.tweets import ApiReader, TrumpArchiveCsvReader, TrumpArchiveJsonReader
 from engine.ingest.formats.whatsapp import WhatsAppReader
 from engine.ingest.formats.x_archive import XArchiveReader
-from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects
-from engine.ingest.record_stream import RecordStream
-from engine.ingest.records import Bookmark, Defaults
+from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects, only_own_words
+from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, Watch, source_at
 from engine.ingest.streams import Readable
-from engine.ingest.unrecognised import page_instead_of_export, unrecognised
 from engine.messages import Message
+
+
+class RecordStream:
+    """The records of one source, in order, and the progress of reading them.
+
+    `bytes_read` grows to `total_bytes` (None if unknown) during reading. Iterating may raise
+    InputError if the file turns out to be damaged; what came before it is good.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        reader: Reader,
+        names: Sequence[str],
+        defaults: Defaults,
+        *,
+        after: Bookmark | None = None,
+    ) -> None:
+        self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
+        self.total_bytes = source.total_bytes(names)
+        self._source = source
+        self._file: str | None = None
+        self._taken = 0  # records and rejects of that file
+        left = _left(source, names, after)
+        self._records = _read(source, reader, left, defaults)
+        if defaults.only_mine:
+            self._records = only_own_words(self._records, reader, defaults.author)
+        if after:
+            self._take_up(after)
+
+    def _take_up(self, after: Bookmark) -> None:
+        """Skip what was read before. Raises InputError."""
+        self._source.missed()
+        if self._source.is_skipped_place(after.file):
+            return
+        for _ in itertools.islice(self, after.taken):
+            if self._file != after.file:
+                raise _changed(after.file)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far; compressed ones for a gzip file, unpacked ones for a zip."""
+        return self._source.bytes_read
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> SourceRecord | Reject:
+        found = next(self._records)
+        if self._source.reading != self._file:
+            self._file, self._taken = self._source.reading, 0
+        self._taken += 1
+        return found
+
+    @property
+    def reading(self) -> str | None:
+        """The file being read, or None before the first one."""
+        return self._source.reading
+
+    @property
+    def bookmark(self) -> Bookmark | None:
+        """The position to resume from, or None before the first file."""
+        return Bookmark(file=self._file, taken=self._taken) if self._file else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._records.close()
+        self._source.close()
+
+
+def _read(
+    source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
+) -> Generator[SourceRecord | Reject]:
+    """Yield the records of the named files, and a reject for each file that was refused."""
+    yield from source.missed()
+    if names:
+        yield from reader.records(source, names, defaults)
+        yield from source.missed()
+
+
+def _left(source: Source, names: Sequence[str], after: Bookmark | None) -> Sequence[str]:
+    """Return the files that are still to be read. Raises InputError."""
+    start = 0
+    if after:
+        places = [source.place(name) for name in names]
+        if after.file not in places:
+            raise _changed(after.file)
+        start = places.index(after.file)
+        source.bytes_read = source.total_bytes(names[:start]) or 0
+    return [name for name in names[start:] if not source.is_skipped(name)]
+
+
+def _changed(file: str) -> InputError:
+    return InputError(
+        Message("{name} changed while it was read.", name=file),
+        fix=Message("Give it again when nobody writes to it."),
+    )
+
+
+_PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
+_UNPACK = Message("Unpack it and give the folder.")
+# Endings of what an export holds; a site that asks to log in answers with a page instead.
+_DATA = (".zip", ".js", ".json", ".jsonl", ".csv", ".gz")
+_MOST_NAMES, _LONGEST_NAME = 8, 40
+_BLANK = 0x20  # below it are controls, which only blanks among text are
+_decoder = getincrementaldecoder("utf-8")
+
+
+def page_instead_of_export(name: str, head: bytes) -> UnknownFormat | None:
+    """Return the error for a web page that was saved under the name of an export, or None."""
+    if PurePosixPath(name).suffix.lower() not in _DATA or recognised(head) != PAGE:
+        return None
+    return UnknownFormat(
+        Message("{name} is a web page, not an export.", name=name),
+        fix=Message("Log in where it came from, and download it again."),
+    )
+
+
+def unrecognised(name: str, sample: Sample, known: str) -> UnknownFormat:
+    """Return the error for a file that no reader recognises. `known` lists the formats."""
+    head = sample.head
+    if found := _encoded(name, head) or _packed(name, head):
+        return found
+    fix = Message("Known formats, for --format: {known}.", known=known)
+    if sample.objects:
+        return UnknownFormat(
+            Message(
+                "The format of {name} is not recognised: its records hold {fields}.",
+                name=name,
+                fields=_listed(sample.objects[0]),
+            ),
+            fix=Message(
+                "Name the fields id, text and created_at. Known formats, for --format: {known}.",
+                known=known,
+            ),
+        )
+    columns = first_row(head)
+    if len(columns) > 1 or PurePosixPath(name).suffix.lower() == ".csv":
+        return UnknownFormat(
+            Message(
+                "The format of {name} is not recognised: its first line is {columns}.",
+                name=name,
+                columns=_listed(columns),
+            ),
+            fix=Message(
+                "A CSV has commas between its columns, and the first line names id, text and"
+                " created_at. Known formats, for --format: {known}.",
+                known=known,
+            ),
+        )
+    return UnknownFormat(Message("The format of {name} is not recognised.", name=name), fix=fix)
+
+
+def _encoded(name: str, head: bytes) -> UnknownFormat | None:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        said = Message("{name} is written in UTF-16.", name=name)
+    elif _is_legacy_text(head):
+        said = Message("{name} is not written in UTF-8.", name=name)
+    else:
+        return None
+    return UnknownFormat(said, fix=Message("Save it as UTF-8."))
+
+
+def _is_legacy_text(head: bytes) -> bool:
+    """Tell whether this is text whose letters beyond ASCII take one byte each."""
+    if any(byte < _BLANK and byte not in b"\t\n\r" for byte in head):
+        return False
+    try:
+        _decoder().decode(head)  # which lets a letter be cut at the end
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _packed(name: str, head: bytes) -> UnknownFormat | None:
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return UnknownFormat(
+            Message("{name} is a zip.", name=name),
+            fix=Message("Give its path instead of piping it."),
+        )
+    if head[257:262] == b"ustar":
+        return UnknownFormat(Message("{name} is a tar archive.", name=name), fix=_UNPACK)
+    for sign, program in _PACKED:
+        if head.startswith(sign):
+            return UnknownFormat(
+                Message("{name} is a {program} archive.", name=name, program=program), fix=_UNPACK
+            )
+    return None
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = [name.strip()[:_LONGEST_NAME] for name in names]
+    more = ["…"] if len(shown) > _MOST_NAMES else []
+    return ", ".join([*shown[:_MOST_NAMES], *more])
+
 
 AUTO = "auto"
 # In the order in which they are tried: the most specific first.

@@ -9,7 +9,7 @@ from engine.documents import Document
 from engine.errors import PresagioError
 from engine.ingest.records import Reject
 from engine.ports import DocumentStore
-from engine.types import Corpus
+from engine.values import Corpus
 
 BATCH = 10_000
 

@@ -15,7 +15,7 @@ from engine.ingest.records import Defaults, PostFields, SourceRecord
 from engine.messages import Message
 from engine.text.chunks import Block, Chunk, chunks
 from engine.text.clean import searchable, shown
-from engine.types import Flag
+from engine.values import Flag
 
 LONGEST_TEXT = 100_000  # characters
 LONGEST_IN_PARTS = 50_000_000

@@ -11,6 +11,7 @@ from typing import IO, TypeVar
 from engine.closing import Closable
 from engine.documents import Document
 from engine.errors import InputError
+from engine.ingest.files import StandardInput
 from engine.ingest.load import Batch, BatchLost
 from engine.ingest.records import (
     DOCUMENTS,
@@ -22,12 +23,11 @@ from engine.ingest.records import (
     ReadBatch,
     Reject,
 )
-from engine.ingest.standard_input import StandardInput
 from engine.isolation.frames import pack_order, unpack, unpack_refusal
 from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
 from engine.messages import Message
 from engine.settings.reading import IngestSettings
-from engine.types import Kind
+from engine.values import Kind
 
 _DESK = "engine.ingest.worker:Desk"  # named, as importing it imports every format
 _PATIENCE = 600.0

@@ -10,7 +10,7 @@ from typing import Literal
 from engine.errors import RecordError
 from engine.messages import Message
 from engine.text.chunks import Block
-from engine.types import Flag, Kind
+from engine.values import Flag, Kind
 
 # Part of every digest: raise it when the same record would become another document, so that files
 # ingested before are stored again.

@@ -10,9 +10,8 @@ from itertools import islice
 
 from engine.documents import Document
 from engine.errors import InputError, RecordError
-from engine.ingest.detect import open_source
+from engine.ingest.detect import RecordStream, open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.record_stream import RecordStream
 from engine.ingest.records import (
     DOCUMENTS,
     FILE,
@@ -27,7 +26,7 @@ from engine.ingest.records import (
 )
 from engine.isolation.frames import pack, pack_refusal
 from engine.isolation.worker import Owner, allow, seconds_left
-from engine.types import Kind
+from engine.values import Kind
 
 _MEGABYTE = 1_000_000
 _BATCH_BYTES = 32 * _MEGABYTE  # of the source; a batch ends there even if it has few records

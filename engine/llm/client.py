@@ -3,7 +3,8 @@
 import asyncio
 import copy
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Self
@@ -13,13 +14,10 @@ import stamina
 
 from engine.budget import Budget, BudgetSource
 from engine.closing import Closable
-from engine.errors import ModelError
-from engine.llm.breaker import Breaker
-from engine.llm.consent import Consent
-from engine.llm.endpoint import chat_endpoint
+from engine.errors import ModelError, ModelPaused
+from engine.llm.endpoint import Consent, chat_endpoint
 from engine.llm.faults import Fault, status_fault, too_slow
-from engine.llm.outcomes import CallOutcomes, log_answer
-from engine.llm.spending import ChatSpending, Reservation
+from engine.llm.spending import CallOutcomes, ChatSpending, Reservation, log_answer
 from engine.llm.transport import Transport
 from engine.llm.wire import (
     ChatAnswer,
@@ -32,9 +30,69 @@ from engine.llm.wire import (
     request_body,
     said_by,
 )
+from engine.messages import Message
 from engine.ports import UsageLedger
 from engine.settings.models import LlmSettings
-from engine.types import Usage
+from engine.values import Usage
+
+
+class Breaker:
+    """A circuit breaker over whole calls.
+
+    Closed: every call passes. After `failures` failed calls in a row it opens for `pause`
+    seconds and calls raise ModelPaused. Then one call probes while others still raise, and the
+    outcome of the probe closes or opens it again. `clock` returns monotonic seconds.
+
+    Only errors that may pass by themselves (ModelError.retryable) count: any other answer,
+    including a refusal, shows that the endpoint is alive.
+    """
+
+    def __init__(self, *, failures: int, pause: float, clock: Callable[[], float]) -> None:
+        self._limit = failures
+        self._pause = pause
+        self._clock = clock
+        self._failures = 0
+        self._open_until = 0.0
+        self._probing = False
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Wrap one call. Raises ModelPaused if it may not be made."""
+        probe = self._admit()
+        try:
+            yield
+        except ModelError as error:
+            self._settle(failed=error.retryable)
+            raise
+        else:
+            self._settle(failed=False)
+        finally:  # a cancelled call says nothing about the endpoint, but ends its probe
+            if probe:
+                self._probing = False
+
+    def _admit(self) -> bool:
+        if self._failures < self._limit:
+            return False
+        left = self._open_until - self._clock()
+        if left > 0 or self._probing:
+            raise ModelPaused(
+                Message(
+                    "The model failed {failures} times in a row and is left alone.",
+                    failures=self._failures,
+                ),
+                fix=Message("It is tried again in {left:.0f} s.", left=max(left, 1)),
+            )
+        self._probing = True
+        return True
+
+    def _settle(self, *, failed: bool) -> None:
+        if not failed:
+            self._failures = 0
+            return
+        self._failures += 1
+        if self._failures >= self._limit:
+            self._open_until = self._clock() + self._pause
+
 
 __all__ = ["ChatAnswer", "ChatClient", "PromptMessage"]
 

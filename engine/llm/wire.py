@@ -14,7 +14,7 @@ from engine.llm.endpoint import Endpoint
 from engine.llm.faults import Fault, unreadable_answer
 from engine.messages import Message
 from engine.settings.models import LlmSettings
-from engine.types import Usage
+from engine.values import Usage
 
 Number = TypeVar("Number", int, float)
 

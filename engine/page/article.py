@@ -15,8 +15,7 @@ from typing import Any
 
 from engine.errors import ExtraMissing
 from engine.messages import Message
-from engine.page.charset import decode_page
-from engine.page.read import read_page
+from engine.page.read import decode_page, read_page
 
 LONGEST_PAGE = 1_000_000  # bytes; what comes after is not read
 

@@ -10,10 +10,35 @@ from typing import TypeAlias
 
 from rapidfuzz import fuzz, process
 
-from engine.feeds.types import Story
-from engine.posting.types import Chosen, Posted, StoryFind, Subscription
-from engine.ranking.distinct import bare
-from engine.search import HIGHEST_JUDGMENT, Hit
+from engine.feeds.feed import Story
+from engine.posting.delivery import Chosen, Posted, StoryFind, Subscription
+from engine.ranking import bare
+from engine.search import HIGHEST_JUDGMENT, Hit, Prophecy
+
+PROMISING = 0.33  # an unjudged story below this promise (0..1) is not kept
+HITS = 12  # of an unjudged prophecy, from which the promise is computed
+_WORDS = 3
+_FEW_WORDS = 0.5
+
+
+def promise(prophecy: Prophecy) -> float:
+    """Return the highest share of the headline's idf (0..1) that one hit covers.
+
+    A hit counts half unless it shares three words with the headline, or all words of a shorter one.
+    The prophecy need not be judged. Its first `HITS` hits count, and the semantically near hits
+    after them: a model may see more in a long text than its words show.
+    """
+    asked = {term.shown: term.neighbour_of or term.word for term in prophecy.terms}
+    needed = min(_WORDS, len(set(asked.values())))
+
+    def promised(hit: Hit) -> float:
+        in_common = {asked.get(word, word) for word in hit.matched}
+        covered = hit.parts.get("lexical") or 0.0
+        return covered if len(in_common) >= needed else covered * _FEW_WORDS
+
+    first = (*prophecy.hits, *prophecy.near)[:HITS]
+    return max(map(promised, first), default=0.0)
+
 
 _NOT_WORD = re.compile(r"[\W_]+")
 

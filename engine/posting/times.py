@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from engine.chat import Chat
-from engine.posting.types import PostingMode, Subscription
+from engine.posting.delivery import PostingMode, Subscription
 from engine.text.zones import zone_or_utc
 
 

@@ -7,7 +7,7 @@ can name the words they use.
 import json
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -15,14 +15,101 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, ModelPaused
 from engine.judge.request import HEADLINE_LENGTH, one_line
-from engine.llm.ask_and_repair import ModelQuestion, Prompt, ask_and_repair
+from engine.llm.asking import ModelQuestion, Prompt, ask_and_repair, objects
 from engine.llm.single_flight import LastingFlight
 from engine.llm.wire import ChatAnswer
 from engine.ports import Descriptions, ExpansionCache, PhraseIndex
-from engine.prophecy.phrases import LONGEST_PHRASE, read_phrases
-from engine.prophecy.punctuality import Punctuality
 from engine.search import Expansion, Headline
-from engine.types import Corpus
+from engine.text.clean import searchable
+from engine.values import Corpus
+
+MOST_PHRASES = 8
+LONGEST_PHRASE = 80  # characters
+# Eight phrases are a tenth of this; the rest bounds the work.
+_MOST_READ = 16_000
+# Phrases are shown in receipts, where nothing in them may become a link, a mention or markup.
+_NOT_SAID = re.compile(r"[^\w\s'’$€£%#&.,+-]|_|(?<=\w)\.(?=[^\W\d]{2})")
+_WORD = re.compile(r"[^\W_]")
+
+
+def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
+    """Return the phrases in an answer, or None if it holds no list of them.
+
+    Phrases are reduced to words, shortened and deduplicated; the headline's own words are left
+    out. If there are several lists, the last one is used.
+    """
+    text = content[:_MOST_READ].rpartition("</think>")[2]
+    lists = [one["phrases"] for one in objects(text) if isinstance(one.get("phrases"), list)]
+    if not lists:
+        return None
+    read = lists[-1]
+    assert isinstance(read, list)  # noqa: S101 - only lists were taken
+    return tuple(_distinct(_cleaned(read), headline))
+
+
+def _cleaned(read: Iterable[object]) -> Iterator[str]:
+    for one in read:
+        if isinstance(one, str):
+            words = [word for word in one.split() if "//" not in word and "www." not in word]
+            yield one_line(_NOT_SAID.sub(" ", " ".join(words)), LONGEST_PHRASE).strip(" .,-+")
+
+
+def _distinct(phrases: Iterable[str], headline: str) -> list[str]:
+    seen = {"", searchable(headline).casefold()}
+    kept: list[str] = []
+    for phrase in phrases:
+        key = searchable(phrase).casefold()
+        if key not in seen and _WORD.search(key):
+            seen.add(key)
+            kept.append(phrase)
+    return kept[:MOST_PHRASES]
+
+
+# Late answers in a row after which no search waits for the model. One may be chance.
+_LATE = 2
+
+
+class Punctuality:
+    """Whether the model names phrases soon enough for a search to wait for them.
+
+    After some answers in a row that took longer than `seconds`, the model counts as slow. Then one
+    call every `pause` seconds tries it, for which no search waits, until an answer is in time.
+    `clock` returns monotonic seconds.
+    """
+
+    def __init__(self, *, seconds: float, pause: float, clock: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._pause = pause
+        self._clock = clock
+        self._late = 0
+        self._try_at = 0.0
+
+    @property
+    def patience(self) -> float:
+        """How many seconds a search waits."""
+        return 0.0 if self._slow else self._seconds
+
+    def may_ask(self) -> bool:
+        """Return whether to make a call now; if the model is slow, this call is its next try."""
+        if not self._slow:
+            return True
+        if self._clock() < self._try_at:
+            return False
+        self._try_at = self._clock() + self._pause
+        return True
+
+    def took(self, seconds: float, *, answered: bool) -> None:
+        """Count a call that has ended."""
+        if seconds > self._seconds:
+            self._late += 1
+            self._try_at = self._clock() + self._pause
+        elif answered:
+            self._late = 0
+
+    @property
+    def _slow(self) -> bool:
+        return self._late >= _LATE
+
 
 if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
     from engine.llm.client import ChatClient
@@ -34,7 +121,6 @@ LONGEST_ANSWER = 400  # tokens; a usual one has 100
 LONGEST_CALL = 10.0  # seconds; a search waits for less, but what was asked is paid
 _LONGEST_DESCRIPTION = 500
 
-_WORD = re.compile(r"[^\W_]")
 
 # Asked once: a second call would come too late.
 EXPANSION = Prompt(

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.embed.scales import SCALES
+from engine.embed.store import SCALES
 from engine.errors import ModelError, ModelUnreachable, UsageError
 from engine.messages import Message, for_operators
 from engine.ports import Descriptions, Embedder, VectorIndex
 from engine.prophecy.rerank import HeadlineReranker
 from engine.search import Candidate, Filters, Mode
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import Vector, VectorSpace, percent
 
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from engine.embed.fill import embedded
-from engine.embed.scales import SCALES
-from engine.embed.store import VectorStore
+from engine.embed.store import SCALES, VectorStore
 from engine.errors import (
     ModelError,
     StorageFull,
@@ -24,7 +23,7 @@ from engine.messages import Message
 from engine.ports import Embedder
 from engine.search import Candidate
 from engine.settings.searching import SearchSettings
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import Unembedded
 
 _LONGEST_QUESTION = 1000  # characters

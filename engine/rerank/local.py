@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 
-from engine.embed.scales import SCALES
+from engine.embed.store import SCALES
 from engine.ports import Embedder
 from engine.text.clean import searchable
-from engine.text.words import FUNCTION_WORDS, folded_words
-from engine.types import ScoredText
+from engine.text.terms import FUNCTION_WORDS, folded_words
+from engine.values import ScoredText
 from engine.vectors import Scale
 
 # Words are compared by their beginnings, which stands in for stems in every language.

@@ -2,21 +2,28 @@
 
 import asyncio
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 import httpx
 import orjson
 
 from engine.budget import Budget, BudgetSource, Planned
+from engine.embed.local import cannot_load, readable_by_models
+from engine.errors import SettingsError
 from engine.llm.endpoint import rerank_endpoint
 from engine.llm.faults import Fault, no_scores, status_fault, too_slow
 from engine.llm.spending import within_budget
 from engine.llm.transport import Transport
 from engine.llm.wire import said_by
+from engine.messages import Message
 from engine.ports import UsageLedger
 from engine.settings.models import RerankSettings
-from engine.types import ScoredText, Usage
+from engine.values import ScoredText, Usage
 
 PURPOSE = "rerank"
 _LONGEST_TEXT = 2000  # characters; models read 512 tokens or little more
@@ -153,3 +160,47 @@ def probabilities(scores: Sequence[float]) -> list[float]:
     if all(0 <= score <= 1 for score in scores):
         return list(scores)
     return [1 / (1 + math.exp(-max(-500.0, min(500.0, score)))) for score in scores]
+
+
+_LIBRARY = "sentence_transformers"
+
+
+class CrossEncoderReranker:
+    """Runs a model that reads query and text together; it is loaded when first needed."""
+
+    def __init__(self, model: str) -> None:
+        """Raises SettingsError if no model is named or the library is not installed."""
+        if not model:
+            raise SettingsError(
+                Message("[rerank] model is empty."),
+                fix=Message("Name a cross-encoder that sentence-transformers can load."),
+            )
+        if find_spec(_LIBRARY) is None:
+            raise SettingsError(
+                Message("The library of the model {model!r} is not installed.", model=model),
+                fix=Message("Run: pip install {package}", package="sentence-transformers"),
+            )
+        self.name = model
+        self._lock = threading.Lock()
+        self._loaded: Any = None
+
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
+        """Return the model's score of each text, 0..1. Raises SettingsError."""
+        if not texts:
+            return []
+        asked = readable_by_models(query)
+        pairs = [(asked, readable_by_models(one.text)) for one in texts]
+        return await asyncio.to_thread(self._scores, pairs)
+
+    def _scores(self, pairs: list[tuple[str, str]]) -> list[float]:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load()
+            found = self._loaded.predict(pairs)
+        return probabilities([float(one) for one in found])
+
+    def _load(self) -> Any:
+        try:
+            return import_module(_LIBRARY).CrossEncoder(self.name)
+        except (ImportError, OSError, RuntimeError, ValueError) as exc:
+            raise cannot_load(self.name, exc, fix=Message("Check rerank.model.")) from exc

@@ -5,7 +5,7 @@ from dataclasses import replace
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from engine.search import Candidate
-from engine.types import Corpus
+from engine.values import Corpus
 
 _ON_X = "https://x.com/{author}/status/{id}"
 _TEMPLATES = {"x": _ON_X, "twitter": _ON_X}  # by platform, for posts whose source has no address

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from engine.text.terms import has_unspaced
-from engine.types import Kind
+from engine.values import Kind
 
 # Characters on either side of the best match; None: the whole text.
 RADIUS: Mapping[Kind, int | None] = {

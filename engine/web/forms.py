@@ -10,7 +10,7 @@ from engine.errors import SettingsError
 from engine.messages import Message
 from engine.settings.reading import WebSearchSettings
 from engine.text.address import canonical_address
-from engine.web.types import WebResult
+from engine.web.results import WebResult
 
 _LONGEST_QUERY = 400  # characters that Brave and Tavily accept
 _MOST_WORDS = 50  # that Brave accepts

@@ -14,10 +14,10 @@ from engine.messages import Message
 from engine.ports import UsageLedger
 from engine.settings.reading import WebSearchSettings
 from engine.text.address import link_key
-from engine.types import Usage
+from engine.values import Usage
 from engine.web.pages import Pages
 from engine.web.providers import Providers, Searched
-from engine.web.types import WebFindings, WebPage, WebResult
+from engine.web.results import WebFindings, WebPage, WebResult
 
 PURPOSE = "web search"
 _MOST_QUERIES = 8
@@ -47,7 +47,7 @@ class _Progress:
 
 
 class WebGatherer:
-    """Implements engine.web.types.Web.
+    """Implements engine.web.results.Web.
 
     Searches are recorded in `ledger` and reserved from `budget`; `source` returns the budget
     source of the current call.

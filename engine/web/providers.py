@@ -1,12 +1,241 @@
 """Several search providers in order: the next one answers where one fails."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
+from typing import Any
 
-from engine.errors import WebSearchError
+import httpx
+
+from engine.errors import (
+    WebSearchError,
+    WebSearchLimited,
+    WebSearchRefused,
+    WebSearchSpent,
+    WebSearchUnreachable,
+)
+from engine.llm.faults import quote, retry_after, what_happened
+from engine.llm.wire import decode, said_by
 from engine.messages import Message
-from engine.web.types import WebResult, WebSearch
+from engine.settings.reading import WebSearchSettings
+from engine.web.forms import FORMS, searxng_address, shortened, usable_key
+from engine.web.results import WebAnswer, WebResult, WebSearch
+
+# Seconds for which a provider is left alone, where it does not say itself.
+_SPENT, _REFUSED, _UNREACHABLE, _LIMITED = 3600.0, 600.0, 30.0, 10.0
+_LONGEST_REST = 24 * 3600.0
+
+_SPENT_STATUSES = frozenset({402, 432, 433})  # the last two are Tavily's
+_SPENT_WORDS = re.compile(
+    r"no[_ ]more[_ ]credits|not enough credits|insufficient (?:credits|balance)"
+    r"|quota[_ ](?:limited|exceeded)|exceed\w* (?:your|the) (?:plan|quota|monthly)",
+    re.IGNORECASE,
+)
+# Brave answers 422.
+_KEY_WORDS = re.compile(r"(?:api key|token) (?:is|was) (?:not valid|invalid)", re.IGNORECASE)
+
+
+def status_error(
+    provider: str,
+    status: int,
+    said: str,
+    *,
+    headers: Mapping[str, str],
+    key: str | None,
+    key_variable: str,
+    now: datetime,
+) -> WebSearchError:
+    """Map an answer with an HTTP status other than 200.
+
+    `said` is the provider's own text; it is masked and cut before it is quoted.
+    """
+    head = Message("{host} {did} ({status})", host=provider, did=_did(status), status=status)
+    quoted = quote(said, key)
+    message = (
+        Message("{head}: {quoted}", head=head, quoted=quoted)
+        if quoted
+        else Message("{head}.", head=head)
+    )
+    wait = retry_after(headers.get("retry-after"), now)
+    month = _reset_of_the_month(headers) if status == 429 else None
+    spent = 400 <= status < 500 and bool(_SPENT_WORDS.search(said))
+    if spent or status in _SPENT_STATUSES or month is not None:
+        return WebSearchSpent(
+            message, fix=Message("Add credit to the account."), rest=_rest(month or wait, _SPENT)
+        )
+    if status == 429:
+        rest = _rest(wait or _first_reset(headers), _LIMITED)
+        return WebSearchLimited(message, fix=Message("Wait a little."), rest=rest)
+    if status == 408 or status >= 500:
+        rest = _rest(wait, _UNREACHABLE)
+        return WebSearchUnreachable(message, fix=Message("Try again later."), rest=rest)
+    if status in (401, 403) or _KEY_WORDS.search(said):
+        return WebSearchRefused(message, fix=_fix(key_variable), rest=_REFUSED)
+    # It may be this query alone that the provider does not like.
+    return WebSearchRefused(message)
+
+
+def unreachable(provider: str, reason: Message) -> WebSearchUnreachable:
+    """Return the error for a connection that failed, was lost or timed out."""
+    return WebSearchUnreachable(
+        Message("{host}: {reason}", host=provider, reason=reason),
+        fix=Message("Try again later."),
+        rest=_UNREACHABLE,
+    )
+
+
+def unreadable(provider: str) -> WebSearchError:
+    """Return the error for an answer that holds no list of results."""
+    return WebSearchError(
+        Message("The answer of {host} holds no results of a search.", host=provider),
+        rest=_UNREACHABLE,
+    )
+
+
+def engines_suspended(engines: str) -> WebSearchError:
+    """Return the error for a SearXNG whose engines have all failed."""
+    return WebSearchUnreachable(
+        Message("No engine of searxng answered: {engines}.", engines=engines),
+        fix=Message("Enable other engines in its settings."),
+        rest=_UNREACHABLE,
+    )
+
+
+def _did(status: int) -> Message:
+    if status in _SPENT_STATUSES:
+        return Message("says that the credit is spent")
+    return what_happened(status)
+
+
+def _fix(key_variable: str) -> Message:
+    if not key_variable:
+        return Message("Allow the format json in the settings of searxng.")
+    return Message("Check {variable}.", variable=key_variable)
+
+
+def _reset_of_the_month(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until the quota of Brave's month is new, or None if some of it is left.
+
+    Its headers hold a figure for each window, the second first: "0, 812" and "1, 1419704".
+    """
+    left = _figures(headers.get("x-ratelimit-remaining"))
+    resets = _figures(headers.get("x-ratelimit-reset"))
+    if len(left) < 2 or left[-1] > 0:
+        return None
+    return resets[-1] if len(resets) == len(left) else _SPENT
+
+
+def _first_reset(headers: Mapping[str, str]) -> float | None:
+    resets = _figures(headers.get("x-ratelimit-reset"))
+    return resets[0] if len(resets) > 1 else None  # a single figure is often a time of day
+
+
+def _figures(header: str | None) -> list[float]:
+    parts = [part.strip() for part in (header or "").split(",")]
+    return [float(part) for part in parts] if all(part.isdecimal() for part in parts) else []
+
+
+def _rest(seconds: float | None, otherwise: float) -> float:
+    return min(max(1.0, seconds), _LONGEST_REST) if seconds is not None else otherwise
+
+
+_MOST_BYTES = 4_000_000  # Exa sends the pages too
+
+
+class HttpSearch:
+    """Asks one provider. It holds connections: close it. Raises SettingsError for a bad key."""
+
+    def __init__(
+        self,
+        provider: str,
+        settings: WebSearchSettings,
+        *,
+        key: str | None,
+        url: str | None = None,
+    ) -> None:
+        """`url` replaces the provider's own address."""
+        self._form = form = FORMS[provider]
+        self._settings = settings
+        self._key = usable_key(form, key)
+        self._url = url or form.url or searxng_address(settings)
+        # trust_env off: a proxy or .netrc of the machine must not see or replace the key.
+        self._http = httpx.AsyncClient(
+            trust_env=False,
+            headers=dict(form.headers(self._key)),
+            timeout=httpx.Timeout(settings.timeout),
+        )
+
+    @property
+    def name(self) -> str:
+        """Name for logs and notices."""
+        return self._form.name
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def search(self, query: str, *, limit: int, now: datetime) -> WebAnswer:
+        """Return at most `limit` results, with their cost. Raises WebSearchError."""
+        payload = await self._asked(query, limit, now)
+        if not self._form.signs & payload.keys():
+            raise unreadable(self.name)
+        results = tuple(islice(self._form.results(payload), limit))
+        silent = payload.get("unresponsive_engines")
+        if not results and silent and self.name == "searxng":
+            raise engines_suspended(_engines(silent))
+        cost = self._form.cost(payload)
+        return WebAnswer(
+            results=results, cost_usd=self._settings.usd.get(self.name) if cost is None else cost
+        )
+
+    async def _asked(self, query: str, limit: int, now: datetime) -> Mapping[str, Any]:
+        try:
+            async with asyncio.timeout(self._settings.timeout):
+                status, headers, content = await self._exchanged(shortened(query), limit)
+        except (TimeoutError, httpx.TimeoutException) as exc:
+            seconds = self._settings.timeout
+            reason = Message("no answer within {seconds:g} s.", seconds=seconds)
+            raise unreachable(self.name, reason) from exc
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as exc:
+            reason = Message("no connection ({name}).", name=type(exc).__name__)
+            raise unreachable(self.name, reason) from exc
+        if status != httpx.codes.OK:
+            raise status_error(
+                self.name,
+                status,
+                said_by(content),
+                headers=headers,
+                key=self._key,
+                key_variable=self._form.key_variable,
+                now=now,
+            )
+        payload = decode(content)
+        if payload is None:
+            raise unreadable(self.name)
+        return payload
+
+    async def _exchanged(self, query: str, limit: int) -> tuple[int, httpx.Headers, bytes]:
+        asked = self._form.request(query, limit)
+        method = "GET" if asked.body is None else "POST"
+        content = bytearray()
+        async with self._http.stream(
+            method, self._url, params=dict(asked.query) or None, json=asked.body
+        ) as response:
+            async for piece in response.aiter_bytes():
+                content += piece
+                if len(content) > _MOST_BYTES:
+                    raise unreadable(self.name)
+            return response.status_code, response.headers, bytes(content)
+
+
+def _engines(silent: object) -> str:
+    """Return the names in [["google", "timeout"], ...]."""
+    listed = silent if isinstance(silent, list) else []
+    names = (str(one[0])[:40] for one in listed if isinstance(one, list) and one)
+    return ", ".join(islice(names, 5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from bench.store import filled, opened, server
 from bench.timing import Output
 from bot.app import open_app
 from bot.settings import load_settings
-from engine.embed.scales import SCALES
+from engine.embed.store import SCALES
 from tests.db.loading import document
 from tests.db.vectors import can_keep_vectors
 from tests.scenarios.stage import load_tweets

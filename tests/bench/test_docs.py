@@ -12,7 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 from bench.docs import ROOT, renew_docs
-from bot.cli.commands import LazyCommand, load
+from bot.cli.command_table import LazyCommand, load
 from bot.cli.main import app
 from bot.settings.model import Sections
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NoReturn
 from zlib import crc32
 
+from bot.adapter import Poster
 from bot.commands import Registry, Services, standard_commands
 from bot.commands.ownership import Ownership
 from bot.commands.services import NewsServices
@@ -16,23 +17,18 @@ from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
 from bot.conversation.writing import Compose, Writing, WritingParts
-from bot.face.face import Poster
-from bot.face.reply import Reply
-from bot.face.request import Person, Place, Request, Trigger
 from bot.glossary_service import GlossaryService
-from bot.jobs.choosing import Deciding
+from bot.jobs.digest import Deciding
 from bot.queries.compose import Charge, ComposeServices
 from bot.replies.picture import Pictures
+from bot.reply import Reply
+from bot.request import Person, Place, Request, Trigger
 from bot.settings.faces import ChatSettings
-from db.chat.access import Access
-from db.chat.answers import Answers
-from db.chat.chats import Chats
+from db.chat.access import Access, Quotas, Waiting
+from db.chat.answers import Answers, Questions
+from db.chat.chats import Chats, Forgetting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
-from db.chat.forgetting import Forgetting
-from db.chat.questions import Questions
-from db.chat.quotas import Quotas
-from db.chat.waiting import Waiting
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
@@ -42,12 +38,12 @@ from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from db.search.find import DialectIndex
-from engine.answer.types import AnswerOutcome, CitedAnswer, Question
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat
 from engine.errors import CorpusNotFound, FetchFailed
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 from tests.bot.finds import StandInFind
 from tests.bot.prophecies import NOW, StandInEngine
 from tests.patience import PATIENCE

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from engine.errors import PresagioError
 from engine.query.plan import Plan
 from engine.query.read import parse_query
-from engine.query.types import Counts, FindHit, Found, FoundDocument, Match
+from engine.query.results import Counts, FindHit, Found, FoundDocument, Match
 from engine.search import Candidate
-from engine.types import Flag
+from engine.values import Flag
 
 
 def make_find_hit(rank: int = 1, *, score: float | None = 7.946, **changes: object) -> FindHit:

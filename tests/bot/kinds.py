@@ -8,7 +8,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
 from engine.documents import Document
-from engine.types import Corpus, Flag, Kind
+from engine.values import Corpus, Flag, Kind
 from tests.db.loading import document
 
 TODAY = datetime.now(UTC).replace(microsecond=0)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from engine.messages import as_message
 from engine.search import Candidate, Filters, Headline, Hit, Prophecy, SearchRequest, Term, Verdict
-from engine.types import Flag, Usage
+from engine.values import Flag, Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 JUDGED = Verdict(

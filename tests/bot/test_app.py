@@ -10,7 +10,7 @@ from bot.app import open_app
 from bot.database import open_database
 from bot.settings import Settings, load_settings
 from engine.errors import CorpusNotFound, StorageOutdated, StorageUnreachable
-from engine.types import Kind
+from engine.values import Kind
 from tests.patience import PATIENCE
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.answer.types import AnswerOutcome
+from engine.answer.cited_answer import AnswerOutcome
 from tests.bot.conftest import Invoke
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "ask.md").read_text(encoding="utf-8")

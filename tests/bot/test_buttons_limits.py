@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.face.reply import Reply
-from bot.face.request import Person, Request, Trigger
+from bot.reply import Reply
+from bot.request import Person, Request, Trigger
 from bot.settings.faces import ChatSettings
 from db.pool import Database
 from engine.chat import Chat

@@ -12,7 +12,7 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.errors import SettingsError
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 
 
 @pytest.fixture

@@ -11,14 +11,13 @@ from bot.evidence import open_rerankers, open_web
 from bot.query_log import asked_by
 from bot.settings import Settings, load_settings
 from db.corpus.corpora import Corpora
-from db.model.judgments import Ledger
-from db.model.web_cache import WebPages
+from db.model_cache import Ledger, WebPages
 from db.pool import Database
 from engine.budget import BudgetSource
-from engine.embed.null import NullEmbedder
+from engine.embed.store import NullEmbedder
 from engine.errors import SettingsError, WebSearchError
 from engine.search_log import Asker, Origin
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 from tests.fakes.articles import REPORT
 from tests.fakes.search import Hit, SearchServer
 from tests.fakes.stand_in import answer

@@ -14,8 +14,8 @@ from bot.commands.subscription_parser import read_subscription
 from bot.i18n.words import words_for
 from bot.settings import load_settings
 from engine.chat import Chat
-from engine.feeds.opml import OpmlFeed, write_opml
-from engine.posting.types import PostingMode, Subscription
+from engine.feeds.lookup import OpmlFeed, write_opml
+from engine.posting.delivery import PostingMode, Subscription
 from tests.bot.forking import forked
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import WebServer, page

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.cli.glossary_file import FileFormat, FileStatus, GlossaryEntry, read_entries, write_entries
-from engine.glossary.dictionary import WordLists
-from engine.glossary.terms import protected
+from engine.glossary.groups import protected
+from engine.glossary.suggest import WordLists
 from tests.bot.forking import forked
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "glossary.md").read_text(encoding="utf-8")

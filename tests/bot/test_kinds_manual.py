@@ -10,9 +10,9 @@ from pydantic_ai.models.test import TestModel
 
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.contracts.results import PersonalSnippet, PublishedSnippet, Snippet, SocialSnippet
-from engine.settings.finding import FindSettings
+from engine.settings.searching import FindSettings
 from engine.text.snippet import MOST_VOICE_TERMS, RADIUS
-from engine.types import Kind
+from engine.values import Kind
 from tests.bot.conftest import Invoke
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "kinds.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.app import App, open_app
-from bot.queries.kinds import personal_search, social_search
+from bot.queries.find import personal_search, social_search
 from bot.settings import load_settings
 from engine.contracts.requests import PersonalSearch, SocialSearch
 from tests.bot.conftest import Invoke

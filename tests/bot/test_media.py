@@ -12,7 +12,7 @@ from bot.media import LARGEST, Media, MediaLeftOut, files_in, make_folder
 from bot.settings import load_settings
 from db.pool import Database
 from engine.errors import InputError
-from engine.types import Corpus, Flag, Kind
+from engine.values import Corpus, Flag, Kind
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 from tests.bot.web.stage import WebStage, web_stage

@@ -32,7 +32,7 @@ from bot.agents.tools import search_tools
 from bot.app import App, open_app
 from bot.cli.doctor import examine
 from bot.cli.embed import embed_corpora
-from bot.cli.glossary_actions import suggest
+from bot.cli.glossary import suggest
 from bot.console.output import Output
 from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
@@ -40,19 +40,19 @@ from bot.jobs.wiring import deciding_of
 from bot.queries.ask import ask
 from bot.queries.compose import composer
 from bot.settings import load_settings
-from bot.settings.news import WebhookSettings
+from bot.settings.model import WebhookSettings
 from bot.web.mcp import tool_server
 from bot.web.service import WebFace
-from bot.webhooks.subscribed import subscribe_webhooks
+from bot.webhooks import subscribe_webhooks
 from db.chat.chats import Chats
 from db.pool import Database
 from engine.chat import WEBHOOKS
-from engine.compose.types import ComposeRequest, Composition
+from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
 from engine.fetch.client import Fetcher
 from engine.prophecy.headline import read_headline
 from engine.search import Headline, Mode, Prophecy, SearchRequest
-from engine.types import Kind
+from engine.values import Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage
 from tests.db.vectors import can_keep_vectors

@@ -6,7 +6,7 @@ import pytest
 
 from bot.settings import load_settings
 from engine.errors import SettingsError
-from engine.settings.finding import FindSettings, named_worth
+from engine.settings.searching import FindSettings, named_worth
 
 
 def test_the_defaults_are_those_of_the_engine() -> None:

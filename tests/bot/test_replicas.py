@@ -9,7 +9,7 @@ import pytest
 
 from bot.app import App, open_app
 from bot.settings import load_settings
-from db.replicas.replica import ReplicaState
+from db.replicas import ReplicaState
 from engine.errors import SettingsError
 from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest

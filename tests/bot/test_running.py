@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.face.face import FaceStatus
-from bot.running import tell_status
+from bot.adapter import FaceStatus
+from bot.serve import tell_status
 from tests.patience import PATIENCE
 
 
@@ -32,7 +32,7 @@ class Switch:
 async def test_what_a_face_begins_and_ceases_to_hear_is_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("bot.running._LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("bot.serve._LOOK_SECONDS", 0.001)
     caplog.set_level(logging.INFO, "presagio.serve")
     faces = {"slack": Switch(), "telegram": Switch()}
     telling = asyncio.create_task(tell_status(faces))

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from bot.face.reply import MOST_HITS
+from bot.reply import MOST_HITS
 from bot.serve import leave_out_what_stays
 from tests.fakes.slack import SlackServer
 from tests.scenarios.slack.stage import slack_staged

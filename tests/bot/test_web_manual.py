@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings.web import WebSettings
+from bot.settings.model import WebSettings
 from bot.web.application import create_application
-from bot.web.exposition import OF_STANDBYS
+from bot.web.operating import OF_STANDBYS
 from bot.web.parameters import AskParameters, ProphecyParameters, SearchParameters
-from bot.web.timeline import MOST
+from bot.web.reading import MOST
 from tests.bot.web.stage import WebStage, web_stage
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -11,7 +11,7 @@ from db.corpus.documents import Documents
 from db.corpus.postings import Postings
 from db.pool import Database
 from engine.documents import Document
-from engine.types import Corpus, Flag, Kind
+from engine.values import Corpus, Flag, Kind
 
 START = datetime(2010, 1, 1, tzinfo=UTC)
 

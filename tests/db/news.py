@@ -11,8 +11,15 @@ from db.posting.finds import Finds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
-from engine.feeds.types import ConfiguredFeed, Decision, Feed, NewHeadline, Story
-from engine.posting.types import Chosen, FindState, OwedPost, PostingMode, StoryFind, Subscription
+from engine.feeds.feed import ConfiguredFeed, Decision, Feed, NewHeadline, Story
+from engine.posting.delivery import (
+    Chosen,
+    FindState,
+    OwedPost,
+    PostingMode,
+    StoryFind,
+    Subscription,
+)
 from engine.search import Hit
 from engine.text.address import link_key
 from tests.bot.prophecies import make_hit, make_prophecy

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.ranking.bm25 import Bm25
+from engine.ranking import Bm25
 from engine.search import Candidate, Filters, Term
 from tests.db.loading import Stored
 

@@ -8,10 +8,10 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from engine.ranking.bm25 import Bm25
+from engine.ranking import Bm25
 from engine.search import Filters, Term
 from engine.text.clean import searchable
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.database import Clones, wait_for
 from tests.db.loading import document, load, read_back
 from tests.db.reference import assert_same, ranked, scores

@@ -14,19 +14,18 @@ from db.corpus.documents import Documents, Retention
 from db.corpus.glossary import Groups
 from db.corpus.health import statistics_differ
 from db.pool import Database, PoolSettings
-from db.replicas.reader import FallbackReader
-from db.search.described import Described
+from db.replicas import FallbackReader
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
-from db.search.shown import Comments, Shown, Threads
-from db.search.vocabulary import CorpusVocabulary
+from db.search.nearest import CorpusVocabulary
+from db.search.shown import Comments, Described, Shown, Threads
 from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.query.find import Finder
 from engine.query.read import parse_query
 from engine.search import Filters
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.database import Clones, wait_for
 from tests.db.loading import START, assert_exact, document, load, load_texts, new_corpus
 from tests.db.vectors import WordModel, can_keep_vectors

@@ -13,7 +13,7 @@ from db.corpus.corpora import Corpora
 from db.migrate import Migration, available, check, migrate, pending
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageOutdated, StorageRights
-from engine.types import Kind
+from engine.values import Kind
 from tests.database import execute, until_blocked, wait_for, with_database
 from tests.db.loading import assert_exact, load_texts
 from tests.patience import PATIENCE, movable_time

@@ -9,10 +9,9 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.lease import Lease, LeaseTimes
 from db.pool import Database
-from db.pooler import Pooler, examined
 from db.search.embeddings import Embeddings
 from db.search.lexical import LexicalIndex
-from db.sessions import PoolSettings, Sessions
+from db.sessions import Pooler, PoolSettings, Sessions, examined
 from engine.embed.fill import fill
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters

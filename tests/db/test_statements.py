@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import db
-from db.statements import statements
+from db.connection import statements
 
 SQL = sorted((Path(db.__file__).parent / "sql").glob("*.sql"))
 SIGNATURE = re.compile(r"^-- name: (\w+)\(([^)]*)\)", re.MULTILINE)

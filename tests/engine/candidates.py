@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from engine.search import Candidate
-from engine.types import Corpus, Flag, Kind
+from engine.values import Corpus, Flag, Kind
 
 CORPUS = Corpus(
     id=1,

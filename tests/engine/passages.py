@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from engine.answer.types import Gathered, Passage
+from engine.answer.cited_answer import Gathered, Passage
 from engine.search import Hit
-from engine.types import Corpus, ScoredText
+from engine.values import Corpus, ScoredText
 from tests.engine.candidates import CORPUS, candidate
 
 ME = replace(

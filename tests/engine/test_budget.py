@@ -7,7 +7,7 @@ import pytest
 
 from engine.budget import Budget, BudgetSource, posts_in_pace, require_budget, require_open
 from engine.errors import BudgetExhausted
-from engine.types import Usage
+from engine.values import Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 SHARES = {BudgetSource.CHATS: 0.7, BudgetSource.API: 0.5, BudgetSource.WEB: 0.2}

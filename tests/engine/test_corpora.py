@@ -12,7 +12,7 @@ from engine.corpora import (
     role_of_new,
 )
 from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
-from engine.types import Corpus, CorpusRole, Kind
+from engine.values import Corpus, CorpusRole, Kind
 
 
 def corpus(name: str, kind: Kind = Kind.TWEETS, role: CorpusRole = CorpusRole.ARCHIVE) -> Corpus:

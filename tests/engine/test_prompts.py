@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from engine.answer.prompt import ANSWER
+from engine.answer.ask_model import ANSWER
 from engine.compose import check, evidence, gaps, write
-from engine.glossary.prompt import GLOSSARY
-from engine.judge.prompts import JUDGE, JUDGE_WITH_REASONS
-from engine.llm.ask_and_repair import Prompt
+from engine.glossary.suggest import GLOSSARY
+from engine.judge.judge import JUDGE, JUDGE_WITH_REASONS
+from engine.llm.asking import Prompt
 from engine.prophecy.expand import EXPANSION
 
 PROMPTS = (

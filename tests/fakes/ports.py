@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from engine.budget import BudgetSource, Planned
 from engine.llm.wire import add_usage
 from engine.search import Verdict
-from engine.types import Usage
+from engine.values import Usage
 
 
 @dataclass

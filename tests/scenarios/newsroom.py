@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from typing import Any
 
+from bot.adapter import Poster
 from bot.app import App, open_app
-from bot.face.face import Poster
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import posters_of
 from bot.settings import load_settings
-from bot.settings.news import FeedSettings, WebhookSettings
+from bot.settings.model import FeedSettings, WebhookSettings
 from db.chat.chats import Chats
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.fetch.client import Fetcher
-from engine.posting.types import PostingMode, Subscription
+from engine.posting.delivery import PostingMode, Subscription
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.posting.types import PostingMode
+from engine.posting.delivery import PostingMode
 from tests.scenarios.chaos.deeds import KILLED
 from tests.scenarios.chaos.stage import chaos
 from tests.scenarios.chaos.world import Size

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from bot.commands import standard_commands
-from bot.commands.setting_values import SETTINGS_BY_NAME
+from bot.commands.settings import SETTINGS_BY_NAME
 from tests.fakes.model import failure, slow
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.web import page

@@ -16,11 +16,10 @@ import pytest
 from bot.app import open_app
 from bot.serve import serve
 from bot.settings import load_settings
-from db.embedded import watch
-from db.embedded.errors import GATE_LOCK
-from db.embedded.filelock import FileLock
+from db.embedded import server as watch
+from db.embedded.data_folder import GATE_LOCK
 from db.embedded.postmaster import PID_FILE, State, observe
-from db.embedded.server import EmbeddedServer
+from db.embedded.server import EmbeddedServer, FileLock
 from engine.errors import StorageUnreachable
 from tests.bot.command_line import PROGRAM, SECONDS
 from tests.database import CARELESS

@@ -4,7 +4,7 @@ import asyncio
 import re
 
 from bot.commands import standard_commands
-from bot.slack.manifest import manifest
+from bot.slack.client import manifest
 from tests.fakes.slack import App, SlackServer
 from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage, slack_staged

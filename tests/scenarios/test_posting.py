@@ -7,20 +7,20 @@ from itertools import pairwise
 
 import pytest
 
+from bot.adapter import Poster
 from bot.app import open_app
-from bot.face.face import Poster
-from bot.face.reply import Reply
+from bot.reply import Reply
 from bot.serve import serve
 from bot.settings import load_settings
 from db.chat.access import Access
 from db.chat.chats import Chats
-from db.model.judgments import Ledger
+from db.model_cache import Ledger
 from db.posting.job_outcomes import RunOutcome
 from engine.budget import BudgetSource
 from engine.chat import BotOwner, Chat, PostPicture
 from engine.errors import StorageError
 from engine.messages import message_from_json
-from engine.posting.types import PostingMode
+from engine.posting.delivery import PostingMode
 from tests.fakes.model import failure, scoring
 from tests.fakes.slack import Fault
 from tests.fakes.telegram import Message

@@ -18,14 +18,14 @@ from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from engine.documents import Document
-from engine.evaluate.judged import read_headlines, read_qrels
+from engine.evaluate.measures import read_headlines, read_qrels
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Reject
 from engine.judge.request import TEXT_LENGTH, around
 from engine.prophecy.headline import read_headline
-from engine.types import Kind
+from engine.values import Kind
 from tests.fakes.model import scoring
 from tests.fakes.web import reply
 from tests.scenarios.newsroom import HOUR, Newsroom, newsroom

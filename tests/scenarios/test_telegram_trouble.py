@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bot.face.face import FaceFailed
+from bot.adapter import FaceFailed
 from tests.fakes.model import raw
 from tests.fakes.telegram import RateLimits
 from tests.patience import PATIENCE

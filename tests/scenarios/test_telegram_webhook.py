@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from bot.face.face import FaceFailed
-from bot.listening import connections, webhook
+from bot import listening as connections
+from bot import listening as webhook
+from bot.adapter import FaceFailed
 from tests.fakes.model import scoring, slow
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words

@@ -12,10 +12,9 @@ from datetime import timedelta
 import orjson
 
 from bot.jobs.deliver import deliver
-from bot.settings.news import WebhookSettings
+from bot.settings.model import WebhookSettings
 from bot.web.schemas import ProphecyAnswer
-from bot.webhooks.poster import WebhookOff
-from bot.webhooks.subscribed import WebhookState, webhook_states
+from bot.webhooks import WebhookOff, WebhookState, webhook_states
 from db.posting.outbox import Outbox
 from engine.errors import PresagioError
 from tests.fakes.web import Answer, Asked, reply

@@ -12,14 +12,13 @@ import libipld
 import orjson
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import zoned_or_utc
-from engine.ingest.fields import mapping, mappings, string, strings, text_of
+from engine.ingest.dates import mapping, mappings, string, strings, text_of, zoned_or_utc
 from engine.ingest.reader import JsonObject, Sample, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
 from engine.messages import Message
-from engine.types import Flag, Kind
+from engine.values import Flag, Kind
 
 LARGEST = 1 << 30  # bytes
 _POST, _REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"

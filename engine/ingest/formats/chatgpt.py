@@ -9,12 +9,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 import orjson
 
-from engine.ingest.dates import from_seconds
-from engine.ingest.fields import mapping, mappings, string, text_of
+from engine.ingest.dates import from_seconds, mapping, mappings, string, text_of
 from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
-from engine.types import Flag, Kind
+from engine.values import Flag, Kind
 
 LONGEST_CONVERSATION = 1 << 26  # bytes
 _ROLES = frozenset(("user", "assistant"))

@@ -8,12 +8,17 @@ from typing import Any
 import orjson
 
 from engine.errors import FeedUnreadable, InputError
-from engine.feeds.markup import markup_text, parse_markup
-from engine.feeds.plain import feed_language, plain_words, tags_of, web_link
-from engine.ingest.dates import zoned
-from engine.ingest.fields import host_of, made_id, string, strings, text_of
+from engine.feeds.markup import (
+    feed_language,
+    markup_text,
+    parse_markup,
+    plain_words,
+    tags_of,
+    web_link,
+)
+from engine.ingest.dates import host_of, made_id, string, strings, text_of, zoned
 from engine.ingest.html_text import html_text
-from engine.ingest.parsers.plain import article_blocks
+from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import JsonObject, Sample
 from engine.ingest.records import (
     PARTS_VERSION,
@@ -26,7 +31,7 @@ from engine.ingest.records import (
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
 from engine.messages import Message
-from engine.types import Kind
+from engine.values import Kind
 
 
 def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:

@@ -14,15 +14,14 @@ only marks the document as a reply. Without `tags` they are the hashtags of the 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
 
-from engine.ingest.dates import zoned
-from engine.ingest.fields import count, flag, identifier, string, strings, text_of
+from engine.ingest.dates import count, flag, identifier, string, strings, text_of, zoned
 from engine.ingest.formats.csv_rows import csv_rows, first_row
 from engine.ingest.formats.tweets import is_from_x
-from engine.ingest.parsers.plain import article_blocks
+from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import JsonObject, JsonReader, Sample
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
-from engine.types import Flag, Kind
+from engine.values import Flag, Kind
 
 _FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.DELETED}
 

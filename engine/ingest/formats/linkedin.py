@@ -8,13 +8,12 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from urllib.parse import unquote
 
-from engine.ingest.dates import zoned_or_utc
-from engine.ingest.fields import made_id, mapping, string, text_of
+from engine.ingest.dates import made_id, mapping, string, text_of, zoned_or_utc
 from engine.ingest.formats.csv_rows import Row, csv_rows, first_row
 from engine.ingest.reader import JsonObject, Sample, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
-from engine.types import Flag, Kind
+from engine.values import Flag, Kind
 
 _SHARES = frozenset(("Date", "ShareLink", "ShareCommentary"))
 _COMMENTS = frozenset(("Date", "Link", "Message"))

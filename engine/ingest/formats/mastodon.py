@@ -7,15 +7,14 @@ not contain the number of likes or boosts.
 from collections.abc import Generator, Mapping, Sequence
 
 from engine.errors import RecordError
-from engine.ingest.dates import zoned
-from engine.ingest.fields import host_of, last_part, mapping, mappings, string, text_of
+from engine.ingest.dates import host_of, last_part, mapping, mappings, string, text_of, zoned
 from engine.ingest.html_text import html_text
 from engine.ingest.pieces import named_arrays
 from engine.ingest.reader import JsonObject, Sample, members_named, parsed
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
-from engine.types import Flag, Kind
+from engine.values import Flag, Kind
 
 _PUBLIC = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
 

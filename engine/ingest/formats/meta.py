@@ -8,12 +8,11 @@ from pathlib import PurePosixPath
 
 import orjson
 
-from engine.ingest.dates import from_seconds
-from engine.ingest.fields import made_id, mapping, mappings, string, text_of
+from engine.ingest.dates import from_seconds, made_id, mapping, mappings, string, text_of
 from engine.ingest.reader import JsonReader, json_objects, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
-from engine.types import Flag, Kind
+from engine.values import Flag, Kind
 
 
 def mended(value: object) -> object:

@@ -12,13 +12,11 @@ from pathlib import Path, PurePosixPath
 
 import orjson
 
-from engine.ingest.dates import from_seconds
-from engine.ingest.fields import count, mapping, mappings, string, strings, text_of
-from engine.ingest.ownership import is_mine, role_of
-from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
+from engine.ingest.dates import count, from_seconds, mapping, mappings, string, strings, text_of
+from engine.ingest.reader import JsonObject, JsonReader, Sample, is_mine, json_objects, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
-from engine.types import Flag, Kind
+from engine.values import Flag, Kind
 
 _DAY = re.compile(r"(?:.*/)?[^/]+/\d{4}-\d\d-\d\d\.json")
 _CHANNELS = ("channels.json", "groups.json", "mpims.json", "dms.json")

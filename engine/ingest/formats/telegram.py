@@ -13,14 +13,21 @@ from pathlib import PurePosixPath
 
 import orjson
 
-from engine.ingest.dates import from_seconds, zoned_or_utc
-from engine.ingest.fields import count, identifier, mapping, mappings, string, text_of
-from engine.ingest.ownership import is_mine, role_of
+from engine.ingest.dates import (
+    count,
+    from_seconds,
+    identifier,
+    mapping,
+    mappings,
+    string,
+    text_of,
+    zoned_or_utc,
+)
 from engine.ingest.pieces import named_arrays
-from engine.ingest.reader import Sample, members_named, parsed
+from engine.ingest.reader import Sample, is_mine, members_named, parsed, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
-from engine.types import Flag, Kind
+from engine.values import Flag, Kind
 
 _BEGINNING = re.compile(
     rb'\s*\{.{0,4000}?"(?:messages"\s*:\s*\[|personal_information"|chats"\s*:\s*\{)', re.DOTALL

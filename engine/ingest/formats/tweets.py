@@ -1,15 +1,30 @@
 """Reads tweet objects as the v1.1 API defined them; X's exports and twarc use the same form."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import orjson
+
 from engine.errors import RecordError
-from engine.ingest.dates import zoned
-from engine.ingest.fields import count, identifier, mapping, mappings, string, text_of
-from engine.ingest.records import PostFields
+from engine.ingest.dates import (
+    count,
+    flag,
+    identifier,
+    mapping,
+    mappings,
+    string,
+    text_of,
+    zoned,
+    zoned_or_utc,
+)
+from engine.ingest.formats.csv_rows import Row, csv_rows, first_row
+from engine.ingest.reader import JsonObject, JsonReader, Sample
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
 from engine.messages import Message
-from engine.types import Flag
+from engine.values import Flag, Kind
 
 _STATUS_LINK = re.compile(r"https?://(?:\w+\.)?(?:twitter|x)\.com/\w+/status/\d+", re.IGNORECASE)
 _DEVICE = re.compile(r">([^<>]*)<")
@@ -125,3 +140,209 @@ def _flags(tweet: Mapping[str, object], links: tuple[tuple[str, str], ...], *, c
 
 def _has_media(tweet: Mapping[str, object]) -> bool:
     return any(mapping(tweet.get(kind)).get("media") for kind in ("entities", "extended_entities"))
+
+
+_REFERENCES = {"retweeted": Flag.REPOST, "quoted": Flag.QUOTE, "replied_to": Flag.REPLY}
+
+
+@dataclass(frozen=True, slots=True)
+class Includes:
+    """What a page states once for all its tweets, by id."""
+
+    users: Mapping[str, Mapping[str, object]]
+    tweets: Mapping[str, Mapping[str, object]]
+
+    @classmethod
+    def of(cls, value: object) -> "Includes":
+        """Read the `includes` of a page."""
+        found = mapping(value)
+        return cls(_by_id(found.get("users")), _by_id(found.get("tweets")))
+
+
+def with_includes(tweet: Mapping[str, object], includes: Includes) -> dict[str, object]:
+    """Return the tweet with its author and the tweets it refers to embedded."""
+    return {
+        **tweet,
+        "author": includes.users.get(str(tweet.get("author_id")), tweet.get("author")),
+        "referenced_tweets": [
+            {
+                **_with_author(includes.tweets.get(str(reference.get("id")), {}), includes),
+                **reference,
+            }
+            for reference in mappings(tweet.get("referenced_tweets"))
+        ],
+    }
+
+
+def v2_post(tweet: Mapping[str, object]) -> PostFields:
+    """Translate one flattened tweet. Raises RecordError."""
+    references = mappings(tweet.get("referenced_tweets"))
+    original = next((r for r in references if r.get("type") == "retweeted"), {})
+    metrics = mapping(tweet.get("public_metrics"))
+    answered = next((r.get("id") for r in references if r.get("type") == "replied_to"), None)
+    flags = Flag.MEDIA if mapping(tweet.get("attachments")).get("media_keys") else Flag.NONE
+    for reference in references:
+        flags |= _REFERENCES.get(str(reference.get("type")), Flag.NONE)
+    return PostFields(
+        text=text_of(_repeated_v2(original) or _text(tweet)),
+        created_at=zoned(tweet.get("created_at")),
+        author=_username(tweet),
+        lang=string(tweet.get("lang")),
+        reply_to=string(answered),
+        platform="x",
+        engagement=count(metrics.get("like_count")) + count(metrics.get("retweet_count")),
+        flags=flags,
+        links=(*_links_v2(tweet), *_links_v2(original)),
+        device=string(tweet.get("source")),
+    )
+
+
+def _by_id(value: object) -> dict[str, Mapping[str, object]]:
+    return {str(item.get("id")): item for item in mappings(value)}
+
+
+def _with_author(tweet: Mapping[str, object], includes: Includes) -> dict[str, object]:
+    return {**tweet, "author": includes.users.get(str(tweet.get("author_id")))}
+
+
+def _text(tweet: Mapping[str, object]) -> object:
+    return mapping(tweet.get("note_tweet")).get("text") or tweet.get("text")
+
+
+def _username(tweet: Mapping[str, object]) -> str | None:
+    return string(mapping(tweet.get("author")).get("username"))
+
+
+def _repeated_v2(original: Mapping[str, object]) -> str | None:
+    name, text = _username(original), string(_text(original))
+    return f"RT @{name}: {text}" if name and text else None
+
+
+def _links_v2(tweet: Mapping[str, object]) -> Sequence[tuple[str, str]]:
+    entities = mapping(tweet.get("entities"))
+    pairs = [
+        (string(u.get("url")), string(u.get("expanded_url")))
+        for u in mappings(entities.get("urls"))
+    ]
+    return [(short, expanded) for short, expanded in pairs if short and expanded]
+
+
+# A page may be longer than the sample, which then holds no complete object.
+_PAGE = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*\{\s*"')
+
+
+class ApiReader(JsonReader):
+    """Reads responses of the API."""
+
+    name = "api"
+    kinds = (Kind.TWEETS, Kind.SOCIAL)
+    longest_line = 16_000_000  # a page of v2 holds up to 500 tweets
+
+    def recognises(self, sample: Sample) -> bool:
+        return bool(_PAGE.match(sample.head)) or super().recognises(sample)
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        if isinstance(found.get("data"), list):
+            return any("text" in tweet for tweet in mappings(found.get("data")))
+        if {"id", "text"} <= found.keys() and ("author_id" in found or "public_metrics" in found):
+            return True
+        return "created_at" in found and (
+            "full_text" in found or {"id_str", "text", "entities"} <= found.keys()
+        )
+
+    def split(
+        self, found: JsonObject, digest: Callable[[bytes], int]
+    ) -> Generator[SourceRecord | Reject]:
+        if not isinstance(found.value.get("data"), list):
+            yield found.record(self.name, tweet_id(found.value), digest(found.raw))
+            return
+        includes = Includes.of(found.value.get("includes"))
+        for tweet in mappings(found.value.get("data")):
+            whole = with_includes(tweet, includes)
+            yield found.record(self.name, tweet.get("id"), digest(orjson.dumps(whole)), whole)
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        if "author_id" in payload or "public_metrics" in payload:
+            return v2_post(payload)
+        return tweet_post(payload)
+
+
+class TrumpArchiveJsonReader(JsonReader):
+    """Reads both JSON layouts."""
+
+    name = "trump-archive-json"
+    kinds = (Kind.TWEETS, Kind.SOCIAL)
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        newer = {"id", "text", "date", "isRetweet"} <= found.keys()
+        older = {"id_str", "text", "created_at", "is_retweet"} <= found.keys()
+        return newer or (older and "entities" not in found)
+
+    def split(
+        self, found: JsonObject, digest: Callable[[bytes], int]
+    ) -> Generator[SourceRecord | Reject]:
+        yield found.record(self.name, tweet_id(found.value), digest(found.raw))
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        return _post(payload)
+
+
+class TrumpArchiveCsvReader:
+    """Reads both CSV layouts; columns are found by their names."""
+
+    name = "trump-archive-csv"
+    kinds = (Kind.TWEETS, Kind.SOCIAL)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
+        return ()
+
+    def recognises(self, sample: Sample) -> bool:
+        return _is_header(first_row(sample.head))
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name)
+        for name in names:
+            with source.open(name) as stream:
+                label = source.label(name)
+                columns = "id, text, isRetweet and date"
+                for row in csv_rows(label, stream, is_header=_is_header, expected=columns):
+                    yield _record(label, row, digest)
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        return _post(payload)
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    columns = set(row)
+    return "text" in columns and bool(
+        {"id", "isRetweet", "date"} <= columns or {"id_str", "is_retweet", "created_at"} <= columns
+    )
+
+
+def _post(row: Mapping[str, object]) -> PostFields:
+    flags = Flag.NONE
+    if flag(row.get("isRetweet", row.get("is_retweet")), "the repost flag"):
+        flags |= Flag.REPOST
+    if flag(row.get("isDeleted"), "isDeleted"):
+        flags |= Flag.DELETED
+    when = row.get("date", row.get("created_at"))
+    likes = row.get("favorites", row.get("favorite_count"))
+    reposts = row.get("retweets", row.get("retweet_count"))
+    return PostFields(
+        text=text_of(row.get("text")),
+        created_at=zoned_or_utc(when),
+        platform="x",
+        engagement=count(likes) + count(reposts),
+        flags=flags,
+        device=device(row.get("device", row.get("source"))),
+    )
+
+
+def _record(label: str, row: Row | Reject, digest: Callable[[bytes], int]) -> SourceRecord | Reject:
+    if isinstance(row, Reject):
+        return row
+    line, value, raw = row
+    found = JsonObject(label, line, "line", raw, value)
+    return found.record(TrumpArchiveCsvReader.name, tweet_id(value), digest(raw))

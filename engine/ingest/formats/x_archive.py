@@ -8,15 +8,14 @@ from datetime import datetime, timedelta
 import orjson
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import zoned
-from engine.ingest.fields import mapping, mappings, string
+from engine.ingest.dates import mapping, mappings, string, zoned
 from engine.ingest.formats.tweets import tweet_id, tweet_post
 from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
 from engine.text.clean import shown
-from engine.types import Kind
+from engine.values import Kind
 
 _SLACK = tuple(timedelta(seconds=seconds) for seconds in (0, -1, 1, -2, 2))
 _SHORTEST_BEGINNING = 40  # characters that must agree

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from engine.errors import RecordError
-from engine.ingest.parsers.lines import paragraphs
-from engine.ingest.parsers.parsed import Parsed, is_damaged, says_nothing
+from engine.ingest.parsers.parsed import Parsed, is_damaged, paragraphs, says_nothing
 from engine.messages import Message
 from engine.text.chunks import Block
 

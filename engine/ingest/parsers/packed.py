@@ -1,9 +1,30 @@
 """Reads XML out of zipped documents."""
 
+import io
+import posixpath
 import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib import import_module
+from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 import defusedxml.ElementTree
+
+from engine.errors import ExtraMissing, RecordError
+from engine.ingest.dates import LATEST
+from engine.ingest.html_text import html_blocks
+from engine.ingest.parsers.parsed import (
+    Parsed,
+    is_damaged,
+    is_protected,
+    needs_extra,
+    said_date,
+    says_nothing,
+)
+from engine.page.article import LONGEST_PAGE, article
+from engine.page.read import decode_page, read_page
+from engine.text.chunks import Block
 
 _LARGEST = 64_000_000  # bytes that a member may unpack to
 
@@ -30,3 +51,143 @@ def text_at(root: Element | None, path: str) -> str | None:
     """Return the text of the first element at a path, without blanks around it, or None."""
     found = None if root is None else root.find(f".//{path}")
     return ((found.text or "").strip() or None) if found is not None else None
+
+
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+_CONTAINED = "{urn:oasis:names:tc:opendocument:xmlns:container}"
+_BOOK = "{http://www.idpf.org/2007/opf}"
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+_CIPHER = "{http://www.w3.org/2001/04/xmlenc#}CipherReference"
+_TEXT = ("application/xhtml+xml", "text/html")
+
+
+def parse_epub(content: bytes) -> Parsed:
+    """Return the text of a book, in the order of reading. Raises RecordError."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            package, name = _package(archive)
+            blocks = list(_blocks(archive, package, posixpath.dirname(name)))
+            _require_open(archive, blocks)
+    except (MemoryError, RecordError):
+        raise
+    except Exception as exc:  # anything that zipfile and the XML parser raise
+        raise is_damaged() from exc
+    if not blocks:
+        raise says_nothing()
+    return Parsed(
+        blocks=blocks,
+        title=text_at(package, f"{_DUBLIN_CORE}title"),
+        author=text_at(package, f"{_DUBLIN_CORE}creator"),
+        date=_parse_publication_date(text_at(package, f"{_DUBLIN_CORE}date")),
+        language=text_at(package, f"{_DUBLIN_CORE}language"),
+    )
+
+
+def _package(archive: zipfile.ZipFile) -> tuple[Element, str]:
+    container = packed_xml(archive, _CONTAINER)
+    root = None if container is None else container.find(f".//{_CONTAINED}rootfile")
+    name = "" if root is None else root.get("full-path", "")
+    package = packed_xml(archive, name)
+    if package is None:
+        raise is_damaged()
+    return package, name
+
+
+def _blocks(archive: zipfile.ZipFile, package: Element, folder: str) -> Iterator[Block]:
+    items = {item.get("id"): item for item in package.iterfind(f".//{_BOOK}item")}
+    for place in package.iterfind(f".//{_BOOK}itemref"):
+        item = items.get(place.get("idref"))
+        if item is None or item.get("media-type") not in _TEXT:
+            continue
+        name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href", ""))))
+        if (content := packed(archive, name)) is not None:
+            yield from html_blocks(decode_page(content, None))
+
+
+def _require_open(archive: zipfile.ZipFile, blocks: list[Block]) -> None:
+    """Raise RecordError if the text is encrypted; that fonts are is usual."""
+    encrypted = packed_xml(archive, _ENCRYPTION)
+    if encrypted is None:
+        return
+    names = [one.get("URI", "") for one in encrypted.iter(_CIPHER)]
+    if not blocks or any(name.endswith(("html", "htm", "xml")) for name in names):
+        raise is_protected()
+
+
+def _parse_publication_date(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(f"{text}-01-01" if len(text) == 4 else text)
+    except ValueError:
+        return None
+    return said_date(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+_PROPERTIES = "docProps/core.xml"
+_TERMS = "{http://purl.org/dc/terms/}"
+
+
+def parse_word(content: bytes) -> Parsed:
+    """Return the text of a Word file. Its pages are not stored in it. Raises RecordError."""
+    try:
+        library = import_module("mammoth")
+    except ImportError as exc:
+        raise needs_extra() from exc
+    no_picture = library.images.img_element(lambda _: {})
+    try:
+        markup = library.convert_to_html(io.BytesIO(content), convert_image=no_picture).value
+        said = packed_xml(zipfile.ZipFile(io.BytesIO(content)), _PROPERTIES)
+    except MemoryError:
+        raise
+    except Exception as exc:  # anything that a library raises about a file that somebody made
+        raise is_damaged() from exc
+    blocks = html_blocks(markup)
+    if not blocks:
+        raise says_nothing()
+    return Parsed(
+        blocks=blocks,
+        title=text_at(said, f"{_DUBLIN_CORE}title"),
+        author=text_at(said, f"{_DUBLIN_CORE}creator"),
+        date=_parse_property_date(
+            text_at(said, f"{_TERMS}modified") or text_at(said, f"{_TERMS}created")
+        ),
+        language=text_at(said, f"{_DUBLIN_CORE}language"),
+    )
+
+
+def _parse_property_date(text: str | None) -> datetime | None:
+    try:
+        return said_date(datetime.fromisoformat(text)) if text else None
+    except ValueError:
+        return None
+
+
+def parse_page(content: bytes) -> Parsed:
+    """Return the article of a page, or all its text if it has none. Raises RecordError.
+
+    A longer page is a book or a report, which has no menus to leave out.
+    """
+    try:
+        found = article(content) if len(content) <= LONGEST_PAGE else None
+    except ExtraMissing as exc:
+        raise needs_extra() from exc
+    if found is None:
+        return _whole(content)
+    return Parsed(
+        blocks=[Block(text=one.text, headings=one.headings) for one in found.blocks],
+        title=found.title,
+        author=found.author,
+        date=said_date(found.date),
+        language=found.language,
+    )
+
+
+def _whole(content: bytes) -> Parsed:
+    blocks = html_blocks(decode_page(content, None))
+    if not blocks:
+        raise says_nothing()
+    page = read_page(content[:LONGEST_PAGE], None, now=LATEST)
+    return Parsed(
+        blocks=blocks, title=page.title, date=said_date(page.published), language=page.language
+    )

@@ -1,13 +1,79 @@
 """What a parser finds in a document, and the faults that all parsers report alike."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import zip_longest
 
 from engine.errors import RecordError
 from engine.ingest.dates import written_at
 from engine.messages import Message
-from engine.text.chunks import Block
+from engine.page.read import decode_page
+from engine.text.chunks import MOST, Block, token_count
+
+_ITEM = re.compile(r"(?:[•▪◦●‣·*–-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
+_SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
+_NUMBER = re.compile(r"\d+")
+_SHORT, _SHORTER = 0.85, 0.6  # shares of a full line
+_EDGE = 2  # lines at the top and the bottom of a page
+_FEWEST_PAGES, _FEWEST_LINES = 3, 6
+
+
+def paragraphs(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the paragraphs that the lines of a page make.
+
+    A paragraph ends at an empty line, before an item of a list, and after a line that is clearly
+    shorter than the others.
+    """
+    full = _full_line(lines)
+    words: list[str] = []
+    for line, following in zip_longest(map(str.strip, lines), map(str.strip, lines[1:])):
+        if line:
+            words.append(line)
+        if words and (not following or _parted(line, following, full)):
+            yield " ".join(words)
+            words = []
+
+
+def without_running_titles(pages: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the lines of pages without those that stand at the edge of most pages.
+
+    Such lines are the same but for their numbers.
+    """
+    edges = [_edges(lines) for lines in pages]
+    counts = Counter(name for each in edges for name in set(each.values()))
+    least = max(_FEWEST_PAGES, len(pages) / 2)
+    return [
+        [line for place, line in enumerate(lines) if counts[own.get(place, "")] < least]
+        for lines, own in zip(pages, edges, strict=True)
+    ]
+
+
+def _edges(lines: Sequence[str]) -> dict[int, str]:
+    """Return the first and last lines of a page by their places, with # for numbers."""
+    filled = [place for place, line in enumerate(lines) if line.strip()]
+    if len(filled) < _FEWEST_LINES:
+        return {}
+    chosen = {*filled[:_EDGE], *filled[-_EDGE:]}
+    return {place: _NUMBER.sub("#", " ".join(lines[place].split())) for place in chosen}
+
+
+def _full_line(lines: Sequence[str]) -> int:
+    """Return about how long a line is that fills the page's width."""
+    lengths = sorted(len(line.strip()) for line in lines if line.strip())
+    return lengths[len(lengths) * 4 // 5] if lengths else 0
+
+
+def _parted(line: str, following: str, full: int) -> bool:
+    if _ITEM.match(following):
+        return True
+    if following[0].islower():
+        return False
+    if _SENTENCE_END.search(line):
+        return len(line) < _SHORT * full
+    return len(line) < _SHORTER * full and line[-1] not in ",-–"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +152,57 @@ def said_date(moment: datetime | None) -> datetime | None:
         return written_at(moment) if moment else None
     except RecordError:
         return None
+
+
+_HEADING = re.compile(r"(#{1,6})[ \t]++(\S.*+)")
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_PARTED = re.compile(r"\n[ \t]*\n")
+
+
+def parse_text(content: bytes) -> Parsed:
+    """Return the paragraphs of a text; a form feed begins a page. Raises RecordError."""
+    pages = decode_page(content, None).replace("\r\n", "\n").split("\f")
+    numbered = len(pages) > 1
+    blocks = [
+        Block(text=text, page=number if numbered else None)
+        for number, page in enumerate(pages, start=1)
+        for text in paragraphs(page.split("\n"))
+    ]
+    if not blocks:
+        raise says_nothing()
+    return Parsed(blocks=blocks, pages=len(pages) if numbered else None)
+
+
+def text_blocks(text: str) -> list[Block]:
+    """Return the paragraphs of a text in which empty lines part them."""
+    return [Block(text=part.strip()) for part in _PARTED.split(text) if part.strip()]
+
+
+def markdown_blocks(text: str) -> list[Block]:
+    """Return the paragraphs of a Markdown text with their headings."""
+    return list(under_headings(_parts(text)))
+
+
+def article_blocks(
+    text: str, read: Callable[[str], list[Block]] = text_blocks
+) -> tuple[Block, ...] | None:
+    """Return the paragraphs of an article that is longer than a part; None for a shorter one."""
+    return tuple(read(text)) if token_count(text) > MOST else None
+
+
+def _parts(text: str) -> Iterator[Heading | Block]:
+    lines: list[str] = []
+    fence: str | None = None
+    for line in text.split("\n"):
+        fenced = _FENCE.match(line)
+        if fenced and fence in (None, fenced[1]):
+            fence = None if fence else fenced[1]
+        found = None if fence else _HEADING.fullmatch(line.rstrip())
+        title = found[2].rstrip("#").strip() if found else ""
+        if found is None or not title:
+            lines.append(line)
+            continue
+        yield from text_blocks("\n".join(lines))
+        lines = []
+        yield Heading(text=title, level=len(found[1]))
+    yield from text_blocks("\n".join(lines))

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any, Self
 
 from engine.errors import RecordError
-from engine.ingest.parsers.lines import paragraphs, without_running_titles
 from engine.ingest.parsers.ocr import Ocr
 from engine.ingest.parsers.parsed import (
     Heading,
@@ -16,9 +15,11 @@ from engine.ingest.parsers.parsed import (
     is_damaged,
     is_protected,
     needs_extra,
+    paragraphs,
     said_date,
     says_nothing,
     under_headings,
+    without_running_titles,
 )
 from engine.messages import Message
 from engine.text.chunks import Block

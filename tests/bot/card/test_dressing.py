@@ -3,8 +3,8 @@
 import pytest
 
 from bot.card.content import clean_text
-from bot.card.dressing import ELLIPSIS, dress
 from bot.card.fonts import Role
+from bot.card.shaping import ELLIPSIS, dress
 from tests.bot.card.library import shipped
 
 

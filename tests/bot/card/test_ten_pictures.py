@@ -17,7 +17,7 @@ from bot.card.layout import arrange
 from bot.i18n.words import words_for
 from bot.replies.picture import Pictured, card_of
 from engine.search import Hit
-from engine.types import Flag
+from engine.values import Flag
 from tests.bot.card.library import shipped
 from tests.bot.card.test_card import pixels, same_outside_the_safe_area
 from tests.bot.prophecies import make_hit

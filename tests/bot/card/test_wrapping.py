@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.card.content import clean_text
-from bot.card.dressing import ELLIPSIS
 from bot.card.fonts import Role
-from bot.card.shaping import ShapedLine, read_paragraph, set_line
+from bot.card.shaping import ELLIPSIS, ShapedLine, read_paragraph, set_line
 from bot.card.wrapping import Style, fit, flowing, wrap
 from tests.bot.card.library import shipped
 

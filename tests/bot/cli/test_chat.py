@@ -13,9 +13,8 @@ from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from db.search.aliased import Glossaries
 from db.search.embeddings import Embeddings
-from db.search.lexical import LexicalIndex
+from db.search.lexical import Glossaries, LexicalIndex
 from engine.isolation.pool import Isolation
 from engine.prophecy.prophecy import Prophet
 from tests.db.loading import load_texts

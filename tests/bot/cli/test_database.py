@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.database_program import _Heard
+from bot.cli.database import _Heard
 from bot.settings import load_settings
 from db.embedded.postmaster import State, observe
 from db.migrate import Migration, available

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from bot.cli.demo import RecordedJudge, bundled
-from engine.evaluate.judged import read_headlines, read_qrels
+from engine.evaluate.measures import read_headlines, read_qrels
 from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Headline
 from tests.bot.command_line import ROOT, presagio

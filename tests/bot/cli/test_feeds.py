@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.feeds.opml import OpmlFeed, read_opml, write_opml
-from engine.posting.types import PostingMode
+from engine.feeds.lookup import OpmlFeed, read_opml, write_opml
+from engine.posting.delivery import PostingMode
 from tests.bot.command_line import Done, ask
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked

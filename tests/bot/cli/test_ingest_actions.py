@@ -59,7 +59,7 @@ class TestCounts:
     def test_a_long_load_says_how_fast_it_was(
         self, invoke: Invoke, database: str, file: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("bot.cli.ingest_actions._LONG", 0.0)
+        monkeypatch.setattr("bot.cli.ingest._LONG", 0.0)
         done = invoke("ingest", str(file), "--author", "ana")
         assert re.fullmatch(r"It took \d+ s: \d+ records a second\.\n", done.err)
         assert done.out.startswith("tweets: 5 read")

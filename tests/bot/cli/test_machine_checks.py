@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bot.cli.machine_checks import (
+from bot.cli.doctor import (
     clock_check,
     disk_check,
     port_check,
@@ -17,7 +17,7 @@ from bot.cli.machine_checks import (
 )
 from bot.settings import Settings, load_settings
 from bot.settings.faces import TelegramSettings
-from bot.settings.web import WebSettings
+from bot.settings.model import WebSettings
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 import typer.main
 
-from bot.cli.commands import COMMANDS, LazyCommand, load
+from bot.cli.command_table import COMMANDS, LazyCommand, load
 from bot.cli.main import app
 from bot.cli.shared import corpus_names
 from db.migrate import available
-from engine.feeds.opml import OpmlFeed, write_opml
+from engine.feeds.lookup import OpmlFeed, write_opml
 from tests.bot.command_line import (
     PROGRAM,
     ROOT,

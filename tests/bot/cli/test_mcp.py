@@ -12,7 +12,7 @@ from bot.app import open_app
 from bot.cli.mcp import serve_over_http, with_tools
 from bot.settings import load_settings
 from db.pool import Database
-from engine.types import Kind
+from engine.values import Kind
 from tests.bot.command_line import PROGRAM
 from tests.bot.conftest import Invoke
 from tests.bot.kinds import fill, text_of

@@ -9,7 +9,7 @@ from PIL import Image
 
 from db.corpus.corpora import Corpora
 from db.pool import Database
-from engine.types import Kind
+from engine.values import Kind
 from tests.bot.command_line import write_tweets
 from tests.bot.conftest import Invoke
 from tests.database import wait_for

@@ -8,11 +8,11 @@ from datetime import timedelta
 from bot.conversation.writing import Compose
 from db.pool import Database
 from db.posting.finds import Finds
+from engine.feeds.feed import Story
 from engine.feeds.lookup import FeedLookup
 from engine.feeds.parsing import FeedParser
-from engine.feeds.types import Story
 from engine.fetch.client import Fetcher, FetchLimits
-from engine.posting.types import FindState
+from engine.posting.delivery import FindState
 from engine.search import Hit
 from engine.settings.reading import FetchSettings
 from tests.bot.conversing import Bot, bot_on, news_services

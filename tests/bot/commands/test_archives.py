@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from bot.face.reply import Reply
-from bot.face.request import Person, Place, Trigger
+from bot.reply import Reply
+from bot.request import Person, Place, Trigger
 from db.pool import Database
 from engine.corpora import chosen_corpora
 from engine.search import Prophecy, SearchRequest
-from engine.types import CorpusRole, Kind
+from engine.values import CorpusRole, Kind
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event
 from tests.bot.prophecies import StandInEngine
 

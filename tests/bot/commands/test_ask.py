@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.face.request import Person, Place
+from bot.request import Person, Place
 from db.pool import Database
-from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.errors import CorpusNotFound
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.face.face import ChatGone, SlowDown
-from bot.face.reply import Reply
-from bot.face.request import Person, Request, Trigger
+from bot.adapter import ChatGone, SlowDown
+from bot.reply import Reply
+from bot.request import Person, Request, Trigger
 from db.chat.compositions import KeptTask
 from db.pool import Database
-from engine.compose.types import (
+from engine.compose.composition import (
     ComposedSource,
     ComposeRequest,
     Composition,

@@ -5,15 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from bot.face.reply import Action, Button, Reply
-from bot.face.request import Trigger
+from bot.reply import Action, Button, Reply
+from bot.request import Trigger
 from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from engine.errors import FeedUnreadable
 from engine.feeds.decide import decide
-from engine.feeds.opml import OpmlFeed, read_opml, write_opml
-from engine.feeds.types import ConfiguredFeed, Failed, Feed
+from engine.feeds.feed import ConfiguredFeed, Failed, Feed
+from engine.feeds.lookup import OpmlFeed, read_opml, write_opml
 from engine.messages import Message
 from engine.settings.reading import PollingSettings
 from tests.bot.commands.news import News, news_on

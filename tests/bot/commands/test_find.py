@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from bot.face.request import Person
 from bot.i18n.words import words_for
 from bot.replies.find import find_reply
+from bot.request import Person
 from engine.errors import CorpusNotFound
 from engine.query.query import Phrase
 from engine.query.read import parse_query
-from engine.query.types import Match
+from engine.query.results import Match
 from tests.bot.conversing import Bot
 from tests.bot.finds import StandInFind, make_find_hit, make_found
 from tests.bot.prophecies import NOW

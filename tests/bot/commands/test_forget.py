@@ -1,8 +1,8 @@
 """/forget tells what it deletes, and deletes it once its button is pressed by who may."""
 
-from bot.face.reply import Reply
-from bot.face.request import Person
-from db.chat.quotas import Quotas
+from bot.reply import Reply
+from bot.request import Person
+from db.chat.access import Quotas
 from db.pool import Database
 from engine.chat import Listening
 from tests.bot.conversing import GROUP, PRIVATE, Bot

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.face.reply import Reply
-from bot.face.request import Person
+from bot.reply import Reply
+from bot.request import Person
 from db.corpus.glossary import Groups
 from db.pool import Database
-from engine.glossary import dictionary
+from engine.glossary import suggest as dictionary
 from engine.glossary.groups import GroupStatus
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on
 from tests.bot.prophecies import NOW
 from tests.db.loading import load_texts

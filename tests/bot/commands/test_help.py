@@ -11,11 +11,11 @@ from bench.docs import tabulate_commands
 from bot.app import open_app
 from bot.cli.demo import load_demo
 from bot.commands import standard_commands
-from bot.commands.setting_values import SETTINGS_BY_NAME
+from bot.commands.settings import SETTINGS_BY_NAME
 from bot.console.output import Output
-from bot.face.request import Person
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.prophecy import EXAMPLE
+from bot.request import Person
 from bot.settings import load_settings
 from engine.chat import Listening
 from engine.corpora import DEMO_CORPUS

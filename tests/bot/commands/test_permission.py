@@ -7,8 +7,8 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.commands.rights import Act, Effect, Where, Who, may
-from bot.face.reply import Reply
-from bot.face.request import Person, Place, Trigger
+from bot.reply import Reply
+from bot.request import Person, Place, Trigger
 from db.corpus.glossary import Groups
 from db.pool import Database
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus

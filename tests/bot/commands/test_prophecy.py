@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.face.reply import Action, Reply
-from bot.face.request import Person, Request, Trigger
 from bot.i18n.words import words_for
 from bot.replies.picture import card_of, pictured
 from bot.replies.prophecy import EXAMPLE
+from bot.reply import Action, Reply
+from bot.request import Person, Request, Trigger
 from engine.chat import Answer, Listening, PostPicture
 from engine.errors import CorpusNotFound, FetchRefused
 from engine.search import Headline
-from engine.types import Flag
+from engine.values import Flag
 from tests.bot.conversing import ANA, GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
 

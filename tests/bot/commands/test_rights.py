@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from bot.commands.rights import RIGHTS, Effect, Where, Who, may
-from bot.face.request import Place
+from bot.request import Place
 from tests.bot.conversing import GROUP, PRIVATE
 
 

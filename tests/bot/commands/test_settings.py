@@ -5,9 +5,9 @@ from datetime import time
 
 import pytest
 
-from bot.commands.setting_values import SETTINGS_BY_NAME, shown_value
-from bot.face.reply import Reply
-from bot.face.request import Person, Trigger
+from bot.commands.settings import SETTINGS_BY_NAME, shown_value
+from bot.reply import Reply
+from bot.request import Person, Trigger
 from db.pool import Database
 from engine.chat import Chat, Listening, PostPicture
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event

@@ -7,17 +7,16 @@ from itertools import product
 import pytest
 
 from bot.commands.start import LONGEST_GREETING
-from bot.face.reply import Action, Reply
-from bot.face.request import Person, Place, Trigger
 from bot.i18n.words import LANGUAGES
+from bot.reply import Action, Reply
+from bot.request import Person, Place, Trigger
 from db.pool import Database
 from db.posting.outbox import Outbox
-from engine.feeds.lookup import ReadableFeed
-from engine.feeds.types import ParsedFeed
-from engine.feeds.well_known import WELL_KNOWN, well_known
-from engine.posting.types import PostingMode, PublicPost
+from engine.feeds.feed import ParsedFeed
+from engine.feeds.lookup import WELL_KNOWN, ReadableFeed, well_known
+from engine.posting.delivery import PostingMode, PublicPost
 from engine.search import Candidate
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, news_services
 from tests.bot.prophecies import NOW
 from tests.engine.candidates import candidate

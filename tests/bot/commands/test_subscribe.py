@@ -4,11 +4,11 @@ from datetime import time
 
 import pytest
 
-from bot.face.request import Place
+from bot.request import Place
 from db.pool import Database
 from db.posting.feeds import Feeds
-from engine.feeds.types import ConfiguredFeed
-from engine.posting.types import PostingMode, Subscription
+from engine.feeds.feed import ConfiguredFeed
+from engine.posting.delivery import PostingMode, Subscription
 from tests.bot.conversing import GROUP, Bot, bot_on, news_services
 from tests.bot.prophecies import NOW
 

@@ -11,7 +11,7 @@ from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.i18n.words import words_for
 from engine.chat import Chat
 from engine.errors import UsageError
-from engine.posting.types import PostingMode, Subscription
+from engine.posting.delivery import PostingMode, Subscription
 
 CHAT = Chat(id=1, platform="test", external_id="1", private=True)
 NEW = Subscription(chat=CHAT, thread="7")

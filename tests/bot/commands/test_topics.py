@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from bot.commands.subscription_parser import as_typed
-from bot.face.reply import Reply
+from bot.jobs.content import reply_of
 from bot.jobs.digest import digest
-from bot.jobs.saying import reply_of
+from bot.reply import Reply
 from db.pool import Database
-from engine.posting.types import PostingMode, Subscription
+from engine.posting.delivery import PostingMode, Subscription
 from tests.bot.commands.news import News, news_on
 from tests.bot.conversing import GROUP
 from tests.bot.prophecies import NOW

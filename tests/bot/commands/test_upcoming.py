@@ -6,18 +6,17 @@ from datetime import timedelta
 
 import pytest
 
-from bot.face.reply import Button, Reply
-from bot.face.request import Person
 from bot.i18n.words import words_for
-from bot.jobs.content import NothingFound, content_to_json
+from bot.jobs.content import NothingFound, content_to_json, reply_of
 from bot.jobs.digest import digest
-from bot.jobs.saying import reply_of
 from bot.replies.post import post_buttons
+from bot.reply import Button, Reply
+from bot.request import Person
 from db.pool import Database
 from db.posting.feed_updates import owe_notices
-from engine.compose.types import Composition
+from engine.compose.composition import Composition
 from engine.messages import as_message
-from engine.posting.types import Leased, OwedNotice, Subscription
+from engine.posting.delivery import Leased, OwedNotice, Subscription
 from tests.bot.commands.news import News, news_on
 from tests.bot.commands.test_compose import StandInComposer
 from tests.bot.conversing import GROUP, event

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands.votes import page_of
-from bot.face.reply import Reply
-from bot.face.request import Person, Trigger
+from bot.reply import Reply
+from bot.request import Person, Trigger
 from db.pool import Database
 from engine.chat import Answer
 from engine.search import Headline

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.face.reply import Reply
 from bot.i18n.words import Words, words_for
 from bot.replies.picture import Pictured, Pictures
 from bot.replies.receipt import receipt
+from bot.reply import Reply
 from engine.messages import as_message
 from engine.search import Expansion, Hit, Mode, Verdict
-from engine.types import Usage
+from engine.values import Usage
 from tests.bot.conversing import GROUP, PRIVATE, Bot, event
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 

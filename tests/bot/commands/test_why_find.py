@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.face.request import Person, Place
 from bot.i18n.words import words_for
-from bot.replies.find_receipt import find_receipt
-from engine.contracts.receipts import Receipt
-from engine.query.types import Match
+from bot.replies.receipt import find_receipt
+from bot.request import Person, Place
+from engine.contracts.results import Receipt
+from engine.query.results import Match
 from tests.bot.conversing import Bot
 from tests.bot.finds import make_find_hit, make_found
 from tests.bot.prophecies import NOW

@@ -15,8 +15,8 @@ import pytest
 
 from bot.console.face import ConsoleFace, Terminal, run_terminal
 from bot.console.screen import Screen
-from bot.face.reply import Action, Button, Reply
 from bot.i18n.words import words_for
+from bot.reply import Action, Button, Reply
 from db.pool import Database
 from engine.errors import CorpusNotFound
 from tests.bot.conversing import Bot, bot_on, event

@@ -10,7 +10,7 @@ import pytest
 
 from bot.cli.ingest import FORMATS
 from engine.ingest.detect import READERS
-from engine.types import Kind
+from engine.values import Kind
 from tests.bot.command_line import ROOT, ask, write_chat, write_tweets
 from tests.bot.conftest import Invoke
 from tests.engine.ingest.formats import test_blog_feed, test_bluesky, test_mastodon, test_slack

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.console.screen import Screen
-from bot.face.reply import HitView, Reply
 from bot.i18n.words import words_for
-from engine.prophecy.sureness import Sureness
+from bot.reply import HitView, Reply
+from engine.prophecy.score import Sureness
 
 WORDS = words_for("en")
 ESCAPES = re.compile(r"\x1b(\[[0-9;]*m|\]8;[^\x1b]*\x1b\\)")
@@ -161,7 +161,7 @@ def test_a_stream_that_cannot_hold_a_character_gets_a_question_mark() -> None:
 
 def test_a_pipe_never_loads_the_terminal_library() -> None:
     code = (
-        "import sys; from bot.console.screen import Screen; from bot.face.reply import Reply;"
+        "import sys; from bot.console.screen import Screen; from bot.reply import Reply;"
         " from bot.i18n.words import words_for;"
         " Screen(sys.stdout).show(Reply(words=words_for('en'), text='x'));"
         " sys.exit('rich' in sys.modules)"

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from bot.adapter import DeliveryError
 from bot.commands.ownership import CODE_SHOWN, CODE_VALID
-from bot.face.face import DeliveryError
-from bot.face.reply import Reply
-from bot.face.request import Person, Place, Trigger
+from bot.reply import Reply
+from bot.request import Person, Place, Trigger
 from bot.settings.faces import ChatSettings
 from db.pool import Database
 from engine.chat import Chat

@@ -6,7 +6,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversation.backpressure import Backpressure, Notices, Room
+from bot.conversation.gates import Backpressure, Notices, Room
 from tests.bot.prophecies import NOW
 
 

@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import pytest
 
+from bot.adapter import ChatGone, DeliveryError
 from bot.commands.registry import Command, Registry
 from bot.commands.rights import LOOKS
-from bot.face.face import ChatGone, DeliveryError
-from bot.face.reply import Reply
-from bot.face.request import Person, Place, Request, Trigger
+from bot.reply import Reply
+from bot.request import Person, Place, Request, Trigger
 from bot.settings.faces import ChatSettings
 from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, StorageUnreachable
 from engine.messages import Message
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.bot.conversing import (
     GROUP,
     PRIVATE,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.conversation.failures import explanation, words_to
+from bot.conversation.writing import explanation, words_to
 from engine import errors
 from engine.corpora import resolve_corpus
 from engine.errors import (

@@ -8,10 +8,10 @@ import pytest
 from bot.commands import standard_commands
 from bot.conversation.admission import Stop
 from bot.conversation.gates import Gates, not_meant
-from bot.face.request import Person, Place, Request, Trigger
+from bot.request import Person, Place, Request, Trigger
 from bot.settings.faces import ChatSettings
+from db.chat.access import Quotas
 from db.chat.chats import Chats
-from db.chat.quotas import Quotas
 from db.pool import Database
 from engine.chat import Listening
 from tests.bot.conversing import ANA, GROUP, PRIVATE, event

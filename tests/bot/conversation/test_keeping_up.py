@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from bot.conversation.steps import steps_shown
-from bot.face.face import Refused
-from bot.face.request import Request, Trigger
+from bot.adapter import Refused
+from bot.conversation.conversation import steps_shown
+from bot.request import Request, Trigger
 from db.pool import Database
 from tests.bot.conversing import GROUP, Bot, MemoryFace, bot_on, event, until
 from tests.bot.prophecies import NOW

@@ -2,10 +2,9 @@
 
 import pytest
 
+from bot.adapter import FaceFailed
 from bot.commands import standard_commands
-from bot.face.face import FaceFailed
-from bot.slack.client import check_slack
-from bot.slack.manifest import manifest
+from bot.slack.client import check_slack, manifest
 from bot.telegram.client import check_telegram
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import TelegramServer

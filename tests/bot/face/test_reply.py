@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.face.reply import Action, HitView, aside
-from bot.face.request import Trigger
 from bot.i18n.words import words_for
-from engine.prophecy.sureness import Sureness
+from bot.reply import Action, HitView, aside
+from bot.request import Trigger
+from engine.prophecy.score import Sureness
 from tests.bot.conversing import event
 
 names = st.sampled_from(["up", "down", "more", "why", "set", "más"])

@@ -15,7 +15,7 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
-from bot.face import face
+from bot import adapter as face
 from bot.i18n.words import words_for
 from bot.web import failures
 from engine import errors
@@ -32,7 +32,7 @@ from engine.messages import (
     message_from_json,
     message_json,
 )
-from engine.types import Usage
+from engine.values import Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,7 +44,7 @@ ENGLISH_ONLY = (
     "bot/settings",
     "bot/card",
     "bot/embedders.py",
-    "bot/running.py",
+    "bot/serve.py",
     "bot/serve.py",
 )
 ERRORS = {

@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.jobs.choosing import Deciding
-from bot.jobs.digest import digest
+from bot.jobs.digest import Deciding, digest
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.feeds import Feeds
@@ -15,7 +14,7 @@ from db.posting.finds import Finds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
-from engine.posting.types import PostingMode, StoryFind, Subscription
+from engine.posting.delivery import PostingMode, StoryFind, Subscription
 from tests.db.news import DAY, NOW, SECOND, count, found, some_stories, subscribed, tweet
 
 DUE = NOW + timedelta(minutes=1)

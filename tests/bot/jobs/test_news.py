@@ -6,15 +6,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.app import open_app
-from bot.jobs.news import News, document_of
+from bot.jobs.poll import News, document_of
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.pool import Database
 from engine.corpora import NEWS_CORPUS
 from engine.errors import CorpusNotFound
-from engine.feeds.types import Feed, NewHeadline
-from engine.types import Kind
+from engine.feeds.feed import Feed, NewHeadline
+from engine.values import Kind
 from tests.db.loading import assert_exact, load_texts
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 
 from bot.app import App, open_app
-from bot.jobs.news import documents_of
-from bot.jobs.poll import Polling, poll
+from bot.jobs.poll import Polling, documents_of, poll
 from bot.jobs.wiring import open_jobs
 from bot.settings import load_settings
 from db.posting.feeds import Feeds
 from engine.corpora import NEWS_CORPUS
 from engine.errors import CorpusConflict
 from engine.feeds.decide import decide
+from engine.feeds.feed import ConfiguredFeed, Feed, ParsedFeed
 from engine.feeds.parsing import FeedParser
-from engine.feeds.types import ConfiguredFeed, Feed, ParsedFeed
 from engine.fetch.client import Fetched, Fetcher
-from engine.types import Kind
+from engine.values import Kind
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import WebServer, page
 
@@ -118,7 +117,7 @@ async def test_what_takes_long_is_done_beside_the_event_loop(
         return run
 
     monkeypatch.setattr("bot.jobs.poll.decide", recorded(decide))
-    monkeypatch.setattr("bot.jobs.news.documents_of", recorded(documents_of))
+    monkeypatch.setattr("bot.jobs.poll.documents_of", recorded(documents_of))
     async with polling(database_url) as (work, _):
         await work.feeds.configured([ConfiguredFeed(url=web.url("/good"))], now=NOW)
         await poll(work, clock=lambda: NOW)

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 
-from bot.jobs.job import Job
-from bot.jobs.scheduler import Scheduler
+from bot.jobs.scheduler import Job, Scheduler
 from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.posting.job_outcomes import JobOutcomes, RunOutcome

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.jobs.saying import reply_of
+from bot.jobs.content import reply_of
 from bot.jobs.troubles import Troubles
 from bot.replies.picture import Pictures
 from db.chat.access import Access
@@ -24,7 +24,7 @@ from engine.errors import (
     StorageUnreachable,
 )
 from engine.messages import Message
-from engine.posting.types import Leased
+from engine.posting.delivery import Leased
 from tests.bot.conversing import until
 from tests.bot.prophecies import NOW
 

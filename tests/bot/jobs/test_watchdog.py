@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.jobs.job import Job
-from bot.jobs.watchdog import Watchdog
+from bot.jobs.scheduler import Job, Watchdog
 
 
 async def nothing() -> int:

@@ -8,7 +8,7 @@ from bot.app import open_app
 from bot.jobs.wiring import deciding_of
 from bot.settings import load_settings
 from engine.chat import Chat
-from engine.types import Kind
+from engine.values import Kind
 
 CHAT = Chat(id=1, platform="telegram", external_id="42", private=False)
 

@@ -7,7 +7,7 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from bot.listening.connections import Connections, most_of_port, network_of
+from bot.listening import Connections, most_of_port, network_of
 
 
 def opened(connections: Connections, number: int, address: str | None = None) -> list[Any]:

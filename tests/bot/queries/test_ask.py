@@ -13,11 +13,11 @@ from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from engine.answer.types import AnswerOutcome, CitedAnswer
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer
 from engine.errors import CorpusNotFound, UsageError
 from engine.prophecy.headline import read_headline
 from engine.search import Filters, Mode, SearchRequest
-from engine.types import Kind
+from engine.values import Kind
 from tests.db.loading import document, load_texts
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from bot.app import App, open_app
-from bot.cli.corpora_actions import list_corpora, show_corpus
+from bot.cli.corpora import list_corpora, show_corpus
 from bot.cli.embed import embed_corpora
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -20,15 +20,15 @@ from bot.queries.find import find
 from bot.replies.find import find_reply
 from bot.settings import load_settings
 from db.corpus.documents import Documents
-from db.search.unembedded import ToEmbed
-from engine.answer.types import Passage
-from engine.compose.types import ComposeRequest
+from db.search.nearest import ToEmbed
+from engine.answer.cited_answer import Passage
+from engine.compose.composition import ComposeRequest
 from engine.embed.local import is_installed
 from engine.errors import BudgetExhausted, UsageError
 from engine.prophecy.headline import read_headline
 from engine.query.meaning import FindMode
 from engine.search import Hit, ItemPlace, Mode, Prophecy, SearchRequest
-from engine.types import Kind
+from engine.values import Kind
 from tests.bot.kinds import fill, text_of
 from tests.db.vectors import can_keep_vectors
 from tests.fakes.embeddings import EmbeddingServer, vectors

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.app import App, open_app
-from bot.queries.kinds import personal_search, published_search, social_search
+from bot.queries.find import personal_search, published_search, social_search
 from bot.query_log import log_of
 from bot.settings import load_settings
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SocialSearch
 from engine.errors import CorpusNotFound, UsageError
-from engine.types import Kind
+from engine.values import Kind
 from tests.bot.kinds import LONG, POSTS, fill, fill_all, text_of
 
 

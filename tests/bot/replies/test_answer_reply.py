@@ -6,7 +6,7 @@ import pytest
 
 from bot.i18n.words import words_for
 from bot.replies.answer import answer_reply
-from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.messages import Message
 from tests.engine.passages import passage
 

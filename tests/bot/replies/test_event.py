@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
-from bot.replies.event import prophecy_event
-from bot.replies.post import PostItem
+from bot.replies.post import PostItem, prophecy_event
 from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 

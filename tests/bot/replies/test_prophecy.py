@@ -10,7 +10,7 @@ from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Prophecy, Verdict
-from engine.types import Flag
+from engine.values import Flag
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
 
 ENGLISH = words_for("en")

@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.replies.prophecy_json import prophecy_json
+from bot.replies.prophecy import prophecy_json
 from engine.messages import as_message
 from engine.search import Expansion, Mode, Prophecy, Verdict
-from engine.types import Flag, Usage
+from engine.values import Flag, Usage
 from tests.bot.prophecies import JUDGED, NOW, UNJUDGED, make_hit, make_prophecy
 
 CONTRACT = {

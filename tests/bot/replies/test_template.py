@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.face.reply import Reply
 from bot.i18n.words import words_for
-from bot.replies.template import (
+from bot.replies.post import (
     LONGEST_POST,
     LONGEST_RENDERED,
     NAMES,
@@ -18,6 +17,7 @@ from bot.replies.template import (
     require_template,
     worded,
 )
+from bot.reply import Reply
 from engine.errors import UsageError
 
 

@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from bot.face.request import Trigger
-from bot.slack.events import SlackIdentity, SlackProfile, plain_text, read_message
-from bot.slack.interactions import read_command, read_press, read_shortcut
+from bot.request import Trigger
+from bot.slack.events import (
+    SlackIdentity,
+    SlackProfile,
+    plain_text,
+    read_command,
+    read_message,
+    read_press,
+    read_shortcut,
+)
 from tests.bot.prophecies import NOW
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from bot.face.face import DeliveryError
-from bot.face.reply import Reply
-from bot.face.request import Person, Place, Trigger
+from bot.adapter import DeliveryError
 from bot.i18n.words import words_for
+from bot.reply import Reply
+from bot.request import Person, Place, Trigger
 from bot.slack.client import web_client
 from bot.slack.face import SlackFace
 from tests.bot.conversing import event

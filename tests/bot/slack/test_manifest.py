@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands import standard_commands
-from bot.slack.manifest import EVENTS, GREETING_SCOPES, SCOPES, manifest
+from bot.slack.client import EVENTS, GREETING_SCOPES, SCOPES, manifest
 from engine.errors import UsageError
 from tests.fakes.slack.app import EVENT_SCOPES, App
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
-from bot.face.reply import Action, Button, Reply
+from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.i18n.words import words_for
-from bot.slack import pictures
+from bot.reply import Action, Button, Reply
+from bot.slack import render as pictures
 from bot.slack.poster import SlackPoster
 from engine.chat import Chat as KnownChat
 from tests.fakes.slack import App, Channel, Fault, SlackServer

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.face.reply import Action, Button, HitView, Reply
 from bot.i18n.words import words_for
+from bot.reply import Action, Button, HitView, Reply
 from bot.slack.events import plain_text
 from bot.slack.render import blocks, escaped_mrkdwn, fallback
-from engine.prophecy.sureness import Sureness
+from engine.prophecy.score import Sureness
 from tests.fakes.slack.block_kit import check_blocks
 from tests.fakes.slack.chat import check_content
 from tests.fakes.slack.mrkdwn import Seen, read, read_blocks

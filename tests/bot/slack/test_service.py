@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from bot.face.face import FaceFailed
-from bot.face.request import Place
+from bot.adapter import FaceFailed
+from bot.request import Place
 from bot.settings.faces import SlackSettings
-from bot.slack.interactions import SHORTCUT
+from bot.slack.events import SHORTCUT
 from bot.slack.service import SlackService
 from db.pool import Database
 from engine.chat import Listening

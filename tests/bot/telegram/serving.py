@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from bot.face.face import FaceFailed
+from bot.adapter import FaceFailed
 from bot.telegram.service import TelegramService
 from tests.patience import PATIENCE
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from bot.face.reply import Reply
 from bot.i18n.words import words_for
+from bot.reply import Reply
 from bot.telegram.poster import TelegramPoster
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.subscriptions import Subscriptions
-from engine.posting.types import PostingMode, Subscription
+from engine.posting.delivery import PostingMode, Subscription
 from tests.bot.telegram.serving import Start, running
 from tests.fakes.telegram import Chat, Message, TelegramServer, User
 

@@ -13,8 +13,8 @@ from telegram.error import (
     TimedOut,
 )
 
-from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
-from bot.telegram.errors import MessageUnchanged, Moved, mapped_telegram_errors, telegram_reason
+from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.telegram.client import MessageUnchanged, Moved, mapped_telegram_errors, telegram_reason
 
 SECRET = "what-somebody-wrote"
 

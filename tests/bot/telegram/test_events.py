@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from telegram import Update
 
-from bot.face.request import Place, Request, Trigger
-from bot.telegram.events import read_update
-from bot.telegram.people import TelegramIdentity
+from bot.request import Place, Request, Trigger
+from bot.telegram.events import TelegramIdentity, read_update
 from engine.errors import UsageError
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

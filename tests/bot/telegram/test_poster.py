@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
-from bot.face.reply import Action, Button, Reply
+from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.i18n.words import words_for
-from bot.pace import EvenPace
+from bot.listening import EvenPace
+from bot.reply import Action, Button, Reply
 from bot.telegram.poster import TelegramPoster
 from db.chat.chats import Chats
 from db.pool import Database

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.face.reply import MOST_HITS, Action, Button, HitView, Reply
 from bot.i18n.words import words_for
 from bot.replies.limits import utf16_length
+from bot.reply import MOST_HITS, Action, Button, HitView, Reply
 from bot.telegram.render import LONGEST_TEXT, html_messages, keyboard
-from engine.prophecy.sureness import Sureness
+from engine.prophecy.score import Sureness
 from tests.fakes.telegram.html import parse
 
 WORDS = words_for("en")

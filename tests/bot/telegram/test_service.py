@@ -3,7 +3,7 @@
 import pytest
 from starlette.requests import Request
 
-from bot.face.face import FaceFailed
+from bot.adapter import FaceFailed
 from db.chat.events import Inbox
 from db.pool import Database
 from tests.bot.conversing import Bot

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
+from bot.adapter import FaceStatus
 from bot.app import App, open_app
-from bot.face.face import FaceStatus
 from bot.settings import Settings, load_settings
 from bot.web.application import create_application
 from bot.web.service import WebFace

@@ -11,8 +11,8 @@ from bot.cli.embed import embed_corpus
 from bot.console.output import Output
 from bot.queries.find import find
 from bot.replies.answer import answer_json
-from bot.replies.find_json import found_json
-from bot.replies.prophecy_json import prophecy_json
+from bot.replies.find import found_json
+from bot.replies.prophecy import prophecy_json
 from bot.web.schemas import (
     AskAnswer,
     DocumentAnswer,
@@ -22,8 +22,8 @@ from bot.web.schemas import (
     SearchHit,
 )
 from db.pool import Database
-from engine.answer.types import AnswerOutcome, CitedAnswer, Question
-from engine.types import Kind
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
+from engine.values import Kind
 from tests.bot.prophecies import NOW as ASKED_AT
 from tests.bot.prophecies import make_hit, make_prophecy
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage

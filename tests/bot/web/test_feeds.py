@@ -10,8 +10,8 @@ from bot.web.feeds import PostedEntry, PostedFeed, atom, json_feed
 from db.pool import Database
 from db.posting.outbox import Outbox
 from engine.feeds.read import read_json_feed
-from engine.posting.types import Chosen, PostingMode
-from engine.types import Kind
+from engine.posting.delivery import Chosen, PostingMode
+from engine.values import Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.news import MINUTE, NOW, configured, decide_instant, some_chosen, subscribed

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bot.query_log import asked_by
-from db.model.judgments import Ledger
+from db.model_cache import Ledger
 from engine.budget import BudgetSource
 from engine.prophecy.headline import read_headline
 from engine.search import Prophecy, SearchRequest

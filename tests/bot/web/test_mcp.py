@@ -19,7 +19,7 @@ from bot.web.mcp import tool_server
 from bot.web.service import require_mcp
 from db.pool import Database
 from engine.errors import ExtraMissing
-from engine.types import Kind
+from engine.values import Kind
 from tests.bot.cli.test_compose import assert_contract
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import WebStage, speaking, web_stage

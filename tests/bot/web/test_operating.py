@@ -9,11 +9,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.settings import Settings, load_settings
 from bot.web.operating import open_doors
-from db.model.judgments import Ledger
+from db.model_cache import Ledger
 from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from engine.budget import BudgetSource
 from engine.errors import SettingsError
-from engine.types import Usage
+from engine.values import Usage
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
 from tests.fakes.model import ModelServer, answer, failure, naming, scoring
 from tests.scenarios.stage import HEADLINE, judged_by_words

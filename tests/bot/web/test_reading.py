@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from engine.posting.types import Chosen
-from engine.types import Kind
+from engine.posting.delivery import Chosen
+from engine.values import Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.bot.web.test_feeds import filled, posted

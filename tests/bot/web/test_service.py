@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from bot.face.face import FaceFailed
-from bot.listening import connections
-from bot.listening.connections import Connections
+from bot import listening as connections
+from bot.adapter import FaceFailed
+from bot.listening import Connections
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage
 from tests.fakes.model import ModelServer, scoring, slow

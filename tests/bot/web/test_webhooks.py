@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bot.listening.webhook import LARGEST, Webhook, read_body
+from bot.listening import LARGEST, Webhook, read_body
 from bot.web.application import create_application
 from engine.errors import StorageError
 from tests.bot.web.stage import WebStage

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bot.face.reply import Event
+from bot import webhooks as poster
+from bot.reply import Event
 from bot.settings import load_settings
-from bot.settings.news import WebhookSettings
-from bot.webhooks import poster
-from bot.webhooks.targets import WebhookTarget, signed_headers, targets_of
+from bot.settings.model import WebhookSettings
+from bot.webhooks import WebhookTarget, signed_headers, targets_of
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text(encoding="utf-8")
 

@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.face.face import DeliveryError, Poster, Refused, SlowDown, Unsure
-from bot.face.reply import Event, Reply
+from bot import webhooks as module
+from bot.adapter import DeliveryError, Poster, Refused, SlowDown, Unsure
 from bot.i18n.words import words_for
-from bot.settings.news import WebhookSettings
-from bot.webhooks import poster as module
-from bot.webhooks.poster import WebhookOff, WebhookPoster
-from bot.webhooks.targets import WebhookTarget
+from bot.reply import Event, Reply
+from bot.settings.model import WebhookSettings
+from bot.webhooks import WebhookOff, WebhookPoster, WebhookTarget
 from engine.chat import WEBHOOKS, Chat
 from tests.fakes.web import Answer, WebServer, huge_headers, reply, reset, silent
 from tests.patience import PATIENCE, movable_time

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import SecretStr
 
-from bot.face.reply import Event
+from bot.reply import Event
 from bot.settings import Settings, load_settings
-from bot.settings.news import WebhookSettings
-from bot.webhooks.targets import WebhookTarget, signed_headers, targets_of
+from bot.settings.model import WebhookSettings
+from bot.webhooks import WebhookTarget, signed_headers, targets_of
 from engine.errors import SettingsError
 
 KEYS = [bytes(range(start, start + 32)) for start in (0, 32)]

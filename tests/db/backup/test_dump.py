@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from db.backup import dump as module
-from db.backup.dump import upgrade
+from db.backup import backup as module
+from db.backup.backup import upgrade
 from db.migrate import Migration, available
 from db.pool import Database
 from engine.errors import InputError

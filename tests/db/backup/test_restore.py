@@ -9,22 +9,22 @@ from typing import Any
 import asyncpg
 import pytest
 
-from db.backup import restore as module
-from db.backup.dump import dump
-from db.backup.programs import environment, running
-from db.backup.restore import (
+from db.backup import backup as module
+from db.backup.backup import (
     check_backup,
+    dump,
     holds_something,
     is_set_up,
     others_work,
     restore,
     unknown_languages,
 )
+from db.backup.programs import environment, running
 from db.migrate import Migration, available
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
 from engine.errors import InputError, StorageError, StorageOutdated, StorageUnreachable
-from engine.types import Kind
+from engine.values import Kind
 from tests.database import Clones, execute
 from tests.db.loading import assert_exact, document, load
 from tests.db.vectors import can_keep_vectors

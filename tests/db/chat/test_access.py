@@ -4,10 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from db.chat.access import Access
+from db.chat.access import Access, Quotas, Waiting
 from db.chat.chats import Chats
-from db.chat.quotas import Quotas
-from db.chat.waiting import Waiting
 from db.pool import Database
 from engine.chat import AdmissionState
 

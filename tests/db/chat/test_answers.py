@@ -7,12 +7,12 @@ import pytest
 
 from db.chat.answers import Answers
 from db.chat.chats import Chats
+from db.connection import statements
 from db.pool import Database
-from db.statements import statements
 from engine.chat import Answer, Chat, Tally
 from engine.messages import as_message
 from engine.search import Prophecy, Verdict
-from engine.types import Flag
+from engine.values import Flag
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)

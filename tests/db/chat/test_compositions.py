@@ -10,7 +10,7 @@ from db.chat.compositions import ComposeTask, Compositions, TaskState
 from db.chat.events import EventClaims
 from db.pool import Database
 from engine.chat import Chat
-from engine.compose.types import (
+from engine.compose.composition import (
     ComposeRequest,
     Composition,
     Fact,

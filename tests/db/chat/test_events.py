@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from db.chat.events import EventClaim, EventClaims
+from db.connection import statements
 from db.embedded.server import EmbeddedServer
 from db.lease import LeaseTimes
 from db.pool import Database, PoolSettings
-from db.statements import statements
 from engine.errors import StorageError, StorageUnreachable
 from tests.database import CARELESS, Clones
 from tests.patience import PATIENCE

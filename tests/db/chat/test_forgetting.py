@@ -6,20 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from db.chat.access import Access
-from db.chat.answers import Answers
-from db.chat.chats import Chats
+from db.chat.access import Access, Quotas, Waiting
+from db.chat.answers import Answers, AskedQuestion, Questions
+from db.chat.chats import Chats, Forgetting, Forgotten
 from db.chat.compositions import ComposeTask, Compositions
-from db.chat.forgetting import Forgetting, Forgotten
-from db.chat.questions import AskedQuestion, Questions
-from db.chat.quotas import Quotas
-from db.chat.waiting import Waiting
-from db.model.search_log import Log
 from db.pool import Database
 from db.posting.feeds import Feeds
+from db.search_log import Log
 from engine.budget import BudgetSource
 from engine.chat import AdmissionState, Answer, Chat
-from engine.compose.types import ComposeRequest, Composition
+from engine.compose.composition import ComposeRequest, Composition
 from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
 from tests.bot.prophecies import make_hit, make_prophecy
 

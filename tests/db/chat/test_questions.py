@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from db.chat.answers import AskedQuestion, ModelAnswers, Questions
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
-from db.chat.questions import AskedQuestion, ModelAnswers, Questions
 from db.pool import Database
-from engine.answer.types import Claim, ModelAnswer, Objection
+from engine.answer.cited_answer import Claim, ModelAnswer, Objection
 from engine.chat import Chat
 from engine.messages import Message
 

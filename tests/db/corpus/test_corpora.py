@@ -12,7 +12,7 @@ from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.search import Filters
-from engine.types import Kind
+from engine.values import Kind
 from tests.db.loading import START, document, load, load_texts, new_corpus
 
 

@@ -17,10 +17,10 @@ from db.connection import Connection
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
-from db.search.rank_statement import CLASSES
+from db.search.statements import CLASSES
 from engine.documents import Document
 from engine.errors import StorageError, StorageInterrupted
-from engine.types import Corpus, Flag, Kind
+from engine.values import Corpus, Flag, Kind
 from tests.database import until_blocked
 from tests.db.loading import (
     assert_exact,

@@ -9,10 +9,10 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
-from db.search.aliased import Glossaries
+from db.search.lexical import Glossaries
 from engine.errors import InputError
 from engine.glossary.groups import GroupStatus
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.db.loading import load_texts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ from db.search.shown import Shown
 from engine.documents import Document, Part
 from engine.search import Filters, ItemPlace
 from engine.text.clean import searchable
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 from tests.db.loading import assert_exact, document
 
 NOW = datetime(2020, 1, 31, tzinfo=UTC)

@@ -2,11 +2,10 @@
 
 import pytest
 
-from db.corpus.corpora import Corpora
-from db.corpus.languages import add_languages, language_of, names_of
+from db.corpus.corpora import Corpora, add_languages, language_of, names_of
 from db.pool import Database
 from engine.errors import UsageError
-from engine.types import Kind
+from engine.values import Kind
 from tests.db.loading import load_texts
 
 KNOWN = ("danish", "english", "simple", "spanish")

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from db.corpus.overview import Overview
+from db.corpus.health import Overview
 from db.pool import Database
 from db.search.shown import Shown
 from engine.chat import WallRule

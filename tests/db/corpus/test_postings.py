@@ -14,7 +14,7 @@ from db.corpus.reindexing import Reindexing
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.search import Filters
-from engine.types import Corpus, Flag, Kind
+from engine.values import Corpus, Flag, Kind
 from tests.db.loading import START, assert_exact, document, load, load_texts
 
 TEXTS = ("a ship and a canal", "the canal is shut", "ship ship ship", "", "canal")

@@ -12,10 +12,10 @@ from db.corpus.reindexing import Reindexing
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.documents import Document
-from engine.ranking.bm25 import Bm25
+from engine.ranking import Bm25
 from engine.search import Filters
 from engine.text.clean import searchable, shown
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.db.loading import assert_exact, document, kept, load, read_back
 from tests.db.reference import assert_same, ranked, scores
 

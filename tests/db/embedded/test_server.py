@@ -19,10 +19,9 @@ import pytest
 
 from db.embedded import server as server_module
 from db.embedded.binaries import Binaries, find_binaries
-from db.embedded.filelock import FileLock
 from db.embedded.os_user import server_account
 from db.embedded.postmaster import PID_FILE, State, observe
-from db.embedded.server import EmbeddedServer
+from db.embedded.server import EmbeddedServer, FileLock
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from tests.database import CARELESS
 from tests.db.server_user import ServerUser
@@ -202,8 +201,8 @@ class TestSharing:
     def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("db.embedded.share.LOCK_SECONDS", 0.2)
-        monkeypatch.setattr("db.embedded.share._NOTICE_SECONDS", 0.1)
+        monkeypatch.setattr("db.embedded.server.LOCK_SECONDS", 0.2)
+        monkeypatch.setattr("db.embedded.server._NOTICE_SECONDS", 0.1)
         told: list[str] = []
         with hold(data_dir / "postgres.gate.lock") as holder:
             with pytest.raises(StorageUnreachable, match="End the presagio process that hangs"):
@@ -217,7 +216,7 @@ class TestSharing:
 def hold(path: Path) -> subprocess.Popen[str]:
     """Start a process that holds an exclusive lock until it is killed."""
     program = (
-        "import sys, time; from pathlib import Path; from db.embedded.filelock import FileLock\n"
+        "import sys, time; from pathlib import Path; from db.embedded.server import FileLock\n"
         "lock = FileLock(Path(sys.argv[1])); print(lock.acquire(), flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", program, str(path)]

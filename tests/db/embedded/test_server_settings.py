@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.embedded.settings import SETTINGS_FILE, shared_buffers, write_settings
+from db.embedded.cluster import SETTINGS_FILE, shared_buffers, write_settings
 
 _MB = 1024 * 1024
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from db.embedded import watch
-from db.embedded.watch import keep_running
+from db.embedded import server as watch
+from db.embedded.server import keep_running
 from engine.errors import StorageError, StorageFull, StorageUnreachable
 from tests.patience import PATIENCE
 
@@ -63,7 +63,7 @@ async def test_one_that_ran_well_for_long_may_die_again(monkeypatch: pytest.Monk
 
 
 async def test_each_death_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "db.embedded.watch")
+    caplog.set_level(logging.WARNING, "db.embedded.server")
     await watched(Server([False, FULL, False, True]))
     assert [one.getMessage().split(" after ")[0] for one in caplog.records] == [
         "The database did not come back: The disk is full. Free some disk space.",

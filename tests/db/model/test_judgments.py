@@ -7,13 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from db.model.judgments import Expansions, Judgments, Ledger
+from db.model_cache import Expansions, Judgments, Ledger
 from db.pool import Database
 from engine.budget import Budget, BudgetSource, Planned, require_budget
 from engine.errors import BudgetExhausted
 from engine.messages import as_message
 from engine.search import Expansion, Verdict
-from engine.types import Usage
+from engine.values import Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 

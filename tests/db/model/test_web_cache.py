@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from db.model.web_cache import WebPages
+from db.model_cache import WebPages
 from db.pool import Database
-from engine.web.types import FetchedPage
+from engine.web.results import FetchedPage
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from db.connection import statements
 from db.pool import Database, PoolSettings
 from db.posting.feeds import Feeds
 from db.posting.finds import Finds, Stories
 from db.posting.outbox import Outbox
-from db.statements import statements
 from engine.errors import StorageError
-from engine.feeds.types import ConfiguredFeed, Decision, Feed
+from engine.feeds.feed import ConfiguredFeed, Decision, Feed
 from engine.messages import as_message
-from engine.posting.types import FindState, OwedNotice
+from engine.posting.delivery import FindState, OwedNotice
 from tests.db.news import (
     DAY,
     HOUR,

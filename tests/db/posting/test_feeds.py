@@ -9,8 +9,8 @@ from db.chat.chats import Chats
 from db.pool import Database, PoolSettings
 from db.posting.feeds import Feeds
 from db.posting.subscriptions import Subscriptions
-from engine.feeds.types import ConfiguredFeed, Decision, Feed
-from engine.posting.types import PostingMode
+from engine.feeds.feed import ConfiguredFeed, Decision, Feed
+from engine.posting.delivery import PostingMode
 from tests.db.news import (
     DAY,
     HOUR,

@@ -7,8 +7,8 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.finds import Finds, Stories
 from db.posting.outbox import Outbox
-from engine.feeds.types import ConfiguredFeed
-from engine.posting.types import Chosen, FindState, StoryFind, Subscription
+from engine.feeds.feed import ConfiguredFeed
+from engine.posting.delivery import Chosen, FindState, StoryFind, Subscription
 from tests.bot.prophecies import UNJUDGED, make_prophecy
 from tests.db.news import (
     DAY,

@@ -21,7 +21,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
 from engine.messages import Message, as_message
-from engine.posting.types import (
+from engine.posting.delivery import (
     Chosen,
     DeliveryState,
     Leased,

@@ -2,7 +2,7 @@
 
 from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds, SharedFeeds
-from engine.feeds.types import ConfiguredFeed
+from engine.feeds.feed import ConfiguredFeed
 from tests.db.news import DAY, MINUTE, NOW, URL, count, met
 
 OTHER_URL = "https://other.test/feed"

@@ -7,7 +7,7 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.finds import Finds, Stories
 from engine.chat import Chat
-from engine.posting.types import FindState, PostingMode
+from engine.posting.delivery import FindState, PostingMode
 from tests.db.news import (
     DAY,
     HOUR,

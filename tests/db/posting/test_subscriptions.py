@@ -9,7 +9,7 @@ from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
-from engine.posting.types import DueSubscription, PostingMode, Subscription
+from engine.posting.delivery import DueSubscription, PostingMode, Subscription
 from tests.db.news import (
     DAY,
     HOUR,

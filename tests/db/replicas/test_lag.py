@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.replicas.lag import Notes, Sight
+from db.replicas import Notes, Sight
 
 
 def sight(position: int, *, standby: bool = False, system: str = "a/1") -> Sight:

@@ -12,7 +12,7 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.pool import Database, Replication
-from db.replicas.replica import ReplicaState
+from db.replicas import ReplicaState
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
@@ -22,7 +22,7 @@ from engine.errors import StorageError
 from engine.query.find import Finder
 from engine.query.read import parse_query
 from engine.search import Candidate, Filters
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.database import execute, with_database
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors

@@ -8,12 +8,11 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
-from db.search.aliased import AliasedSearch, Glossaries
-from db.search.lexical import LexicalIndex
+from db.search.lexical import AliasedSearch, Glossaries, LexicalIndex
 from engine.prophecy.prophecy import Prophet
 from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.text.clean import searchable
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.db.loading import load_texts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ from db.search.find import DialectIndex
 from db.search.shown import Comments
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.query.types import Found
+from engine.query.results import Found
 from tests.db.loading import document, load
 
 

@@ -18,7 +18,7 @@ from engine.errors import (
     UsageError,
     VectorsUnsupported,
 )
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import Embedded, Vector, source_of
 from tests.database import execute
 from tests.db.loading import document, load, load_texts

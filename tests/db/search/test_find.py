@@ -15,16 +15,16 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.find import DialectIndex
-from db.search.find_statement import newest_statement, ranked_statement
+from db.search.statements import newest_statement, ranked_statement
 from engine.documents import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
 from engine.query.plan import Plan, units, wanted
 from engine.query.query import Phrase, Unit, Word
 from engine.query.read import parse_query
-from engine.query.types import Found
+from engine.query.results import Found
 from engine.text.clean import searchable
-from engine.types import Flag
+from engine.values import Flag
 from tests.database import Clones, wait_for
 from tests.db.loading import document, load, load_texts
 from tests.query_texts import query_texts, random_query

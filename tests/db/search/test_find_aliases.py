@@ -9,13 +9,13 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.corpus.glossary import Groups
 from db.pool import Database
-from db.search.aliased import Glossaries
 from db.search.find import DialectIndex
+from db.search.lexical import Glossaries
 from engine.glossary.aliases import widened
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.query.types import Found
-from engine.types import Corpus
+from engine.query.results import Found
+from engine.values import Corpus
 from tests.db.loading import document, load, load_texts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

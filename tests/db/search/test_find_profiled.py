@@ -13,11 +13,10 @@ from engine.query.filters import conditions
 from engine.query.find import Finder
 from engine.query.plan import units, wanted
 from engine.query.read import parse_query
-from engine.query.types import Found, FoundDocuments
-from engine.settings.finding import FindSettings, SocialSettings
-from engine.settings.searching import ScoreSettings
+from engine.query.results import Found, FoundDocuments
+from engine.settings.searching import FindSettings, ScoreSettings, SocialSettings
 from engine.text.clean import searchable
-from engine.types import Kind
+from engine.values import Kind
 from tests.bot.kinds import fill
 from tests.db.loading import document, load
 

@@ -9,12 +9,11 @@ from db.corpus.corpora import Corpora
 from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from db.search.vocabulary import CorpusVocabulary
-from engine.embed.fill import fill, share_moved
-from engine.embed.keep_up import KeepUp, Slice
+from db.search.nearest import CorpusVocabulary
+from engine.embed.fill import KeepUp, Slice, fill, share_moved
 from engine.embed.store import range_of
 from engine.embed.tfidf import TfidfEmbedder
-from engine.types import Corpus
+from engine.values import Corpus
 from tests.db.loading import document, load, load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 

@@ -20,13 +20,12 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search import lexical as search_module
 from db.search.lexical import LexicalIndex
-from db.search.postings_statement import ranked_by_postings
-from db.search.rank_statement import rank_statement
 from db.search.scoring import MAX_LEXEMES, quoted, weighted_lexemes
+from db.search.statements import rank_statement, ranked_by_postings
 from engine.documents import Document
-from engine.ranking.bm25 import Bm25, expected_threshold
+from engine.ranking import Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
-from engine.types import Corpus, Flag
+from engine.values import Corpus, Flag
 from tests.database import Clones, wait_for
 from tests.db.loading import START, Stored, document, load, load_texts, read_back
 from tests.db.reference import CLOSE, assert_same, ranked, scores
@@ -143,7 +142,7 @@ async def test_the_order_is_that_of_bm25s(large: Database) -> None:
     tokens = [
         [name for name, tf in s.frequencies.items() for _ in range(tf)] for s in checked.stored
     ]
-    # Lucene's idf with the classic numerator is the formula of engine.ranking.bm25.
+    # Lucene's idf with the classic numerator is the formula of engine.ranking.
     peer = bm25s.BM25(k1=1.2, b=0.75, method="atire", idf_method="lucene", dtype="float64")
     peer.index(tokens, show_progress=False)
     for headline in checked.headlines(20, seed=3):

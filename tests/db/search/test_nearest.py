@@ -11,7 +11,7 @@ from db.search.embeddings import Embeddings
 from engine.documents import Document
 from engine.embed.fill import fill
 from engine.search import Filters
-from engine.types import Corpus, Flag
+from engine.values import Corpus, Flag
 from engine.vectors import VectorSpace
 from tests.db.loading import START, document, load, read_back
 from tests.db.vectors import WordModel, can_keep_vectors, cosine

@@ -3,13 +3,12 @@
 import pytest
 
 from db.pool import Database
-from db.search.aliased import AliasedSearch, Glossaries
 from db.search.find import DialectIndex
-from db.search.lexical import LexicalIndex
+from db.search.lexical import AliasedSearch, Glossaries, LexicalIndex
 from engine.query.find import Finder
 from engine.query.read import parse_query
 from engine.search import Candidate, Filters
-from engine.types import Corpus, Flag
+from engine.values import Corpus, Flag
 from tests.db.loading import START, document, load
 
 TEXTS = (

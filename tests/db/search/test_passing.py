@@ -1,8 +1,8 @@
 """The filters of a headline as a condition, and as combinations of flags."""
 
-from db.search.passing import passes, passing_flags
+from db.search.rows import passes, passing_flags
 from engine.search import Filters
-from engine.types import Flag
+from engine.values import Flag
 
 
 def test_every_filter_stands_at_its_parameter() -> None:

@@ -13,7 +13,7 @@ from db.search.embeddings import Embeddings
 from engine.embed.fill import ENOUGH, Filled, fill
 from engine.embed.store import SETTLING, ids_of, range_of
 from engine.errors import EmbeddedElsewhere
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import CorpusWords, Embedded, Scale, Vector, source_of
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors

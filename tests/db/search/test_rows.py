@@ -8,7 +8,7 @@ import pytest
 
 from db.search.rows import candidate, ranked_candidate
 from engine.search import Candidate
-from engine.types import Flag
+from engine.values import Flag
 
 _COLUMNS: dict[str, Any] = {
     "id": 7,

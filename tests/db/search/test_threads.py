@@ -5,7 +5,7 @@ from dataclasses import replace
 from db.pool import Database
 from db.search.shown import Threads
 from engine.documents import Document
-from engine.types import Flag
+from engine.values import Flag
 from tests.db.loading import START, document, load
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.search.rank_statement import CLASSES, DocumentClass, rank_statement, reaching
 from db.search.scoring import WeightedLexeme, quoted
-from engine.ranking.bm25 import Bm25
+from db.search.statements import CLASSES, DocumentClass, rank_statement, reaching
+from engine.ranking import Bm25
 
 _LEXEMES = tuple(string.ascii_lowercase)
 _bounds = st.dictionaries(st.sampled_from(_LEXEMES), st.floats(0.001, 12), min_size=1, max_size=14)

@@ -10,12 +10,11 @@ from db.pool import Database
 from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from engine.query.find import Finder
-from engine.query.present import presented
 from engine.query.read import parse_query
-from engine.query.types import Found
+from engine.query.results import Found, presented
 from engine.search import Filters
 from engine.text.clean import searchable
-from engine.types import INDEX_VERSION, Corpus
+from engine.values import INDEX_VERSION, Corpus
 from tests.db.loading import document, load
 
 TEXTS = {

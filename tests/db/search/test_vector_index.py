@@ -14,7 +14,7 @@ from db.search.nearest import embedding_table, index_name
 from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.search import Filters
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import Embedded
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors

@@ -1,7 +1,7 @@
 """How a corpus reads texts that are turned into vectors."""
 
 from db.pool import Database
-from db.search.vocabulary import CorpusVocabulary
+from db.search.nearest import CorpusVocabulary
 from engine.embed.tfidf import TfidfEmbedder
 from tests.db.loading import load_texts
 from tests.db.vectors import cosine

@@ -10,14 +10,14 @@ from dataclasses import replace
 import pytest
 
 from engine.answer.answer import Answerer
-from engine.answer.prompt import ANSWER
-from engine.answer.types import AnswerOutcome, CitedAnswer, ModelAnswer, Question
+from engine.answer.ask_model import ANSWER
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, ModelAnswer, Question
 from engine.budget import Budget
 from engine.llm.client import ChatClient
 from engine.messages import as_message
 from engine.settings.models import LlmSettings
 from engine.settings.searching import AnswerSettings
-from engine.types import Usage
+from engine.values import Usage
 from tests.engine.judge.test_judge import NOW
 from tests.engine.passages import ME, gathered, passage
 from tests.fakes.model import Asked, ModelServer, Step, answer, failure, judging, slow

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.answer.citations import cited, without_brackets
+from engine.answer.cited_answer import cited, without_brackets
 
 GIVEN = 5
 

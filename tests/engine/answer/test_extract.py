@@ -1,7 +1,7 @@
 """Answers without a model: sentences of the sources, cited."""
 
-from engine.answer.extract import extract
-from engine.answer.types import Passage
+from engine.answer.answer import extract
+from engine.answer.cited_answer import Passage
 from tests.engine.passages import gathered, passage
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.answer.read import read_claims
-from engine.answer.types import Claim
+from engine.answer.ask_model import read_claims
+from engine.answer.cited_answer import Claim
 
 WHOLE = '{"claims":[{"text":"Coffee rose.","sources":[1,3]},{"text":"Tea fell.","sources":[2]}]}'
 READ = (Claim(text="Coffee rose.", passages=(1, 3)), Claim(text="Tea fell.", passages=(2,)))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.answer.ask_model import AnswerRequest, build_answer_request
-from engine.answer.types import Passage, Question
+from engine.answer.cited_answer import Passage, Question
 from tests.engine.passages import passage
 
 QUESTION = Question(text="What about coffee?")

@@ -7,23 +7,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from engine.budget import Budget
-from engine.compose.compose import Composer
-from engine.compose.models import ClientModels
-from engine.compose.run import ComposeParts
-from engine.compose.types import (
+from engine.compose.composition import (
     ComposeRequest,
     Composition,
     RetrievedPassages,
     SourceKind,
     SourcePassage,
 )
+from engine.compose.models import ClientModels
+from engine.compose.run import ComposeParts, Composer
 from engine.errors import ModelUnreachable
 from engine.llm.client import ChatClient
 from engine.messages import Message
-from engine.settings.composing import ComposeSettings
-from engine.settings.models import LlmSettings
-from engine.types import Corpus, Kind, ScoredText
-from engine.web.types import WebFindings, WebPage
+from engine.settings.models import ComposeSettings, LlmSettings
+from engine.values import Corpus, Kind, ScoredText
+from engine.web.results import WebFindings, WebPage
 from tests.engine.passages import ME
 from tests.fakes.model import ModelServer
 from tests.fakes.ports import MemoryLedger

@@ -7,13 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from engine.answer.answer import Answerer
-from engine.answer.types import AnswerOutcome, CitedAnswer, Question
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
 from engine.budget import Budget
-from engine.compose.claims import PURPOSE, ClaimChecker
-from engine.compose.models import ClientModels
+from engine.compose.models import PURPOSE, ClaimChecker, ClientModels
 from engine.llm.client import ChatClient
-from engine.settings.composing import ComposeSettings
-from engine.settings.models import LlmSettings
+from engine.settings.models import ComposeSettings, LlmSettings
 from engine.settings.searching import AnswerSettings
 from tests.engine.answer.test_answer import MemoryAnswers, claims
 from tests.engine.judge.test_judge import NOW

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 import pytest
 
 from engine.budget import Budget
-from engine.compose.compose import Composer
-from engine.compose.types import Composition, SourceKind, StepName
+from engine.compose.composition import Composition, SourceKind, StepName
+from engine.compose.run import Composer
 from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, UsageError
-from engine.settings.composing import ComposeSettings
-from engine.web.types import WebPage
+from engine.settings.models import ComposeSettings
+from engine.web.results import WebPage
 from tests.engine.compose.bench import HELD, NOW, Bench, MemoryWeb, Preferring, passage, private
 from tests.engine.passages import passage as found
 from tests.fakes.model import (

@@ -7,12 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compose.days import Days, mentions
+from engine.compose.composition import DraftSentence
+from engine.compose.days import Days, mentions, superlatives, unsupported
 from engine.compose.figures import Figures, figures
-from engine.compose.guard import GuardFault, guard, makes_claim
-from engine.compose.quotations import first_words, normal, open_quotation, quotations, stands_in
-from engine.compose.superlatives import superlatives, unsupported
-from engine.compose.types import DraftSentence
+from engine.compose.guard import (
+    GuardFault,
+    first_words,
+    guard,
+    makes_claim,
+    normal,
+    open_quotation,
+    quotations,
+    stands_in,
+)
 from engine.evaluate.compositions import Flaw, measure_guard, read_labelled
 from tests.engine.compose.bench import passage
 

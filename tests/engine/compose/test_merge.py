@@ -6,14 +6,22 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.compose.merge import best, by_words, distinct, jaccard, web_passages
-from engine.compose.retrieve import internal_passages, source_passage, topic
-from engine.compose.select import Chooser
-from engine.compose.types import ComposeRequest, RetrievedPassages, SourceKind
+from engine.compose.composition import ComposeRequest, RetrievedPassages, SourceKind
+from engine.compose.select import (
+    Chooser,
+    best,
+    by_words,
+    distinct,
+    internal_passages,
+    jaccard,
+    source_passage,
+    topic,
+    web_passages,
+)
 from engine.search import ItemPlace
-from engine.settings.composing import ComposeSettings
-from engine.types import Flag, ScoredText
-from engine.web.types import WebPage
+from engine.settings.models import ComposeSettings
+from engine.values import Flag, ScoredText
+from engine.web.results import WebPage
 from tests.engine.compose.bench import passage
 from tests.engine.passages import ME, scored
 from tests.engine.passages import passage as found

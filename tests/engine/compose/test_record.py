@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.compose.compose import Composer
-from engine.compose.record import RunRecord, read_record, recording, save_record
-from engine.compose.replay import replaying
-from engine.compose.types import Composition
+from engine.compose.composition import Composition
+from engine.compose.record import RunRecord, read_record, recording, replaying, save_record
+from engine.compose.run import Composer
 from engine.errors import InputError
-from engine.web.types import WebPage
+from engine.web.results import WebPage
 from tests.engine.compose.bench import NOW, Bench, MemoryWeb, Preferring
 from tests.fakes.model import ModelServer, failure
 

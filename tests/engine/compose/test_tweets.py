@@ -4,9 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compose.tweets import LONGEST, fitting, sources_tweet, tweet_length, tweet_text
-from engine.compose.types import DraftSentence
-from engine.compose.write import read_drafts, read_sentences
+from engine.compose.composition import DraftSentence
+from engine.compose.write import (
+    LONGEST,
+    fitting,
+    read_drafts,
+    read_sentences,
+    sources_tweet,
+    tweet_length,
+    tweet_text,
+)
 from tests.engine.compose.bench import passage
 from tests.patterns import grows_faster, needs_timer
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.query.filters import conditions
-from engine.types import Kind
+from engine.values import Kind
 from tests.query_texts import query_texts
 
 

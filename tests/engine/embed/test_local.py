@@ -22,7 +22,7 @@ from engine.embed.local import (
     is_installed,
     readable_by_models,
 )
-from engine.embed.scales import SCALES
+from engine.embed.store import SCALES
 from engine.errors import SettingsError
 from engine.vectors import Prefixes, Vector
 

@@ -1,6 +1,6 @@
 """The embedder that makes no vectors."""
 
-from engine.embed.null import NullEmbedder
+from engine.embed.store import NullEmbedder
 
 
 async def test_there_are_no_vectors_of_any_text() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from engine.compose.asking import StepModel
-from engine.compose.types import (
+from engine.compose.composition import (
     ComposedSource,
     ComposeRequest,
     Composition,
@@ -15,10 +15,10 @@ from engine.compose.types import (
     Tweet,
     Variant,
 )
-from engine.evaluate.citations import Supported, supported
-from engine.llm.consent import Consent
+from engine.evaluate.compositions import Supported, supported
+from engine.llm.endpoint import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
-from engine.types import Usage
+from engine.values import Usage
 from tests.engine.compose.bench import NOW
 from tests.engine.passages import ME
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
-from engine.evaluate.judged import (
+from engine.evaluate.measures import (
     JudgedHeadline,
     read_headlines,
     read_qrels,

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError, UsageError
-from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
-from engine.evaluate.measures import Qrels, Report, Run, evaluate
+from engine.evaluate.measures import (
+    JudgedHeadline,
+    Qrels,
+    Report,
+    Run,
+    evaluate,
+    read_headlines,
+    read_qrels,
+)
 
 
 def asked(qid: str, kind: str | None = None) -> JudgedHeadline:

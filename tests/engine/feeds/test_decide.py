@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.errors import FeedUnreadable, FetchError, FetchStatus, FetchTimeout
 from engine.feeds.decide import LONGEST, SPREAD, decide
-from engine.feeds.types import (
+from engine.feeds.feed import (
     DAY,
     HOUR,
     Decision,

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from engine.errors import FeedUnreadable, FetchRefused, FetchStatus, InputError
-from engine.feeds.lookup import FeedLookup, FoundFeed, ReadableFeed, address_of
-from engine.feeds.opml import OpmlFeed
+from engine.feeds.lookup import FeedLookup, FoundFeed, OpmlFeed, ReadableFeed, address_of
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.settings.reading import FetchSettings

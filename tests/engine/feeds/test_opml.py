@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.feeds.opml import OpmlFeed, read_opml, write_opml
+from engine.feeds.lookup import OpmlFeed, read_opml, write_opml
 
 LIST = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
 <opml version="1.0"><head><title>Mine</title></head><body>

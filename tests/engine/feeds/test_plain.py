@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.plain import feed_language, iso_date, plain_words, tags_of, web_link
+from engine.feeds.markup import feed_language, iso_date, plain_words, tags_of, web_link
 
 
 @pytest.mark.parametrize(

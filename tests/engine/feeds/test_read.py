@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import FeedUnreadable
+from engine.feeds.feed import FeedEntry, ParsedFeed
 from engine.feeds.read import read_feed
-from engine.feeds.types import FeedEntry, ParsedFeed
 from tests.engine.feeds.documents import URL, item, rss
 
 # A page that an address moved to, kept among the feeds; nothing in it is one.

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from engine.errors import FetchError, FetchFailed, FetchRefused, FetchTimeout, SettingsError
 from engine.feeds.lookup import address_of
-from engine.fetch.addresses import Resolver, address_policy
-from engine.fetch.client import Fetcher, FetchLimits
+from engine.fetch.client import Fetcher, FetchLimits, Resolver, address_policy
 from engine.fetch.faults import shown_host
 from engine.settings.reading import FetchSettings
 from engine.text.address import link_key

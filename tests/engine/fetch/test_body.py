@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import FetchFailed, FetchTooLarge
-from engine.fetch.body import Body
+from engine.fetch.client import Body
 from tests.fakes.web import gzip_bomb, gzipped
 
 

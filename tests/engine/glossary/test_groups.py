@@ -8,9 +8,18 @@ from hypothesis import strategies as st
 
 from engine.errors import InputError
 from engine.glossary.aliases import Fired, expandable, expanded, fired
-from engine.glossary.groups import Glossary, glossary, keys, pairs, unheard
+from engine.glossary.groups import (
+    Glossary,
+    checked,
+    glossary,
+    is_exact,
+    key,
+    keys,
+    pairs,
+    protected,
+    unheard,
+)
 from engine.glossary.suggest import SuggestedPair
-from engine.glossary.terms import checked, is_exact, key, protected
 from engine.query.query import Phrase, Word
 from engine.query.read import parse_query
 from engine.text.terms import Reading

@@ -1,6 +1,6 @@
 """Which terms are worth asking about."""
 
-from engine.glossary.sample import frequent_terms, telling_terms
+from engine.glossary.groups import frequent_terms, telling_terms
 from engine.text.terms import Reading
 
 WORDS = frozenset({"fed", "federal", "reserve", "the", "rates", "rise", "again", "of"})

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 
 from engine.budget import Budget
 from engine.errors import BudgetExhausted, ModelAnswerInvalid, ModelUnreachable
-from engine.glossary.prompt import GLOSSARY
-from engine.glossary.suggest import AskedTerm, SuggestedPair, Suggester, read_pairs, request
+from engine.glossary.suggest import (
+    GLOSSARY,
+    AskedTerm,
+    SuggestedPair,
+    Suggester,
+    read_pairs,
+    request,
+)
 from engine.llm.client import ChatClient
 from engine.settings.models import LlmSettings
 from tests.engine.passages import ME

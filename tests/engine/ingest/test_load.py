@@ -18,7 +18,7 @@ from engine.errors import InputError, RecordError, StorageError, StorageInterrup
 from engine.ingest.load import Batch, BatchLost, IngestReport, Loader
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject, SourceRecord, fingerprint
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 from tests.patience import PATIENCE
 
 Record = SourceRecord | Reject

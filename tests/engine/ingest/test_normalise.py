@@ -11,7 +11,7 @@ from engine.errors import RecordError
 from engine.ingest import Defaults, SourceRecord
 from engine.ingest.detect import READERS
 from engine.ingest.normalise import language, normalise
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import TWEET, one, reason
 
 RECORD = {"id": "1", "text": "x", "created_at": "2009-05-04T18:54:25+00:00"}

@@ -5,7 +5,7 @@ import pytest
 
 from engine.errors import UsageError
 from engine.ingest import Defaults
-from engine.ingest.ownership import is_mine, role_of
+from engine.ingest.reader import is_mine, role_of
 from tests.engine.ingest.reading import TWEET, javascript, records
 
 PLAIN = {"id": "1", "text": "a", "created_at": "2009-05-04T18:54:25Z"}

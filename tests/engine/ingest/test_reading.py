@@ -17,10 +17,10 @@ import pytest
 from engine.documents import Document
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import reading
+from engine.ingest.files import StandardInput
 from engine.ingest.load import BatchLost
 from engine.ingest.reading import ReadSource, SourceReader
 from engine.ingest.records import Defaults, Reject
-from engine.ingest.standard_input import StandardInput
 from engine.settings.reading import IngestSettings
 from tests.engine.ingest import reading as here
 from tests.patience import PATIENCE, movable_time

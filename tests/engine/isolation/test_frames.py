@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.types import FeedEntry, ParsedFeed
+from engine.feeds.feed import FeedEntry, ParsedFeed
 from engine.isolation.frames import pack, unpack
 
 

@@ -14,13 +14,12 @@ import pytest
 import stamina
 
 from engine.budget import Budget
-from engine.judge.judge import Judge
-from engine.judge.prompts import JUDGE, JUDGE_WITH_REASONS
-from engine.llm.ask_and_repair import Prompt
+from engine.judge.judge import JUDGE, JUDGE_WITH_REASONS, Judge
+from engine.llm.asking import Prompt
 from engine.llm.client import ChatClient
 from engine.search import Candidate, Headline, Verdict
 from engine.settings.models import LlmSettings
-from engine.types import Usage
+from engine.values import Usage
 from tests.engine.candidates import candidate
 from tests.engine.passages import ME
 from tests.fakes.model import (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.judge.reasons import LONGEST, MOST_WORDS, plain_reason
+from engine.judge.answer import LONGEST, MOST_WORDS, plain_reason
 
 
 @pytest.mark.parametrize(

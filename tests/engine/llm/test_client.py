@@ -24,13 +24,13 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from engine.judge.prompts import JUDGE
+from engine.judge.judge import JUDGE
 from engine.llm.client import ChatAnswer, ChatClient, PromptMessage
 from engine.llm.endpoint import Endpoint, chat_endpoint
-from engine.llm.outcomes import CallOutcome
+from engine.llm.spending import CallOutcome
 from engine.llm.transport import MAX_ANSWER_BYTES
 from engine.settings.models import LlmSettings
-from engine.types import Usage
+from engine.values import Usage
 from tests.fakes.model import (
     ModelServer,
     Step,

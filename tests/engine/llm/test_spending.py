@@ -7,7 +7,7 @@ import pytest
 from engine.budget import Budget, BudgetSource, Planned
 from engine.errors import BudgetExhausted
 from engine.llm.spending import Reservation
-from engine.types import Usage
+from engine.values import Usage
 from tests.fakes.ports import MemoryLedger
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.page.charset import decode_page
+from engine.page.read import decode_page
 
 TEXT = "La Nación, «señal»"
 LATIN = TEXT.encode("cp1252")

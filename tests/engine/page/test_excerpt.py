@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.page.excerpt import excerpt
+from engine.page.read import excerpt
 
 
 def test_only_what_tells_something_is_kept() -> None:

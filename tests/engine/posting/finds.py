@@ -3,10 +3,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from engine.feeds.types import Story
-from engine.posting.types import Posted, StoryFind
+from engine.feeds.feed import Story
+from engine.posting.delivery import Posted, StoryFind
 from engine.search import Candidate, Headline, Hit, Prophecy, Term, Verdict
-from engine.types import Flag
+from engine.values import Flag
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import time
 
 from engine.chat import Chat
-from engine.posting.types import Subscription
+from engine.posting.delivery import Subscription
 
 CHAT = Chat(id=7, platform="test", external_id="g", private=False)
 

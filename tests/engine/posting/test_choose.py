@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.posting.choose import AGAIN_AFTER, Reason, Rejected, Unwanted, choose
-from engine.posting.types import Chosen, Posted, StoryFind, Subscription
+from engine.posting.delivery import Chosen, Posted, StoryFind, Subscription
 from tests.engine.posting.finds import NOW, find, hit, posted, story
 from tests.engine.posting.subscriptions import subscribed
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.posting.gate import HITS, promise
+from engine.posting.choose import HITS, promise
 from engine.search import Term
 from tests.engine.posting.finds import hit, prophecy
 

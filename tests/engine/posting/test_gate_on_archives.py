@@ -16,14 +16,14 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from engine.evaluate.judged import read_headlines, read_qrels
+from engine.evaluate.measures import read_headlines, read_qrels
 from engine.ingest.load import Loader
 from engine.ingest.reading import SourceReader
-from engine.posting.gate import HITS, promise
+from engine.posting.choose import HITS, promise
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.search import Candidate, Headline, SearchRequest, Verdict
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 from tests.database import Clones, wait_for
 
 pytestmark = pytest.mark.slow

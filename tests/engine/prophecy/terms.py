@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from engine.search import Candidate, Term
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.candidates import candidate
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy.coverage import evident, lexical_part, term_weights
+from engine.prophecy.score import evident, lexical_part, term_weights
 from tests.engine.prophecy.terms import AVERAGE, DOCUMENTS, TERMS, found, term
 
 

@@ -14,11 +14,10 @@ from aiohttp import web
 
 from engine.budget import Budget
 from engine.llm.client import ChatClient, PromptMessage
-from engine.prophecy.expand import EXPANSION, LONGEST_ANSWER, Expander
-from engine.prophecy.punctuality import Punctuality
+from engine.prophecy.expand import EXPANSION, LONGEST_ANSWER, Expander, Punctuality
 from engine.search import Expansion, Headline
 from engine.settings.models import LlmSettings
-from engine.types import Kind, Usage
+from engine.values import Kind, Usage
 from tests.engine.passages import ME
 from tests.fakes.model import (
     Asked,

@@ -1,6 +1,6 @@
 """The lists that propose documents, joined."""
 
-from engine.prophecy.fuse import LEXICAL, SEMANTIC, Proposal, proposals
+from engine.prophecy.retrieve import LEXICAL, SEMANTIC, Proposal, proposals
 
 
 def ids(found: list[Proposal]) -> list[int]:

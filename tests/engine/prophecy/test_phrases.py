@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy.phrases import LONGEST_PHRASE, MOST_PHRASES, read_phrases
+from engine.prophecy.expand import LONGEST_PHRASE, MOST_PHRASES, read_phrases
 
 HEADLINE = "Fuel hits a record"
 

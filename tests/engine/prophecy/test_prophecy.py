@@ -13,7 +13,7 @@ from engine.prophecy.expand import Phrases
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.score import Scorer
-from engine.ranking.bm25 import Bm25
+from engine.ranking import Bm25
 from engine.search import (
     Candidate,
     Expansion,
@@ -26,7 +26,7 @@ from engine.search import (
     Verdict,
 )
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
-from engine.types import Corpus, Flag, Usage
+from engine.values import Corpus, Flag, Usage
 from tests.engine.candidates import CORPUS as DEMO
 from tests.engine.candidates import candidate
 

@@ -18,7 +18,7 @@ from engine.prophecy.rerank import HeadlineReranker
 from engine.prophecy.score import Scorer
 from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
 

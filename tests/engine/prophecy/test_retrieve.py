@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.embed.scales import SCALES
+from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
 from engine.prophecy.retrieve import Retrieved, Retriever
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
-from engine.types import Corpus
+from engine.values import Corpus
 from engine.vectors import Scale, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
 

@@ -10,11 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy.coverage import evident, lexical_part, share_covered
-from engine.prophecy.score import Scorer, age, factors, level_hits
+from engine.prophecy.score import (
+    Scorer,
+    age,
+    evident,
+    factors,
+    level_hits,
+    lexical_part,
+    share_covered,
+)
 from engine.search import Candidate, Hit, Term
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.prophecy.terms import AVERAGE, DOCUMENTS, NOW, TERMS, found, term
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.prophecy.sureness import Sureness, sureness
+from engine.prophecy.score import Sureness, sureness
 from tests.bot.prophecies import make_hit
 
 

@@ -7,10 +7,10 @@ import pytest
 from engine.corpora import chosen_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
-from engine.prophecy.together import together
+from engine.prophecy.prophecy import together
 from engine.search import Verdict
 from engine.text.address import addressed
-from engine.types import CorpusRole, Usage
+from engine.values import CorpusRole, Usage
 from tests.bot.conversing import corpus
 from tests.bot.prophecies import make_hit, make_prophecy, make_term
 

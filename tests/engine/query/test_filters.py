@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.query.filters import Conditions, conditions
+from engine.query.filters import Conditions, Stretch, conditions
 from engine.query.read import parse_query
-from engine.text.dates import Stretch
-from engine.types import Flag
+from engine.values import Flag
 
 
 def day(year: int, month: int = 1) -> datetime:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engine.query.meaning import meant_by, reordered
 from engine.query.plan import Plan
 from engine.query.read import parse_query
-from engine.query.types import Counts, FindHit, Found, FoundDocument
+from engine.query.results import Counts, FindHit, Found, FoundDocument
 from tests.engine.candidates import candidate
 
 QUERY = parse_query('rust OR "old car" -boat before:2015')

@@ -8,9 +8,9 @@ from engine.query.find import reference
 from engine.query.plan import Plan, Wanted, units, wanted
 from engine.query.query import Phrase, Unit, Word
 from engine.query.read import parse_query
-from engine.ranking.bm25 import idf
+from engine.ranking import idf
 from engine.text.terms import Reading
-from engine.types import Kind
+from engine.values import Kind
 from tests.engine.candidates import CORPUS as DEMO
 
 # What two languages make of a few words; "the" is a stop word in English, "de" in Spanish.

@@ -8,11 +8,10 @@ import pytest
 from db.pool import Database
 from db.search.find import DialectIndex
 from engine.query.find import Finder
-from engine.query.present import presented
 from engine.query.read import parse_query
-from engine.query.types import Found
+from engine.query.results import Found, presented
 from engine.text.terms import Reading
-from engine.types import Corpus, Kind
+from engine.values import Corpus, Kind
 from tests.bot.kinds import fill
 from tests.db.loading import document
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.query.profiles import (
+from engine.query.find import (
     FeatureContext,
     KindProfile,
     authority,
@@ -22,8 +22,8 @@ from engine.query.profiles import (
     recency,
 )
 from engine.query.read import parse_query
-from engine.query.types import FoundDocument
-from engine.settings.finding import PersonalSettings, PublishedSettings, SocialSettings
+from engine.query.results import FoundDocument
+from engine.settings.searching import PersonalSettings, PublishedSettings, SocialSettings
 from tests.bot.finds import make_find_hit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ranking.bm25 import Bm25, expected_threshold, idf, scores_of
+from engine.ranking import Bm25, expected_threshold, idf, scores_of
 
 _parameters = {"k1": st.floats(0.01, 3), "b": st.floats(0, 1)}
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from engine.ranking.distinct import alike, bare, eldest, first_of_items
+from engine.ranking import alike, bare, eldest, first_of_items
 from engine.search import Candidate, ItemPlace
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.candidates import candidate
 
 TEXT = "Windmills are the greatest threat in the US to both bald and golden eagles."

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ranking.fuse import fused, ranks
+from engine.ranking import fused, ranks
 
 RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=20), max_size=3)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from engine.ranking.profile import weighted_mean
+from engine.ranking import weighted_mean
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from engine.embed.local import LocalEmbedder
 from engine.errors import ModelUnreachable, SettingsError
 from engine.messages import Message
-from engine.rerank.cross_encoder import CrossEncoderReranker
 from engine.rerank.local import Bm25Reranker, MeaningReranker, terms_of
-from engine.types import ScoredText
+from engine.rerank.remote import CrossEncoderReranker
+from engine.values import ScoredText
 from engine.vectors import Vector
 from tests.engine.passages import scored
 

@@ -19,7 +19,7 @@ from engine.errors import (
 )
 from engine.rerank.remote import RemoteReranker, probabilities, read_scores
 from engine.settings.models import RerankSettings
-from engine.types import Usage
+from engine.values import Usage
 from tests.engine.passages import scored
 from tests.fakes.ports import MemoryLedger
 from tests.fakes.rerank import KEY, RerankServer

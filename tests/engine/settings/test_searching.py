@@ -3,9 +3,14 @@
 import pytest
 
 from engine.search import Mode
-from engine.settings.finding import FindSettings, PublishedSettings, SocialSettings
-from engine.settings.searching import ScoreSettings, SearchSettings
-from engine.types import Flag, Kind
+from engine.settings.searching import (
+    FindSettings,
+    PublishedSettings,
+    ScoreSettings,
+    SearchSettings,
+    SocialSettings,
+)
+from engine.values import Flag, Kind
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.text.dates import Stretch, read_stretch
+from engine.query.filters import Stretch, read_stretch
 
 
 def day(year: int, month: int = 1, day: int = 1, hour: int = 0, minute: int = 0) -> datetime:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.text.plain import without_links, without_markup
+from engine.text.clean import without_links, without_markup
 
 # What Telegram, Slack and browsers make a link of, and what HTML and Markdown show otherwise.
 # "www." makes one at the beginning of a word alone, and no name of a host ends in a single letter:

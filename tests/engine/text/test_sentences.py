@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text.sentences import sentences
+from engine.text.chunks import sentences
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from db.model.judgments import Ledger
-from db.model.web_cache import WebPages
+from db.model_cache import Ledger, WebPages
 from db.pool import Database
 from engine.budget import Budget, BudgetSource
 from engine.errors import StorageError
@@ -19,13 +18,11 @@ from engine.fetch.client import Fetcher
 from engine.page.article import Article, article
 from engine.page.reader import ArticleReader
 from engine.settings.reading import FetchSettings, WebSearchSettings
-from engine.types import Usage
+from engine.values import Usage
 from engine.web.gather import WebGatherer
-from engine.web.pages import Pages
-from engine.web.provider import HttpSearch
-from engine.web.providers import Providers
-from engine.web.robots import Robots
-from engine.web.types import WebFindings
+from engine.web.pages import Pages, Robots
+from engine.web.providers import HttpSearch, Providers
+from engine.web.results import WebFindings
 from tests.fakes.articles import REPORT
 from tests.fakes.search import KEY, SPENT, Hit, SearchServer, garbage
 from tests.fakes.stand_in import answer, slow

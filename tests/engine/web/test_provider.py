@@ -16,8 +16,8 @@ from engine.errors import (
 )
 from engine.settings.reading import WebSearchSettings
 from engine.web.forms import FORMS, shortened
-from engine.web.provider import HttpSearch
-from engine.web.types import WebAnswer, WebResult
+from engine.web.providers import HttpSearch
+from engine.web.results import WebAnswer, WebResult
 from tests.fakes.search import (
     KEY,
     LIMITED,

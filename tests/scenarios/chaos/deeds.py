@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from db.posting.subscriptions import Subscriptions
-from engine.posting.types import PostingMode
+from engine.posting.delivery import PostingMode
 from tests.patience import PATIENCE
 from tests.scenarios.chaos import omens
 from tests.scenarios.chaos.server import StopMode, restart

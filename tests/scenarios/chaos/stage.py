@@ -8,7 +8,7 @@ from pathlib import Path
 
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
-from engine.posting.types import PostingMode
+from engine.posting.delivery import PostingMode
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer

@@ -13,7 +13,7 @@ from db.embedded.server import EmbeddedServer
 from db.pool import Database
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
-from engine.posting.types import PostingMode, Subscription
+from engine.posting.delivery import PostingMode, Subscription
 from tests.db.loading import document, load
 from tests.fakes.model import ModelServer
 from tests.fakes.slack import SlackServer

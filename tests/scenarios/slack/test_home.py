@@ -1,7 +1,7 @@
 """The app's Home tab: what it is, a set-up, and no need of a message."""
 
 from bot.commands import standard_commands
-from bot.slack.manifest import manifest
+from bot.slack.client import manifest
 from tests.fakes.slack import App, Fault, SlackServer
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 

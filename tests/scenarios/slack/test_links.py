@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 
 from bot.commands import standard_commands
-from bot.slack.manifest import manifest
+from bot.slack.client import manifest
 from tests.fakes.slack import App, Fault, SlackServer
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import HEADLINE

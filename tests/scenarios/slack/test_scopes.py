@@ -1,6 +1,6 @@
 """The bot asks for what it uses, and uses what it asks for."""
 
-from bot.slack.manifest import SCOPES
+from bot.slack.client import SCOPES
 from tests.scenarios.slack.stage import SlackStage, opens_share
 from tests.scenarios.stage import HEADLINE
 

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import TWEET, documents, one, records
 
 LINK = {"url": "https://t.co/abc", "expanded_url": "https://x.org/a?b=1&copy=2"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.documents import Document
 from engine.errors import InputError
 from engine.ingest import Defaults
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
 DID = "did:plc:ana"

@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 
 from engine.ingest import Defaults
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
 

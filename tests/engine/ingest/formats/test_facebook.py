@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.documents import Document
 from engine.ingest.formats.meta import mended
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
 POST = {

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from engine.documents import Document
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
 MEDIA = {"uri": "media/posts/a.jpg", "creation_timestamp": 1577880000,

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from engine.ingest import Defaults
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, one, reason, records
 
 RECORD = {"id": "1", "text": "Hello @BetteMidler", "created_at": "2009-05-04T18:54:25+00:00"}

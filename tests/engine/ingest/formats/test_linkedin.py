@@ -10,7 +10,7 @@ import pytest
 from engine.documents import Document
 from engine.errors import InputError
 from engine.ingest import Defaults
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
 SHARE = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.documents import Document
 from engine.errors import RecordError
-from engine.ingest.formats.front_matter import split_front_matter
+from engine.ingest.formats.markdown import split_front_matter
 from engine.text.clean import shown
 from tests.engine.ingest.reading import documents, records
 

@@ -7,7 +7,7 @@ import pytest
 
 from engine.documents import Document
 from engine.ingest import Defaults
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
 ANA = "https://example.social/users/ana"

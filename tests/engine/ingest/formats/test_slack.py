@@ -8,7 +8,7 @@ import pytest
 
 from engine.documents import Document
 from engine.ingest import Defaults
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
 USERS = [

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from engine.errors import InputError
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, one, reason
 
 OLD = {

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.ingest import Defaults
-from engine.types import Flag
+from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
 ANDROID = """31/12/2020, 23:58 - Messages and calls are end-to-end encrypted.

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engine.errors import RecordError
-from engine.ingest.parsers.epub import parse_epub
+from engine.ingest.parsers.packed import parse_epub
 from tests.fakes.documents import epub
 
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest.parsers.lines import paragraphs
-from engine.ingest.parsers.plain import article_blocks, markdown_blocks, parse_text
+from engine.ingest.parsers.parsed import article_blocks, markdown_blocks, paragraphs, parse_text
 
 _LINE = "A line that is as long as the page is wide, more or less"
 

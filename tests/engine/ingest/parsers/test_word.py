@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engine.errors import RecordError
-from engine.ingest.parsers.word import parse_word
+from engine.ingest.parsers.packed import parse_word
 from tests.fakes.documents import word
 
 

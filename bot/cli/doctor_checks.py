@@ -1,0 +1,334 @@
+"""The checks of `presagio doctor` that ask the database."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.embedders import open_embedders
+from bot.settings import Settings
+from bot.settings.model import WebhookSettings
+from bot.webhooks import WebhookState, targets_of, webhook_states
+from db import migrate
+from db.corpus.corpora import Corpora
+from db.corpus.health import (
+    EXTENSIONS,
+    missing_extensions,
+    offered_extension,
+    role_that_cannot_store,
+    statistics_differ,
+)
+from db.pool import Database
+from db.posting.feeds import Feeds
+from db.posting.job_outcomes import JobOutcome, JobOutcomes, RunOutcome
+from db.posting.outbox import Outbox
+from db.replicas import ReplicaState
+from db.search.nearest import ToEmbed
+from engine.chat import WEBHOOKS
+from engine.errors import CorpusWithheld, PresagioError, SettingsError, StorageOutdated
+from engine.feeds.feed import Feed
+from engine.posting.delivery import OutboxHealth
+from engine.text.address import public_address
+from engine.values import Corpus, Kind
+from engine.vectors import percent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """The result of a check. `ok` None means that it is not set up, which is not a failure."""
+
+    check: str
+    ok: bool | None
+    detail: str
+    fix: str | None = None
+
+
+_COUNTED = timedelta(days=7)
+_LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
+_NAMED = 3
+
+
+async def news_checks(database: Database, settings: Settings, now: datetime) -> list[Check]:
+    """Return one check each for feeds, jobs, the outbox, and each webhook. Raises StorageError."""
+    feeds = [one.feed for one in await Feeds(database).health(now=now)]
+    outcomes = await JobOutcomes(database).summary(now - _COUNTED)
+    health = await Outbox(database).health(now - _COUNTED)
+    return [
+        _feeds(feeds),
+        _jobs(outcomes),
+        _outbox(health, now),
+        *await _webhooks(database, settings, now),
+    ]
+
+
+def _feeds(feeds: Sequence[Feed]) -> Check:
+    if not feeds:
+        none_yet = "Add one with: presagio feeds add URL"
+        return Check(check="feeds", ok=None, detail="none yet", fix=none_yet)
+    failing = [feed for feed in feeds if feed.failing_since is not None or feed.gone]
+    detail = f"{len(feeds):,} followed, {len(failing):,} failing"
+    for feed in failing[:_NAMED]:
+        detail += f"; {feed.title or public_address(feed.url)}: {feed.error or 'gone'}"
+    told = any(feed.told_failing or feed.gone for feed in failing)
+    fix = "See: presagio feeds" if failing else None
+    return Check(check="feeds", ok=not told, detail=detail, fix=fix)
+
+
+def _jobs(outcomes: Sequence[JobOutcome]) -> Check:
+    if not outcomes:
+        none_yet = "They run in: presagio serve, or once: presagio run-once"
+        return Check(check="jobs", ok=None, detail="none has run in 7 days", fix=none_yet)
+    by_job: dict[str, list[JobOutcome]] = {}
+    for one in outcomes:
+        by_job.setdefault(one.job, []).append(one)
+    detail = "; ".join(f"{job}: {', '.join(_said(ends))}" for job, ends in by_job.items())
+    bad = [job for job, ends in by_job.items() if _ends_badly(ends)]
+    fix = f"The last run of {', '.join(bad)} did not end well; see the log." if bad else None
+    return Check(check="jobs", ok=not bad, detail=detail, fix=fix)
+
+
+def _said(ends: Sequence[JobOutcome]) -> Iterator[str]:
+    for one in ends:
+        error = f" ({one.last_error})" if one.last_error else ""
+        yield f"{one.times:,} {one.outcome}{error}"
+
+
+def _ends_badly(ends: Sequence[JobOutcome]) -> bool:
+    """Return whether the last run failed; missed and skipped runs do not count."""
+    runs = [one for one in ends if one.outcome not in (RunOutcome.MISSED, RunOutcome.SKIPPED)]
+    return bool(runs) and max(runs, key=lambda one: one.last_at).outcome is not RunOutcome.DONE
+
+
+def _outbox(health: OutboxHealth, now: datetime) -> Check:
+    detail = f"{health.owed:,} owed, {health.retried:,} of them tried before"
+    detail += f"; {health.failed:,} given up in 7 days"
+    if health.last_error:
+        detail += f"; last error: {health.last_error}"
+    late = health.oldest_owed_at is not None and now - health.oldest_owed_at > _LATE
+    fix = "Is presagio serve running, with the tokens of all platforms?" if late else None
+    return Check(check="outbox", ok=not late, detail=detail, fix=fix)
+
+
+async def _webhooks(database: Database, settings: Settings, now: datetime) -> list[Check]:
+    if not settings.webhooks:
+        return []
+    try:
+        targets_of(settings)
+    except SettingsError as error:
+        return [Check(check="webhooks", ok=False, detail=error.message, fix=error.fix)]
+    corpora = {one.name: one.kind for one in await Corpora(database).list()}
+    states = await webhook_states(database, settings.webhooks)
+    return [
+        _webhook(hook, state, _unreadable(hook, corpora, settings), now)
+        for hook, state in zip(settings.webhooks, states, strict=True)
+    ]
+
+
+def _unreadable(
+    hook: WebhookSettings, corpora: Mapping[str, Kind], settings: Settings
+) -> str | None:
+    """Return how to mend that a webhook cannot be told of its corpus, or None."""
+    if hook.corpus and hook.corpus not in corpora:
+        return f"There is no corpus {hook.corpus}; see: presagio corpora"
+    name = f"{WEBHOOKS}:{hook.name}"
+    if corpora.get(hook.corpus) is Kind.PERSONAL and name not in settings.chat.private:
+        return f'{hook.corpus} is personal: add "{name}" to private in [chat].'
+    return None
+
+
+def _webhook(
+    hook: WebhookSettings, state: WebhookState, unreadable: str | None, now: datetime
+) -> Check:
+    late = state.oldest_owed_at is not None and now - state.oldest_owed_at > _LATE
+    detail = f"{state.host}: {state.sent:,} sent, {state.owed:,} owed, {state.failed:,} given up"
+    if state.last_error:
+        detail += f"; last error: {state.last_error}"
+    fix = unreadable
+    if not state.active:
+        fix = f"Its receiver answered 410. Run: presagio webhooks resume {hook.name}"
+    elif late:
+        fix = f"See: presagio webhooks test {hook.name}"
+    ok = None if not state.known else fix is None
+    return Check(check=f"webhook {hook.name}", ok=False if fix else ok, detail=detail, fix=fix)
+
+
+_REPLAY_SECONDS = 3.0
+_PGVECTOR, _OLDEST = "vector", (0, 7)
+
+
+async def database_checks(
+    settings: Settings, database: Database, now: datetime
+) -> AsyncIterator[Check]:
+    """Yield the checks of an open database. Raises StorageError."""
+    migrations = await _migrations_check(database)
+    if database.pooled:
+        yield await _pooler_check(database)
+    yield await _extensions_check(database)
+    yield migrations
+    yield await _pgvector_check(database)
+    if not migrations.ok:
+        return
+    if role := await role_that_cannot_store(database):
+        yield _rights(role)
+    corpora = await Corpora(database).list()
+    if not corpora:
+        fix = "Load one with: presagio ingest FILE"
+        yield Check(check="corpora", ok=None, detail="none yet", fix=fix)
+    for corpus in corpora:
+        if corpus.outdated:
+            yield _outdated(corpus)
+        yield await _corpus_check(database, corpus)
+    yield await _vectors_check(settings, database, corpora)
+    for check in await news_checks(database, settings, now):
+        yield check
+
+
+async def _pooler_check(database: Database) -> Check:
+    """Return a check whether the sessions behind a pooler have the settings of presagio."""
+    name = "pooler"
+    try:
+        await database.require_current()
+    except StorageOutdated as error:
+        return Check(check=name, ok=False, detail=error.message, fix=error.fix)
+    kept = database.pooler is not None and database.pooler.keeps_statements
+    detail = (
+        "sessions of PgBouncer or its like have the role's settings; prepared statements are "
+        f"{'kept' if kept else 'not kept'}; backup needs the server"
+    )
+    return Check(check=name, ok=True, detail=detail)
+
+
+async def _extensions_check(database: Database) -> Check:
+    missing = await missing_extensions(database)
+    detail = f"missing: {', '.join(missing)}" if missing else ", ".join(EXTENSIONS)
+    fix = "Install PostgreSQL's contrib package, then run: presagio init" if missing else None
+    return Check(check="extensions", ok=not missing, detail=detail, fix=fix)
+
+
+async def _migrations_check(database: Database) -> Check:
+    try:
+        async with database.connection() as connection:
+            pending = await migrate.check(connection)
+    except PresagioError as error:
+        return Check(check="migrations", ok=False, detail=error.message, fix=error.fix)
+    known = len(migrate.available())
+    detail = f"{len(pending)} of {known} have not run" if pending else f"{known} applied"
+    fix = "Run: presagio init" if pending else None
+    return Check(check="migrations", ok=not pending, detail=detail, fix=fix)
+
+
+async def _pgvector_check(database: Database) -> Check:
+    """Return a check whether vectors can be stored. Without them, searches go by words."""
+    name, offered = "pgvector", await offered_extension(database, _PGVECTOR)
+    if offered is None:
+        fix = "Install pgvector 0.7 or newer on the server, to search by meaning as well"
+        return Check(check=name, ok=None, detail="not on the server", fix=fix)
+    version = offered.installed or offered.available
+    if _numbers(version) < _OLDEST:
+        fix = "Install 0.7 or newer on the server, then: ALTER EXTENSION vector UPDATE"
+        return Check(check=name, ok=False, detail=f"{version} is too old", fix=fix)
+    use = "" if offered.installed else ", installed with the first vectors"
+    return Check(check=name, ok=True, detail=f"{version}{use}")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def _rights(role: str) -> Check:
+    return Check(
+        check="rights",
+        ok=False,
+        detail=f"the role {role} does not own the tables: it may read, and store little or nothing",
+        fix="Name the role that ran presagio init in DATABASE_URL",
+    )
+
+
+def _outdated(corpus: Corpus) -> Check:
+    return Check(
+        check=f"index of {corpus.name}",
+        ok=None,
+        detail="made by older rules: some texts may be missed",
+        fix=f"Run: presagio corpora reindex {corpus.name}",
+    )
+
+
+async def _corpus_check(database: Database, corpus: Corpus) -> Check:
+    wrong = await statistics_differ(database, corpus)
+    return Check(
+        check=f"corpus {corpus.name}",
+        ok=not wrong,
+        detail=wrong or f"{corpus.documents:,} documents, statistics exact",
+        fix=f"Ingest it again after: presagio corpora drop {corpus.name}" if wrong else None,
+    )
+
+
+async def _vectors_check(settings: Settings, database: Database, corpora: list[Corpus]) -> Check:
+    """Return a check with the share of each corpus that has vectors, by model."""
+    name, coverage = "vectors", await ToEmbed(database).coverage()
+    shares = [
+        f"{corpus} {percent(share)} ({model})"
+        for corpus, models in coverage.items()
+        for model, share in models.items()
+    ]
+    detail = ", ".join(shares) or "none: texts are found by words"
+    try:
+        lacking = await _without_vectors(settings, database, corpora)
+    except PresagioError as error:
+        return Check(check=name, ok=False, detail=f"{detail}; {error.message}", fix=error.fix)
+    if lacking is None:
+        fix = "Run: pip install 'presagio[local]', or set [embeddings] backend"
+        return Check(check=name, ok=None, detail=f"{detail}; no model is set up", fix=fix)
+    if not lacking:
+        return Check(check=name, ok=True if shares else None, detail=detail, fix=_first(shares))
+    missing = ", ".join(f"{corpus} lacks {model}" for corpus, model in lacking.items())
+    fix = "presagio serve makes what is missing a little at a time; at once: presagio embed"
+    return Check(check=name, ok=None, detail=f"{detail}; {missing}", fix=fix)
+
+
+def _first(shares: list[str]) -> str | None:
+    return None if shares else "They are made after: presagio ingest FILE"
+
+
+async def _without_vectors(
+    settings: Settings, database: Database, corpora: list[Corpus]
+) -> dict[str, str] | None:
+    """Return the corpora that are not wholly embedded, each with the model of the settings.
+
+    None if no model is set up. Raises SettingsError and storage errors.
+    """
+    coverage, lacking = await ToEmbed(database).coverage(), {}
+    async with AsyncExitStack() as stack:
+        embedders = open_embedders(settings, database, stack)
+        if embedders is None:
+            return None
+        for corpus in corpora:
+            try:
+                model = embedders(corpus).name
+            except CorpusWithheld:
+                continue  # it is never sent to the model
+            if coverage.get(corpus.name, {}).get(model, 0.0) < 1 and corpus.documents:
+                lacking[corpus.name] = model
+    return lacking
+
+
+async def standby_checks(database: Database, max_lag: float) -> list[Check]:
+    """Return a check for each standby, after a moment to replay what was written just now."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_REPLAY_SECONDS):
+            while any(one.answers and not one.used for one in database.replicas()):  # noqa: ASYNC110 - a server tells nobody
+                await asyncio.sleep(0.1)
+    return [_standby_check(one, max_lag) for one in database.replicas()]
+
+
+def _standby_check(one: ReplicaState, max_lag: float) -> Check:
+    seconds = one.behind_seconds
+    behind = "" if seconds is None else f"at most {seconds:.1f} s behind"
+    fix = None
+    if not one.used:
+        fix = f"The database itself answers until it is at most {max_lag:g} s behind."
+    elif not one.feedback:
+        fix = "Set hot_standby_feedback = on there, or long reads are repeated elsewhere."
+    detail = ", ".join(filter(None, [one.fault, behind]))
+    return Check(check=f"standby {one.name}", ok=one.used, detail=detail, fix=fix)

@@ -1,0 +1,281 @@
+"""Rate limiting per asker and of what is sent, in bounded memory and with the time passed in."""
+
+import asyncio
+import logging
+import sys
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Container
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from bot.incident import reason
+from engine.errors import StorageError
+from engine.settings.section import UNLIMITED
+
+port_logger = logging.getLogger("presagio.port")
+
+LARGEST = 1 << 20  # bytes of a body
+BODY_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook:
+    """A path that a platform posts to. `answer` reads the body with `read_body` and checks who sent
+    it: no key, rate limit or host name is checked before."""
+
+    platform: str
+    path: str
+    answer: Callable[[Request], Awaitable[Response]]
+
+    async def receive(self, request: Request) -> Response:
+        """Answer a pushed request. After 503 and 500 the platform pushes it again."""
+        try:
+            return await self.answer(request)
+        except HTTPException as error:
+            return Response(status_code=error.status_code)
+        except StorageError as error:
+            port_logger.warning("%s: an event was not taken: %s", self.platform, error)
+            return Response(status_code=503)
+        except Exception as error:
+            port_logger.error("%s: an event was not taken: %s", self.platform, reason(error))  # noqa: TRY400 - a traceback may quote a message
+            return Response(status_code=500)
+
+
+async def read_body(request: Request) -> bytes:
+    """Return the whole body, which is short. Raises HTTPException (400, 408, 413)."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > LARGEST:
+                    raise HTTPException(413)
+    except TimeoutError:
+        raise HTTPException(408) from None
+    except ClientDisconnect:
+        raise HTTPException(400) from None
+    return bytes(body)
+
+
+logger = logging.getLogger("presagio.connections")
+
+# The other half is for the database, the platforms, the model and the feeds.
+_SHARE = 2
+_MOST_CONNECTIONS = 2000  # where files are plenty; each takes some memory
+_FEWEST = 8  # a few more than a browser opens at once
+# Accepted by the event loop in one go: until then no limit applies to them.
+ACCEPTED_AT_ONCE = 16
+WAITING = 256  # connections that the system queues until they are accepted
+_NETWORK_BITS = 64  # of an IPv6 address: the bits below belong to one customer
+
+
+def most_of_port() -> int:
+    """Return how many connections the port may hold, given the process's limit on open files."""
+    if sys.platform == "win32":
+        return _MOST_CONNECTIONS
+    import resource  # noqa: PLC0415 - missing on Windows
+
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return (
+        _MOST_CONNECTIONS
+        if files == resource.RLIM_INFINITY
+        else max(min(_MOST_CONNECTIONS, files // _SHARE), _FEWEST)
+    )
+
+
+def network_of(address: str) -> str:
+    """Return what counts as one client: an IPv4 address, a /64 of IPv6, or else the text itself."""
+    try:
+        read = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(read, IPv6Address):
+        return str(read)
+    if read.ipv4_mapped:
+        return str(read.ipv4_mapped)
+    host_bits = read.max_prefixlen - _NETWORK_BITS
+    return str(IPv6Address(int(read) >> host_bits << host_bits))
+
+
+class Connections:
+    """The open connections of the port.
+
+    A connection is idle while the process waits for its next request to be complete, and busy
+    while the request is answered. When a newcomer exceeds a limit, the connection that has been
+    idle longest is closed; if all are busy, the newcomer is.
+    """
+
+    def __init__(self, most: int) -> None:
+        """An address may hold a quarter of `most`."""
+        self._most = most
+        self._most_of_address = max(most // 4, _FEWEST)
+        self._of_address: Counter[str] = Counter()
+        self._addresses: dict[asyncio.Transport, str | None] = {}
+        self._idle: OrderedDict[asyncio.Transport, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def enter(self, connection: asyncio.Transport, address: str | None) -> None:
+        """Add a new, idle connection; an `address` of None may hold any number of them."""
+        if address is not None and self._of_address[address] >= self._most_of_address:
+            crowded = self._cut(connection, address)
+        elif len(self) >= self._most:
+            crowded = self._cut(connection, None)
+        else:
+            crowded = False
+        if not crowded:
+            self._addresses[connection] = address
+            self._idle[connection] = None
+            if address is not None:
+                self._of_address[address] += 1
+
+    def busy(self, connection: asyncio.Transport) -> None:
+        """Mark a connection whose request is complete and being answered."""
+        self._idle.pop(connection, None)
+
+    def idle(self, connection: asyncio.Transport) -> None:
+        """Mark a connection whose request was answered."""
+        if connection in self._addresses:
+            self._idle[connection] = None
+
+    def leave(self, connection: asyncio.Transport) -> None:
+        """Remove a connection. Removing it twice does no harm."""
+        address = self._addresses.pop(connection, None)
+        self._idle.pop(connection, None)
+        if address is not None:
+            self._of_address[address] -= 1
+            if not self._of_address[address]:
+                del self._of_address[address]
+
+    def _cut(self, newcomer: asyncio.Transport, address: str | None) -> bool:
+        """Close one connection, of `address` if it is given; return whether it was the newcomer."""
+        logger.warning("too many connections: those that ask nothing are closed")
+        those = (one for one in self._idle if address in (None, self._addresses[one]))
+        longest = next(those, newcomer)
+        self.leave(longest)
+        longest.abort()
+        return longest is newcomer
+
+
+REQUEST_SECONDS = 30.0  # for a whole request, from when the connection starts waiting for it
+UNREAD_SECONDS = 30.0  # for an answer that nobody reads
+
+
+class PatientProtocol(H11Protocol):
+    """A connection of the port, with timeouts that the server lacks.
+
+    The server's own timeout for a request ends with its first byte, and it waits for ever for an
+    answer to be read.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        open_connections: Connections,
+        proxies: Container[str] = (),
+        **options: Any,
+    ) -> None:
+        """Addresses in `proxies` may hold any number of connections."""
+        super().__init__(*args, **options)
+        self._open = open_connections
+        self._proxies = proxies
+        self._request_due: asyncio.TimerHandle | None = None
+        self._reading_due: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as above
+        super().connection_made(transport)
+        host = self.client[0] if self.client else ""
+        self._open.enter(transport, None if host in self._proxies else network_of(host))
+        self._note()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._note()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._note()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reading_due = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _cancel(self._reading_due)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        _cancel(self._request_due, self._reading_due)
+        self._open.leave(self.transport)
+        super().connection_lost(exc)
+
+    def _note(self) -> None:
+        """Record whether a request is awaited or being answered."""
+        cycle = self.cycle
+        busy = cycle is not None and not cycle.more_body and not cycle.response_complete
+        if busy and self._request_due:
+            _cancel(self._request_due)
+            self._request_due = None
+            self._open.busy(self.transport)
+        elif not busy and not self._request_due:
+            self._request_due = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+            self._open.idle(self.transport)
+
+
+def _cancel(*timers: asyncio.TimerHandle | None) -> None:
+    for timer in timers:
+        if timer:
+            timer.cancel()
+
+
+_WINDOW = 60.0  # seconds
+_MOST_ASKERS = 10_000
+
+
+class RateLimit:
+    """The generic cell rate algorithm: a burst of one minute's worth, then an even pace.
+
+    One number is kept per asker: when its last request would have been due at an even pace.
+    Beyond `most` askers, the least recently seen one is forgotten.
+    """
+
+    def __init__(self, per_minute: int, *, most: int = _MOST_ASKERS) -> None:
+        self._pace = 0.0 if per_minute == UNLIMITED else _WINDOW / per_minute
+        self._most = most
+        self._due: OrderedDict[str, float] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def wait(self, who: str, now: float) -> float:
+        """Count a request and return 0, or the seconds until one would be accepted.
+
+        `now` is in seconds of a monotonic clock.
+        """
+        due = max(self._due.pop(who, now), now) + self._pace
+        late = due - now - _WINDOW
+        refused = late > 1e-6
+        self._due[who] = due - self._pace if refused else due
+        if len(self._due) > self._most:
+            self._due.popitem(last=False)
+        return late if refused else 0.0
+
+
+class EvenPace:
+    """Turns at an even pace, for what is sent to a platform that counts all messages together."""
+
+    def __init__(self, per_second: float) -> None:
+        self._between, self._next = 1 / per_second, 0.0
+
+    def reserve(self, now: float) -> float:
+        """Take the next turn and return the seconds until it; `now` is as in RateLimit."""
+        at = max(self._next, now)
+        self._next = at + self._between
+        return at - now

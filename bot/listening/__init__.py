@@ -1,1 +1,0 @@
-"""The port that this program listens on: its connections, its limits, and webhooks."""

@@ -1,0 +1,187 @@
+"""Replies of command handlers, independent of the platform. Faces render them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from bot.i18n.words import Words, marked
+from bot.request import Request, Trigger
+from engine.prophecy.score import Sureness
+from engine.search import Candidate
+
+_MARKS = {
+    "repost": marked("repost"),
+    "quote": marked("quote"),
+    "truncated": marked("cut"),
+    "deleted": marked("deleted"),
+    "recognised": marked("read from a picture"),
+}
+_SURENESS = {
+    Sureness.FORETOLD: marked("foretold"),
+    Sureness.CLOSE: marked("close"),
+    Sureness.PERHAPS: marked("perhaps"),
+}
+_SEPARATOR = ":"
+_LONGEST_ACTION = 64  # bytes
+_LARGEST_ID = 2**63 - 1
+
+LONGEST_SMALL = 140  # characters of a hit that is shown in one line
+MOST_HITS = 15  # fits in one message on every platform
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """The action of a button. Its text form has at most 64 bytes, as platforms require."""
+
+    name: str
+    answer_id: int | None = None
+    value: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.fits(str(self)):
+            raise ValueError(f"an action of more than {_LONGEST_ACTION} bytes")
+
+    @staticmethod
+    def fits(written: str) -> bool:
+        """Return whether the text form of an action is short enough."""
+        return len(written.encode("utf-8", "replace")) <= _LONGEST_ACTION
+
+    def __str__(self) -> str:
+        return _SEPARATOR.join((self.name, str(self.answer_id or ""), self.value))
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Parse the output of `str`; return None for anything else that a platform may send."""
+        name, *rest = text.split(_SEPARATOR, 2)
+        if len(rest) != 2 or not name.isidentifier() or not cls.fits(text):
+            return None
+        answer_id, value = rest
+        if not answer_id:
+            return cls(name=name, value=value)
+        # Only what `str` writes: ASCII digits, no leading zeros, within the range of the column.
+        if not (answer_id.isascii() and answer_id.isdigit()) or answer_id[0] == "0":
+            return None
+        if int(answer_id) > _LARGEST_ID:
+            return None
+        return cls(name=name, answer_id=int(answer_id), value=value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Button:
+    """A label and its action."""
+
+    label: str
+    action: Action
+
+
+def signature(voice: str | None, author: str | None) -> str | None:
+    """Return the display name of an author, or the account with its @, or None."""
+    return voice or (f"@{author.removeprefix('@')}" if author else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitView:
+    """One found text as it is shown to a person."""
+
+    rank: int
+    text: str  # as written
+    author: str | None
+    date: datetime
+    date_text: str  # "March 14, 2012", in the reader's language
+    url: str | None
+    flags: tuple[str, ...]  # names of engine.values.Flag
+    age: str = ""  # "9 years before", in the reader's language; "" if it follows no headline
+    sureness: Sureness | None = None  # None if it is only near, not a hit
+    judged: bool = True  # by the language model, where a judgment is to be expected
+    why: str | None = None  # the model's reason; untrusted text, to be escaped
+    small: bool = False  # shown in one line, below a better one
+    signed: bool = False  # a small one names its author too, as whole ones always do
+    voice: str | None = None  # display name of the archive's voice
+    place: str | None = None  # "Title, p. 12", for a part of an item
+
+    @classmethod
+    def of(cls, found: Candidate, words: Words, *, rank: int, text: str) -> Self:
+        """Return the view of a text that is shown as `text`, without age and judgment."""
+        return cls(
+            rank=rank,
+            text=text,
+            author=found.author,
+            voice=found.voice,
+            date=found.created_at,
+            date_text=words.date(found.created_at),
+            url=found.url,
+            flags=found.flags.names,
+        )
+
+    @property
+    def signature(self) -> str | None:
+        """The name of the author as shown to people: the display name or the account."""
+        return signature(self.voice, self.author)
+
+    @property
+    def introduction(self) -> tuple[str, ...]:
+        """What the line of a small one says before its date: author, place and age, if any."""
+        author = self.signature if self.signed else None
+        return tuple(filter(None, (author, self.place, self.age)))
+
+    def marks(self, words: Words) -> tuple[str, ...]:
+        """Return the labels shown beside the text: where it stands, how sure the answer is.
+
+        A small one has none.
+        """
+        if self.small:
+            return ()
+        sure = () if self.sureness is None else (words.say(_SURENESS[self.sureness]),)
+        unjudged = () if self.judged else (words.say("not judged"),)
+        flags = (words.say(_MARKS[flag]) for flag in self.flags if flag in _MARKS)
+        return (*((self.place,) if self.place else ()), *sure, *unjudged, *flags)
+
+    def reason(self, words: Words) -> str | None:
+        """Return the model's reason, attributed to the model."""
+        return None if self.why is None else words.say("Why: {reason}", reason=self.why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemView:
+    """One story of a post and the text that foretold it."""
+
+    headline: str
+    link: str | None  # of the story; http(s)
+    hit: HitView  # its rank is the number of the item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A message for a program. `id` is the same whenever the event is sent again."""
+
+    id: str
+    body: bytes  # JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One answer: a headline and its hits, or text, or both, in the language of `words`."""
+
+    words: Words
+    headline: str | None = None
+    text: str | None = None
+    hits: tuple[HitView, ...] = ()
+    items: tuple[ItemView, ...] = ()  # of a post, each with its own headline
+    notice: str | None = None  # a remark about how this was found
+    buttons: tuple[tuple[Button, ...], ...] = ()  # rows
+    picture: bytes | None = None  # PNG; the rest is its caption, which does not repeat its tweet
+    picture_url: str | None = None  # of a picture that the platform fetches, in a preview
+    silent: bool = False  # makes no sound, where the platform supports that
+    picture_name: str = "prophecy.png"
+    ephemeral: bool = False  # visible to the asker alone, where the platform supports it
+    replaces: bool = False  # answers a button by editing the message that carries it
+    writes: int | None = None  # the task whose outcome will take the place of this message
+    event: Event | None = None  # the whole message, for a webhook
+    toast: str | None = None  # answers a button with a transient notice; nothing is sent
+
+
+def aside(request: Request, text: str) -> Reply:
+    """Return a short reply to the asker alone: a toast for a button, otherwise a message."""
+    if request.trigger is Trigger.BUTTON:
+        return Reply(words=request.words, toast=text, ephemeral=True)
+    return Reply(words=request.words, text=text, ephemeral=True)

@@ -1,1 +1,0 @@
-"""Outgoing webhooks: signed events that tell other programs of the prophecies found."""

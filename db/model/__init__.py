@@ -1,1 +1,0 @@
-"""Stores language models' answers and their cost, web pages, and the log of searches."""

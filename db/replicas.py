@@ -1,0 +1,402 @@
+"""Watches the primary and its standbys, and chooses who answers a reader."""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+
+from db.connection import Lent, statements
+from db.errors import FOREIGN, LOST
+from db.sessions import PoolSettings, Sessions
+from engine.errors import StorageError
+
+_KEPT = 600  # notes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What a server said about itself."""
+
+    system: str  # the same for a primary and its standbys only
+    standby: bool
+    position: int  # in the log: written by a primary, replayed by a standby
+    paused: bool = False  # its replay, by an administrator
+    feedback: bool = False  # whether it keeps the primary from removing what it reads
+
+
+class Notes:
+    """What the primary had written, and when."""
+
+    def __init__(self) -> None:
+        self.system: str | None = None
+        self._notes: deque[tuple[float, int]] = deque(maxlen=_KEPT)
+
+    def note(self, sight: Sight, at: float) -> None:
+        """Note the primary's position; `at` is a moment before it was asked for."""
+        if sight.system != self.system or (self._notes and sight.position < self._notes[-1][1]):
+            self._notes.clear()  # another server, or one that was restored
+        self.system = sight.system
+        if self._notes and self._notes[-1][1] == sight.position:
+            self._notes.pop()
+        self._notes.append((at, sight.position))
+
+    def held_by(self, standby: Sight) -> float | None:
+        """Return the latest moment of which a standby holds everything, or None if unknown."""
+        if self.fault(standby):
+            return None
+        held = (at for at, position in reversed(self._notes) if position <= standby.position)
+        return next(held, None)
+
+    def fault(self, standby: Sight) -> str:
+        """Return why a server can never be read in place of the primary, or ""."""
+        if self.system is not None and standby.system != self.system:
+            return "it is no copy of the primary's database"
+        return "" if standby.standby else "it is not a standby"
+
+
+ANSWER = 5.0  # seconds that a server has to answer what takes it a millisecond
+_LENDING = 1.0  # seconds to wait for a connection before the primary is asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaState:
+    """What is known about a standby."""
+
+    name: str  # host and port
+    answers: bool  # and may be read at all
+    used: bool  # for reading, at this moment
+    behind_seconds: float | None  # at most; None = unknown
+    fault: str  # why it is not used, or ""
+    feedback: bool  # whether it keeps the primary from removing what it reads
+    reads: int  # since the start of this process
+    passed_on: int  # of those, answered by another server
+
+
+class Lookout:
+    """Looks at a server through a connection of its own, so that no reader is in its way."""
+
+    def __init__(self) -> None:
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+
+    async def look(self, sessions: Sessions) -> Sight:
+        """Ask the server for its position. Raises errors of the driver, TimeoutError."""
+        async with asyncio.timeout(ANSWER):
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await sessions.connect()
+            row = await self._connection.fetchrow(statements("replicas")["look"])
+        assert row  # noqa: S101 - the database that is connected to has a row
+        return Sight(**row)
+
+    def close(self) -> None:
+        """Drop the connection, without a word to the server."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.terminate()
+
+
+class Replica:
+    """A standby that lends connections while it answers."""
+
+    def __init__(self, url: str, settings: PoolSettings) -> None:
+        self.name = _name(url)
+        self._url, self._size = url, settings.size
+        self._settings = replace(settings, connect_timeout=min(ANSWER, settings.connect_timeout))
+        self._sessions: Sessions | None = None
+        self._lookout = Lookout()
+        self._sight: Sight | None = None
+        self.fault = "it has not answered yet"
+        self._held: float | None = None
+        self.busy = self._reads = self._passed_on = 0
+
+    @property
+    def answers(self) -> bool:
+        """Return whether it answered when it was last checked, and may be read at all."""
+        return self._sight is not None and not self.fault
+
+    @property
+    def held(self) -> float:
+        """Return the latest moment of which it is known to hold everything."""
+        return float("-inf") if self._held is None or not self.answers else self._held
+
+    @property
+    def full(self) -> bool:
+        """Tell whether a reader would have to wait for another one."""
+        return self.busy >= self._size
+
+    async def look(self, notes: Notes) -> None:
+        """Find out what it holds. Raises storage errors, TimeoutError, errors of the driver."""
+        if self._sessions is None:
+            self._sessions = await Sessions.open(self._url, self._settings, read_only=True)
+        sight = await self._lookout.look(self._sessions)
+        self._sight, self.fault, self._held = sight, notes.fault(sight), notes.held_by(sight)
+
+    def lose(self, fault: str) -> None:
+        """Stop reading from it. Whoever waits for it now is answered elsewhere."""
+        self._sight, self._held, self.fault = None, None, fault
+        self._lookout.close()
+        sessions, self._sessions = self._sessions, None
+        if sessions is not None:
+            sessions.pool.terminate()
+
+    def state(self, now: float, *, since: float) -> ReplicaState:
+        """Return its state; it is used if it holds everything that was stored before `since`."""
+        late = "its replay is paused" if self._sight and self._sight.paused else "it is behind"
+        used = self.held >= since
+        return ReplicaState(
+            name=self.name,
+            answers=self.answers,
+            used=used,
+            behind_seconds=None if self._held is None else now - self._held,
+            fault="" if used else self.fault or late,
+            feedback=self._sight is not None and self._sight.feedback,
+            reads=self._reads,
+            passed_on=self._passed_on,
+        )
+
+    async def lend(self) -> Lent:
+        """Return a connection. Raises errors of the driver."""
+        self._reads += 1
+        if self._sessions is None:
+            raise ConnectionError(self.fault)
+        connection = await self._sessions.pool.acquire(timeout=_LENDING)
+        self.busy += 1
+        return connection
+
+    async def take_back(self, connection: Lent) -> None:
+        """Take a connection back, also after the sessions have ended."""
+        self.busy -= 1
+        if self._sessions is not None:
+            with suppress(asyncpg.InterfaceError):  # it is one of sessions that were lost
+                await self._sessions.give_back(connection)
+
+    def passes_on(self, error: BaseException, *, connected: bool) -> bool:
+        """Tell whether the primary may answer: always, unless the time for an answer is over.
+
+        Tables that were made a moment ago are missing here, and recovery cancels who reads what the
+        primary has removed.
+        """
+        if connected and isinstance(error, asyncpg.QueryCanceledError | TimeoutError):
+            return False
+        self._passed_on += 1
+        if isinstance(error, (*LOST, OSError)):
+            self._held = None  # until it is looked at again
+        return True
+
+
+class Primary:
+    """The primary as one server among those that can be read."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def lend(self) -> Lent:
+        """Return a connection. Raises errors of the driver."""
+        return await self._sessions.pool.acquire()
+
+    async def take_back(self, connection: Lent) -> None:
+        """Return a connection to its pool."""
+        await self._sessions.give_back(connection)
+
+    def passes_on(self, error: BaseException, *, connected: bool) -> bool:
+        """Tell whether a standby may answer: only if the primary cannot be reached."""
+        if isinstance(error, asyncpg.QueryCanceledError | TimeoutError):
+            return not connected
+        return isinstance(error, (*LOST, OSError, asyncpg.OperatorInterventionError))
+
+
+def _name(url: str) -> str:
+    """Return the host and port of a URL, without user and password."""
+    parts = urlsplit(url)
+    query = parse_qs(parts.query)
+    host = query["host"][0] if "host" in query else parts.hostname or "localhost"
+    port = query["port"][0] if "port" in query else str(parts.port or 5432)
+    return f"{host}:{port}"
+
+
+_T = TypeVar("_T")
+
+
+class Server(Protocol):
+    """A server that lends connections to readers."""
+
+    async def lend(self) -> Lent:
+        """Return a connection. Raises errors of the driver."""
+
+    async def take_back(self, connection: Lent) -> None:
+        """Take a connection back, whatever state it is in."""
+
+    def passes_on(self, error: BaseException, *, connected: bool) -> bool:
+        """Tell whether another server may answer what failed here with this error."""
+
+
+class FallbackReader:
+    """Sends statements to the first of its servers that answers, and stays with it.
+
+    Each statement must only read and be a transaction of its own, so that it can be repeated. An
+    error is raised if no other server may answer; it is then the last server's.
+    """
+
+    def __init__(self, servers: Sequence[Server]) -> None:
+        self._servers = list(servers)
+        self._connection: Lent | None = None
+
+    async def fetch(self, statement: str, *values: object, local: str = "") -> list[asyncpg.Record]:
+        """Return the rows of a statement; `local` is executed before it in its transaction."""
+
+        async def ask(connection: Lent) -> list[asyncpg.Record]:
+            if not local:
+                return await connection.fetch(statement, *values)
+            async with connection.transaction():
+                await connection.execute(local)
+                return await connection.fetch(statement, *values)
+
+        return await self._answer(ask)
+
+    async def fetchrow(self, statement: str, *values: object) -> asyncpg.Record | None:
+        """Return the first row of a statement, or None."""
+        return await self._answer(lambda connection: connection.fetchrow(statement, *values))
+
+    async def fetchval(self, statement: str, *values: object) -> Any:
+        """Return the first value of the first row, or None."""
+        return await self._answer(lambda connection: connection.fetchval(statement, *values))
+
+    async def close(self) -> None:
+        """Return the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await self._servers[0].take_back(connection)
+
+    async def _answer(self, ask: Callable[[Lent], Awaitable[_T]]) -> _T:
+        while True:
+            try:
+                if self._connection is None:
+                    self._connection = await self._servers[0].lend()
+                return await ask(self._connection)
+            except FOREIGN as error:
+                connected = self._connection is not None
+                passed_on = self._servers[0].passes_on(error, connected=connected)
+                if not passed_on or len(self._servers) == 1:
+                    raise
+            await self.close()
+            del self._servers[0]
+
+
+logger = logging.getLogger("presagio.database")
+
+_FAILURES = (*FOREIGN, StorageError)
+_PATIENCE = 1.0  # seconds that a start waits for the standbys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replication:
+    """Where the standbys are, and how far behind they may be."""
+
+    urls: Sequence[str] = ()
+    max_lag: float = 10.0  # seconds
+    pause: float = 1.0  # seconds between two looks at a server that answers
+    long_pause: float = 5.0  # and at one that does not
+
+
+class Replicas:
+    """The standbys of a primary, watched while this is open.
+
+    A standby is read if it holds everything that was committed `max_lag` ago, and everything that
+    this process stored before. Else the primary answers; if it is lost, any standby does.
+    """
+
+    def __init__(self, primary: Sessions, settings: PoolSettings, replication: Replication) -> None:
+        self._primary_sessions, self._primary = primary, Primary(primary)
+        self._replicas = [Replica(url, settings) for url in replication.urls]
+        self._replication = replication
+        self._notes, self._noted = Notes(), asyncio.Event()
+        self._primary_answers = True
+        self._changed = float("-inf")
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Begin to watch, and wait a moment for the standbys to answer."""
+        looked = [asyncio.Event() for _ in self._replicas]
+        self._watch(self._watch_primary())
+        for replica, event in zip(self._replicas, looked, strict=True):
+            self._watch(self._watch_replica(replica, event))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE if self._primary_answers else ANSWER):
+                await asyncio.gather(*(event.wait() for event in looked))
+
+    async def close(self) -> None:
+        """Stop watching and drop all connections to standbys."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for replica in self._replicas:
+            replica.lose("it is closed")
+
+    def changed(self) -> None:
+        """From now on read from standbys that hold what was stored until now."""
+        self._changed = time.monotonic()
+
+    def servers(self, *, latest: bool) -> list[Server]:
+        """Return who is to be asked, one after the other; with `latest`, the primary first."""
+        there = [replica for replica in self._replicas if replica.answers]
+        there.sort(key=lambda replica: -replica.held)
+        if not self._primary_answers:
+            return [*there, self._primary]
+        free = [one for one in there if one.held >= self._since() and not one.full]
+        if latest or not free:
+            return [self._primary, *there]
+        chosen = min(free, key=lambda replica: replica.busy)
+        return [chosen, self._primary, *(one for one in there if one is not chosen)]
+
+    def states(self) -> list[ReplicaState]:
+        """Return what is known about each standby."""
+        now, since = time.monotonic(), self._since()
+        return [replica.state(now, since=since) for replica in self._replicas]
+
+    def lost_primary(self) -> None:
+        """Read from standbys until the primary answers again."""
+        if self._primary_answers:
+            logger.warning("the database does not answer: standbys are read, however late")
+        self._primary_answers = False
+
+    def _since(self) -> float:
+        return max(self._changed, time.monotonic() - self._replication.max_lag)
+
+    def _watch(self, watching: Coroutine[None, None, None]) -> None:
+        self._tasks.append(asyncio.create_task(watching))
+
+    async def _watch_primary(self) -> None:
+        lookout = Lookout()
+        try:
+            while True:
+                at = time.monotonic()
+                try:
+                    self._notes.note(await lookout.look(self._primary_sessions), at)
+                    self._primary_answers = True
+                except _FAILURES:
+                    lookout.close()
+                    self.lost_primary()
+                self._noted.set()
+                await asyncio.sleep(self._replication.pause)
+        finally:
+            lookout.close()
+
+    async def _watch_replica(self, replica: Replica, looked: asyncio.Event) -> None:
+        await self._noted.wait()
+        while True:
+            before, pause = replica.fault, self._replication.pause
+            try:
+                await replica.look(self._notes)
+            except _FAILURES as error:
+                replica.lose(str(error) or "it does not answer")
+                pause = self._replication.long_pause
+            if replica.fault and replica.fault != before:
+                logger.warning("standby %s is not read: %s", replica.name, replica.fault)
+            looked.set()
+            await asyncio.sleep(pause)

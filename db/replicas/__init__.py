@@ -1,1 +1,0 @@
-"""Reading from streaming standbys of the primary."""

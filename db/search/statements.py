@@ -1,0 +1,312 @@
+"""Builds the statements of the dialect from db/sql/find.sql: a fixed set for each corpus.
+
+There is one per plan and, for the ranked plan without postings, one per number of lexemes. Texts
+are composed only of the file, constants and numbered placeholders; every value is bound.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from itertools import accumulate
+from operator import neg
+
+from db.connection import statements
+from db.corpus.postings import partition, postings_table
+from db.search.rows import passes
+from db.search.scoring import WeightedLexeme, frequencies, operands, quoted, score
+from engine.query.filters import Conditions
+from engine.ranking import Bm25
+from engine.search import Filters
+
+# GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
+_MOST_OPERANDS = 400
+# Rounding here and on the server differs by far less than this share of a score.
+SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentClass:
+    """Documents that share an index: a range of lengths, and a limit on repeats of a lexeme."""
+
+    condition: str
+    shortest: int
+    max_tf: int | None = None  # None: no limit
+
+    def bound(self, lexeme: WeightedLexeme, bm25: Bm25, average: float) -> float:
+        """Return the most that `lexeme` can add to the score of a document of this class."""
+        tf = min(lexeme.max_tf, self.max_tf or lexeme.max_tf)
+        return lexeme.weight * bm25.part(tf, max(tf, self.shortest), average)
+
+
+# The conditions must match those of the indexes to the letter. These boundaries let the fewest
+# documents of real tweets pass the threshold of real headlines.
+CLASSES = (
+    DocumentClass("max_tf = 1 AND length < 7", 1, 1),
+    DocumentClass("max_tf = 1 AND length >= 7 AND length < 12", 7, 1),
+    DocumentClass("max_tf = 1 AND length >= 12", 12, 1),
+    DocumentClass("max_tf = 2 AND length < 13", 2, 2),
+    DocumentClass("max_tf = 2 AND length >= 13 AND length < 21", 13, 2),
+    DocumentClass("max_tf = 2 AND length >= 21", 21, 2),
+    DocumentClass("max_tf > 2 AND length < 19", 3),
+    DocumentClass("max_tf > 2 AND length >= 19", 19),
+)
+
+
+def reaching(bounds: Sequence[tuple[str, float]], need: float) -> str:
+    """Return the tsquery of documents whose bounds can add up to `need`; "" if none can.
+
+    `bounds` holds (lexeme, bound). A lexeme stands alone if its bound is enough; otherwise it is
+    combined with each weaker one that, with everything weaker still, could add what is missing.
+    Requiring three at once would let fewer documents through and cost GIN more than it saves. With
+    need <= 0 the query is the plain OR of all lexemes.
+    """
+    ordered = sorted(bounds, key=lambda pair: -pair[1])
+    names = [quoted(lexeme) for lexeme, _ in ordered]
+    remaining = list(accumulate((bound for _, bound in reversed(ordered)), initial=0.0))[::-1]
+    wanted = need * (1 - SLACK)
+    parts: list[str] = []
+    operands = 0
+    for index in range(_reaching(remaining, wanted, 0)):
+        missing = wanted - ordered[index][1]
+        others = names[index + 1 :][: _reaching(remaining, missing, index + 1)]
+        if missing <= 0:
+            parts.append(names[index])
+        elif others:
+            parts.append(f"{names[index]}&({'|'.join(others)})")
+            operands += len(others)
+    if operands > _MOST_OPERANDS:
+        parts = names[: _reaching(remaining, wanted, 0)]
+    return "|".join(parts)
+
+
+def _reaching(remaining: Sequence[float], need: float, start: int) -> int:
+    """Count the lexemes from `start` on that, with all weaker ones, can add up to `need`."""
+    return bisect_right(remaining, -need, start, len(remaining) - 1, key=neg) - start
+
+
+_FIRST_CLASS = 9
+_FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
+
+# Of a candidate.
+COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length, platform"
+_SLOTS = ("$5", "$6", "$7", "$8")
+# No index serves the date conditions of `passes`. The planner, which sees no values, expects few
+# rows from these.
+FEW_DATES = (
+    "created_at < coalesce($5::timestamptz, 'infinity')"
+    " AND created_at >= coalesce($6::timestamptz, '-infinity')"
+    " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
+)
+# The score of the same words may be added up in different ways: differences by rounding are ties.
+_TIES = "1e9::float8"
+
+
+@lru_cache(maxsize=512)
+def rank_statement(
+    table: str, lexemes: int, *, dates_first: bool = False, ids_alone: bool = False
+) -> str:
+    """Return the SQL for the best documents, ties by date then id.
+
+    Its columns are those of a candidate, `bm25` among them, and `frequencies`: how often the
+    document contains each of the lexemes; with `ids_alone` only `id` and `bm25`. With `dates_first`
+    it is written for few documents between the dates, else for few that match.
+    """
+    asked = operands(_FIRST_LEXEME, lexemes)
+    classes = " OR ".join(
+        f"({one.condition} AND tsv @@ ${place})"
+        for place, one in enumerate(CLASSES, start=_FIRST_CLASS)
+    )
+    once, repeated = (score(asked, repeats=repeats) for repeats in (False, True))
+    # All columns go through the sort: cheaper than looking up the best ones again.
+    columns = "id, created_at" if ids_alone else f"{COLUMNS}, tsv"
+    shown = f"{COLUMNS}, bm25, ARRAY[{frequencies(asked)}] AS frequencies"
+    # One scan for all classes, which costs less than one for each. OFFSET 0 keeps the score from
+    # being computed twice.
+    return (
+        f"SELECT {'id, bm25' if ids_alone else shown} FROM (SELECT * FROM"
+        f" (SELECT {columns}, CASE WHEN max_tf = 1 THEN {once} ELSE {repeated} END AS bm25"
+        f" FROM {table} WHERE ({classes}) AND {FEW_DATES if dates_first else passes(*_SLOTS)}"
+        " OFFSET 0) scored"
+        f" ORDER BY round(bm25 * {_TIES}) DESC, created_at, id LIMIT $4) best"
+    )
+
+
+_RANKED = (
+    "k1", "norm", "norm_per_token", "limit", "before", "after", "require", "exclude",
+    "lexemes", "weights", "essential", "least", "ranges",
+)  # fmt: skip
+_ARRAYS = (("lexemes", "text[]"), ("weights", "float8[]"))
+_DESCRIBED = ("k1", "norm", "norm_per_token", "ids", "lexemes", "weights")
+
+
+def essential(bounds: Sequence[float], need: float) -> tuple[int, float]:
+    """Return how many lexemes are essential for `need`, and what they must add up to.
+
+    `bounds` holds the most that each lexeme can add, heaviest lexeme first. What all others can add
+    stays below half of what is needed: few documents then reach the rest.
+    """
+    others, left = 0.0, len(bounds)
+    while left > 1 and others + bounds[left - 1] <= need / 2:
+        left -= 1
+        others += bounds[left]
+    return left, need * (1 - SLACK) - others
+
+
+def posted_values(lexemes: Sequence[WeightedLexeme]) -> list[list[str] | list[float]]:
+    """Return the values of the parameters `lexemes` and `weights`."""
+    return [[x.lexeme for x in lexemes], [x.weight for x in lexemes]]
+
+
+@lru_cache(maxsize=512)
+def ranked_by_postings(
+    corpus_id: int, *, dates_first: bool = False, ids_alone: bool = False
+) -> str:
+    """Return the SQL for the best documents, ties by date then id.
+
+    Columns and arguments are those of rank_statement. Its parameters are k1, the two parts of the
+    norm, the limit, the filters, the arrays of lexemes and of their weights, how many of them are
+    essential, the least that a document has to score by these, and the number of ranges of
+    documents to search one after another: 1 with `dates_first`, which finds few documents.
+    """
+    names = _names(corpus_id, _RANKED)
+    names["id_ranges"] = _fill_postings("ranges", names)
+    condition = _fill_postings("between_dates" if dates_first else "in_range", names)
+    essential = {name: f"({names[name]}::{kind})[:{names['essential']}]" for name, kind in _ARRAYS}
+    others = {
+        f"other_{name}": f"({names[name]}::{kind})[{names['essential']} + 1:]"
+        for name, kind in _ARRAYS
+    }
+    names["scored"] = scored(corpus_id, names | essential, condition=condition)
+    names["scored"] = _fill_postings("reaching", names | others)
+    names["passes"] = passes(*(names[name] for name in ("before", "after", "require", "exclude")))
+    names["best"] = _fill_postings("best", names)
+    return _fill_postings("best" if ids_alone else "candidates", names)
+
+
+@lru_cache(maxsize=512)
+def described_by_postings(corpus_id: int) -> str:
+    """Return the SQL for documents by id, with their BM25 and the frequencies of the lexemes.
+
+    Its parameters are k1, the two parts of the norm, the ids, the lexemes and their weights.
+    """
+    return _fill_postings("described", _names(corpus_id, _DESCRIBED))
+
+
+def scored(corpus_id: int, places: Mapping[str, str], *, condition: str = "true") -> str:
+    """Return the SQL of every document that contains a lexeme, as `id`, with its `bm25`.
+
+    `places` maps k1, norm, norm_per_token, lexemes and weights to their placeholders.
+    """
+    tables = {"postings": postings_table(corpus_id), "condition": condition}
+    return _fill_postings("scored", {**places, **tables, "part": _fill_postings("part", places)})
+
+
+def _names(corpus_id: int, parameters: Sequence[str]) -> dict[str, str]:
+    """Return what the braces stand for: placeholders, tables and parts."""
+    names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
+    names |= {"document": partition(corpus_id), "corpus": str(int(corpus_id))}
+    names["postings"] = postings_table(corpus_id)
+    names["columns"] = ", ".join(f"d.{column}" for column in COLUMNS.split(", "))
+    names["few_dates"] = FEW_DATES
+    names["part"] = _fill_postings("part", names)
+    names["of_document"] = _fill_postings("of_document", names)
+    return names
+
+
+def _fill_postings(name: str, names: Mapping[str, str]) -> str:
+    return statements("postings")[name].format(**names)
+
+
+_SHARED = tuple(field.name for field in fields(Filters))  # the same as for headlines
+_CONDITIONS = tuple(field.name for field in fields(Conditions))
+# In the order of their placeholders: db.search.scoring needs these three first. `ranked` then adds,
+# for each scored lexeme, its tsquery and its weight.
+SCORING = ("k1", "norm", "norm_per_token")
+NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_CONDITIONS)
+RANKED = (*SCORING, "any", *NEWEST)
+NEAREST = (*NEWEST, "vector")
+ALLOWED = ("queries", "query_languages", *_CONDITIONS)
+MATCHING = ("any", *ALLOWED)
+
+_UNSCORED = ("0::float8",) * len(CLASSES)
+
+
+@lru_cache(maxsize=512)
+def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str:
+    """Return the SQL of the plan `ranked`, for `lexemes` scored lexemes.
+
+    `profiled` also asks for the newest and the most liked besides the best by words.
+    """
+    names = _places(RANKED) | {"document": table}
+    asked = operands(len(RANKED) + 1, lexemes)
+    names["passes"] = _fill_find("passes", names)
+    scores = [score(asked, repeats=one.max_tf != 1) for one in CLASSES]
+    return _ranked(names, _branches(names, scores), profiled=profiled)
+
+
+@lru_cache(maxsize=512)
+def matched_by_postings(corpus_id: int, *, profiled: bool = False) -> str:
+    """Return the same for a corpus with postings.
+
+    After the parameters RANKED it takes the arrays of lexemes and of their weights.
+    """
+    names = _places(RANKED) | {"document": partition(corpus_id)}
+    names["passes"] = _fill_find("passes", names)
+    arrays = {"lexemes": f"${len(RANKED) + 1}", "weights": f"${len(RANKED) + 2}"}
+    scores = {"branches": _branches(names), "scored": scored(corpus_id, names | arrays)}
+    return _ranked(names, _fill_find("with_scores", scores), profiled=profiled)
+
+
+@lru_cache(maxsize=512)
+def newest_statement(table: str) -> str:
+    """Return the SQL of the plan `newest`."""
+    names = _places(NEWEST) | {"document": table}
+    names["passes"] = _fill_find("passes", names)
+    return _whole("newest", names | {"allowed": _fill_find("allowed", names)})
+
+
+@lru_cache(maxsize=512)
+def nearest_statement(table: str, embedding: str) -> str:
+    """Return the SQL of the plan `nearest`, by the vectors of one model."""
+    names = _places(NEAREST) | {"document": table, "embedding": embedding}
+    names["passes"] = _fill_find("passes", names)
+    return _whole("nearest", names | {"allowed": _fill_find("allowed", names)})
+
+
+@lru_cache(maxsize=512)
+def months_statement(table: str, *, words: bool) -> str:
+    """Return the SQL that counts by month: with `words` the matches, without all allowed texts."""
+    names = _places(MATCHING if words else ALLOWED) | {"document": table}
+    names["passes"] = _fill_find("passes", names)
+    if words:
+        names["branches"] = _branches(names)
+    return _fill_find("months", {"found": _fill_find("matching" if words else "allowed", names)})
+
+
+def _ranked(names: Mapping[str, str], matching: str, *, profiled: bool) -> str:
+    best = _fill_find("best_by_words", names)
+    if profiled:
+        best = _fill_find("best_by_all", {**names, "best_by_words": best})
+    return _whole("ranked", {**names, "matching": matching, "best": best})
+
+
+def _branches(names: Mapping[str, str], scores: Sequence[str] = _UNSCORED) -> str:
+    """Return the SQL of all documents that match, each class with its score."""
+    return " UNION ALL ".join(
+        _fill_find("branch", {**names, "condition": one.condition, "score": expression})
+        for one, expression in zip(CLASSES, scores, strict=True)
+    )
+
+
+def _places(parameters: tuple[str, ...]) -> dict[str, str]:
+    names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
+    return names | {"filters": passes(**{name: names[name] for name in _SHARED})}
+
+
+def _whole(name: str, names: Mapping[str, str]) -> str:
+    return _fill_find(name, {**names, "columns": _fill_find("columns", names)})
+
+
+def _fill_find(name: str, names: Mapping[str, str]) -> str:
+    return statements("find")[name].format(**names)

@@ -1,0 +1,124 @@
+"""Stores the log of searches."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import asyncpg
+import orjson
+
+from db.connection import statements
+from db.pool import Database
+from engine.errors import StorageError
+from engine.query.query import Word
+from engine.query.read import parse_query
+from engine.search_log import LoggedSearch
+from engine.values import Corpus
+
+logger = logging.getLogger("presagio.log")
+
+_PATIENCE = 1.0  # seconds
+_LONGEST = 2_000  # characters of a query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """One logged search; `query` is None if it is somebody's message."""
+
+    id: int
+    asked_at: datetime
+    task: str
+    origin: str
+    job: str
+    corpus: str | None
+    query: str | None
+    query_hash: str
+    expanded: str | None
+    filters: tuple[str, ...]
+    plan: str | None
+    counts: Mapping[str, int | None]
+    returned: tuple[str, ...]
+    platforms: tuple[str, ...]
+    milliseconds: float
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+    error: str | None
+
+
+class Log:
+    """Keeps searches for `keep`; if that is zero, logs nothing and removes what was logged."""
+
+    def __init__(self, database: Database, keep: timedelta) -> None:
+        self._database = database
+        self._keep = keep
+        self._sql = statements("log")
+
+    async def record(self, search: LoggedSearch) -> None:
+        """Log a search. Raises only CancelledError, and takes a second at most."""
+        try:
+            async with asyncio.timeout(_PATIENCE), self._database.connection() as connection:
+                await connection.execute(self._sql["record"], *self._values(search))
+        except (StorageError, TimeoutError) as error:
+            logger.warning("a search was not logged: %s", error or type(error).__name__)
+
+    async def recent(self, *, now: datetime, limit: int, failed: bool = False) -> list[LogEntry]:
+        """Return the last searches, newest first; with `failed`, those that found nothing."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["recent"], self._since(now), failed, limit)
+        return [_entry(row) for row in rows]
+
+    async def missed(self, corpus: Corpus, limit: int) -> list[str]:
+        """Return words of searches that found nothing, the most frequent first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["missed"], corpus.name, self._keep, limit)
+        queries = (parse_query(row["query"]) for row in rows)
+        units = (
+            one.unit for query in queries for group in query.groups for one in group.alternatives
+        )
+        words = (unit.text for unit in units if isinstance(unit, Word))
+        return list(dict.fromkeys(words))[:limit]
+
+    def _since(self, now: datetime) -> datetime:
+        """Return the time from which searches are kept.
+
+        If nothing is kept, searches at `now` itself are excluded.
+        """
+        if not self._keep:
+            return now + timedelta(microseconds=1)
+        return now - self._keep
+
+    def _values(self, search: LoggedSearch) -> tuple[object, ...]:
+        usage = search.usage
+        return (
+            self._since(search.asked_at),
+            search.asked_at,
+            search.asker.task,
+            search.asker.origin.value,
+            search.job.value,
+            search.corpus,
+            search.text[:_LONGEST],
+            search.quotable,
+            search.expanded and search.expanded[:_LONGEST],
+            list(search.filters),
+            search.plan,
+            orjson.dumps(dict(search.counts)).decode(),
+            list(search.returned),
+            search.milliseconds,
+            usage and usage.prompt_tokens,
+            usage and usage.completion_tokens,
+            usage and usage.cost_usd,
+            search.error,
+            list(search.platforms),
+        )
+
+
+def _entry(row: asyncpg.Record) -> LogEntry:
+    columns = dict(row)
+    columns["filters"] = tuple(columns["filters"])
+    columns["returned"] = tuple(columns["returned"])
+    columns["platforms"] = tuple(columns["platforms"])
+    columns["counts"] = orjson.loads(columns["counts"])
+    return LogEntry(**columns)

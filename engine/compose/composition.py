@@ -1,0 +1,192 @@
+"""The frozen values of writing from evidence: request, passages, facts, drafts, composition."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from engine.answer.cited_answer import Passage as Found
+from engine.messages import Message
+from engine.values import Corpus, Usage
+
+
+class StepName(StrEnum):
+    """The steps of a run, in order."""
+
+    RETRIEVE = "retrieve"
+    GAPS = "gaps"  # asks the model
+    WEB = "web"
+    MERGE = "merge"
+    EVIDENCE = "evidence"  # asks the model
+    WRITE = "write"  # asks the model
+    GUARD = "guard"
+    CHECK = "check"  # asks the model
+
+
+class SourceKind(StrEnum):
+    """Where a passage comes from."""
+
+    INTERNAL = "internal"  # a corpus
+    WEB = "web"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeRequest:
+    """What to write about, and from what.
+
+    `found` are texts that must be among the evidence, such as the hits of an answered headline;
+    the corpora that they come from must be among `corpora`.
+    """
+
+    prompt: str
+    corpora: tuple[Corpus, ...]
+    language: str | None = None  # of the tweets: "en", "spanish"; None = the prompt's
+    thread: bool = False  # a thread; otherwise the writer chooses one only if one tweet is too few
+    variants: int = 1  # 1..3
+    web: bool = True  # False: no web search, whatever is missing
+    found: tuple[Found, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePassage:
+    """A text that may be cited. `score` is its relevance, 0..1, without any boost."""
+
+    key: str  # identity: corpus and id, or address and part
+    kind: SourceKind
+    text: str
+    title: str  # of the item, the page, or the account
+    score: float = 0.0
+    date: datetime | None = None
+    url: str | None = None
+    page: int | None = None  # of a library's item
+    author: str | None = None
+    corpus: str | None = None
+    cosine: float | None = None  # of its stored vector with the request, by the local model
+    pinned: bool = False  # one of the request's own texts, used whatever its score
+    recognised: bool = False  # read in a picture by OCR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievedPassages:
+    """What the corpora hold about a request, best first, and a notice about how it was found.
+
+    `alike` are pairs of keys of passages whose stored vectors are nearly the same.
+    """
+
+    passages: tuple[SourcePassage, ...] = ()
+    alike: frozenset[frozenset[str]] = frozenset()
+    notice: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A statement that a model took from a passage. The quote stands verbatim in the passage."""
+
+    text: str
+    quote: str
+    passage: int  # number of the passage, from 1
+    confidence: float  # 0..1, the model's own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftSentence:
+    """One sentence of a draft without its marks, and the numbers of the passages that it cites."""
+
+    text: str
+    sources: tuple[int, ...] = ()
+    unknown: tuple[int, ...] = ()  # numbers cited that no passage has
+    starts_line: bool = False  # stands at the start of a line within its tweet
+
+
+Draft = tuple[tuple[DraftSentence, ...], ...]  # tweets of sentences; one tweet, or a thread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tweet:
+    """A tweet as it may be published, with its length by the rules of X."""
+
+    text: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One tweet or one thread, whose last tweet then lists the sources."""
+
+    tweets: tuple[Tweet, ...]
+    unsupported: int = 0  # sentences that cite sources, but that no model confirmed
+    checked: bool = True  # False: the check of the facts failed or is switched off
+    warnings: tuple[Message, ...] = ()  # such as names that occur in no source
+
+    @property
+    def thread(self) -> bool:
+        """Whether these are several tweets."""
+        return len(self.tweets) > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposedSource:
+    """A passage that a variant cites as [number]. Its link comes from the corpus or the fetch."""
+
+    number: int
+    passage: SourcePassage
+    quote: str  # verbatim, at most 20 words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """A sentence, fact or variant that is not shown, and why."""
+
+    text: str
+    why: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """How one step went. `skipped` says why it was left out or failed; the run went on."""
+
+    name: StepName
+    elapsed_ms: float = 0.0
+    skipped: Message | None = None
+    usage: Usage | None = None  # None: nothing was spent
+    model: str | None = None  # that answered
+    figures: Mapping[str, int] = field(default_factory=dict)  # what came out, and answer faults
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composition:
+    """The outcome of a run. Without variants, the notice says why nothing was written."""
+
+    request: ComposeRequest
+    variants: tuple[Variant, ...] = ()
+    sources: tuple[ComposedSource, ...] = ()
+    removed: tuple[Removed, ...] = ()
+    steps: tuple[Step, ...] = ()
+    facts: tuple[Fact, ...] = ()  # `passage` is a number among `passages`
+    passages: tuple[SourcePassage, ...] = ()  # that the model was given, best first
+    language: str | None = None  # ISO 639 code, as the writer named it
+    notice: Message | None = None
+    prompt_version: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing was written because a model failed, and not for want of evidence."""
+        needed = (StepName.EVIDENCE, StepName.WRITE)
+        return not self.variants and any(one.skipped and one.name in needed for one in self.steps)
+
+    @property
+    def usage(self) -> Usage | None:
+        """The usage of all steps; None if nothing was spent."""
+        total: Usage | None = None
+        for step in self.steps:
+            if step.usage:
+                total = total + step.usage if total else step.usage
+        return total
+
+    @property
+    def elapsed_ms(self) -> float:
+        """The time of all steps."""
+        return sum(step.elapsed_ms for step in self.steps)
+
+
+Progress = Callable[[StepName], None]  # called as each step begins

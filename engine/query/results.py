@@ -1,0 +1,296 @@
+"""The presentation of each hit: its excerpt and its voice terms."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+
+from engine.corpora import outdated_notice
+from engine.messages import Message
+from engine.ports import Reads
+from engine.query.plan import Plan, Sought, Wanted
+from engine.query.query import Query, Unit
+from engine.ranking import Bm25, idf
+from engine.search import Candidate
+from engine.text.address import addressed
+from engine.text.clean import searchable
+from engine.text.snippet import (
+    RADIUS,
+    Excerpt,
+    Known,
+    Spot,
+    may_match,
+    searched_words,
+    voice_terms,
+    window,
+    words,
+)
+from engine.text.terms import Reading
+from engine.values import Corpus, Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument:
+    """A document that matches the query, with fields that headlines do not need."""
+
+    candidate: Candidate  # its `matched` is empty: lexemes are counted here
+    frequencies: Mapping[str, int]  # scored lexeme -> frequency in the document
+    in_text: Mapping[str, int]  # the same for its own text, without the message it answers
+    title: str | None
+    role: str | None
+    thread: str | None
+    attribution: str | None
+    tags: tuple[str, ...]
+    mentions: tuple[str, ...]
+    engagement: int
+    domain: str | None = None  # of its page, without "www."
+    attachments: tuple[str, ...] = ()  # names or addresses of files
+    participants: tuple[str, ...] = ()  # of its conversation, where the export tells
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocuments:
+    """The first documents in the plan's order, and how many there are in all."""
+
+    matching: int | None  # have the words; None: no words were searched
+    passing: int  # of those, also pass the filters
+    documents: Sequence[FoundDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A scored document: its score, the parts of the score, and how many others it represents."""
+
+    document: FoundDocument
+    score: float | None
+    parts: Mapping[str, float | None] = field(default_factory=dict)
+    alike: int = 0
+    elsewhere: int = 0  # other parts of the same item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """One part of the query in one hit."""
+
+    term: str  # the word or phrase, as the dialect writes it
+    alias_of: str | None  # what the user wrote, if an alias of it was found
+    lexemes: tuple[str, ...]  # those in the document
+    count: int  # their frequency
+    fields: tuple[str, ...]  # "text", "context" (the message it answers)
+    score: float  # its part of the hit's BM25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """An answer to a post, in the same corpus."""
+
+    external_id: str
+    text: str
+    created_at: datetime
+    author: str | None
+    url: str | None
+    engagement: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindHit:
+    """One found document, and why it was found."""
+
+    rank: int
+    document: FoundDocument
+    score: float | None  # BM25, or the profile's; None if no words were searched
+    matched: tuple[Match, ...]
+    parts: Mapping[str, float | None] = field(default_factory=dict)  # of a profile's score, 0..1
+    alike: int = 0  # near-identical documents left out in its favour
+    elsewhere: int = 0  # other parts of its item left out in its favour
+    excerpt: Excerpt | None = None  # None: show the whole text
+    voice_terms: tuple[str, ...] = ()
+    comments: tuple[Comment, ...] = ()  # the strongest first
+    similarity: float | None = None  # by meaning, if requested
+
+    @property
+    def created_at(self) -> datetime:
+        """When the document was written."""
+        return self.document.candidate.created_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How many documents are left after each stage."""
+
+    corpus: int
+    matching: int | None = None  # have the words; None: no words were searched
+    passing: int = 0  # also pass the filters
+    fetched: int = 0  # the first of those
+    distinct: int = 0  # of the fetched, without near-identical ones
+    returned: int = 0
+    elsewhere: int = 0  # of the fetched, left out in favour of another part of their item
+    candidates: int | None = None  # ranked by a profile, before the cut to `fetched`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The answer to a query, with its receipt."""
+
+    query: Query
+    expanded: Query
+    corpus: str
+    kind: Kind | None = None  # None: no such corpus
+    plan: Plan
+    counts: Counts
+    hits: tuple[FindHit, ...] = ()
+    notices: tuple[Message, ...] = ()
+
+
+def touched_platforms(found: Found) -> tuple[str, ...]:
+    """Return the platforms of the hits in lower case, in the order of their best hits."""
+    platforms = (hit.document.candidate.platform for hit in found.hits)
+    return tuple(dict.fromkeys(one.lower() for one in platforms if one))
+
+
+@dataclass(frozen=True, slots=True)
+class Receipts:
+    """Writes the receipts of one answer."""
+
+    corpus: Corpus
+    plan: Wanted
+    bm25: Bm25
+
+    def hit(self, rank: int, scored: Scored) -> FindHit:
+        """Return the hit for a scored document."""
+        found, corpus = scored.document, self.corpus
+        norm = partial(self.bm25.part, length=found.candidate.length, average=corpus.average_length)
+        matches = (_match(one, found, norm, corpus.documents) for one in self.plan.sought)
+        return FindHit(
+            rank=rank,
+            document=attributed(found, corpus),
+            score=scored.score,
+            matched=tuple(match for match in matches if match.count),
+            parts=scored.parts,
+            alike=scored.alike,
+            elsewhere=scored.elsewhere,
+        )
+
+    def notices(self) -> list[Message]:
+        """Return the notices for the user about how the answer was made."""
+        if not self.corpus.documents:
+            return [Message("Corpus {name} is empty.", name=self.corpus.name)]
+        said = [outdated] if (outdated := outdated_notice(self.corpus)) else []
+        plan = self.plan
+        if plan.plan is Plan.NOTHING:
+            said.append(Message("There is no word in this to look for."))
+        elif plan.ignored:
+            words = _listed(plan.ignored)
+            said.append(Message("Too common to look for, or no word: {words}.", words=words))
+        if plan.unseen:
+            said.append(Message("No text says {words}.", words=_listed(plan.unseen)))
+        return said
+
+
+def attributed(found: FoundDocument, corpus: Corpus) -> FoundDocument:
+    """Return the document with what its corpus knows of it, and always with an attribution.
+
+    Where the export gave none, it is author, source and date: "ana, x#1374658291, 2012-03-14".
+    """
+    candidate = addressed(found.candidate, corpus)
+    place = f"{candidate.platform or corpus.name}#{candidate.external_id}"
+    made = ", ".join(filter(None, (candidate.author, place, f"{candidate.created_at:%Y-%m-%d}")))
+    return replace(found, candidate=candidate, attribution=found.attribution or made)
+
+
+def _match(
+    sought: Sought, found: FoundDocument, part: Callable[[int], float], documents: int
+) -> Match:
+    """Return the match of a term in a document; `part` returns the BM25 part of a frequency."""
+    term, alias_of = sought.term, sought.alternative.alias_of
+    said = {name: tf for name in sorted(term.lexemes) if (tf := found.frequencies.get(name, 0))}
+    own = sum(found.in_text.get(name, 0) for name in said)
+    count = sum(said.values())
+    weight = term.weight * idf(documents, term.document_frequency)
+    return Match(
+        term=str(sought.alternative.unit),
+        alias_of=None if alias_of is None else str(alias_of),
+        lexemes=tuple(said),
+        count=count,
+        fields=(*(("text",) if own else ()), *(("context",) if count > own else ())),
+        score=weight * sum(map(part, said.values())),
+    )
+
+
+def _listed(found: Sequence[Unit]) -> str:
+    return ", ".join(f'"{unit.text}"' for unit in found)
+
+
+SHORT = 280  # characters; texts up to this length are always shown whole
+
+
+async def presented(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:
+    """Return the hits with excerpts and, with `voice`, voice terms.
+
+    Queries the database for the words of texts that may have to be cut, and for those of excerpts
+    that need voice terms. Raises the errors of the index.
+    """
+    radius = RADIUS[corpus.kind]
+    long = [hit for hit in found.hits if len(_text(hit)) > SHORT]
+    near = {word for hit in long for word in _near(hit)}
+    known = await _known(index, corpus, near)
+    hits = [replace(hit, excerpt=_excerpt(hit, radius, known)) for hit in found.hits]
+    if voice:
+        spoken = {spot.word for hit in hits for spot in words(_shown(hit))}
+        known |= await _known(index, corpus, spoken - known.keys())
+        documents = found.counts.corpus
+        hits = [
+            replace(hit, voice_terms=voice_terms(_shown(hit), known, documents)) for hit in hits
+        ]
+    return replace(found, hits=tuple(hits))
+
+
+def _text(hit: FindHit) -> str:
+    return hit.document.candidate.text
+
+
+def _shown(hit: FindHit) -> str:
+    return hit.excerpt.text if hit.excerpt else _text(hit)
+
+
+def _near(hit: FindHit) -> Iterable[str]:
+    """Return the words of a hit that may be its matches."""
+    lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
+    distinct = {spot.word for spot in searched_words(_text(hit))}
+    return (word for word in distinct if may_match(word, lexemes, _folded))
+
+
+def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
+    worth = {lexeme: match.score / match.count for match in hit.matched for lexeme in match.lexemes}
+    matches: list[tuple[Spot, float]] = []
+    for spot in searched_words(_text(hit)):
+        lexemes = known[spot.word].lexemes if spot.word in known else ()
+        if value := max((worth.get(lexeme, 0.0) for lexeme in lexemes), default=0.0):
+            matches.append((spot, value))
+    return window(_text(hit), matches, radius)
+
+
+async def _known(index: Reads, corpus: Corpus, found: Iterable[str]) -> dict[str, Known]:
+    """Return the corpus' figures for words, without those that have no lexeme in any language."""
+    asked = sorted(found)
+    if not asked:
+        return {}
+    by_word: dict[int, list[Reading]] = defaultdict(list)
+    for reading in await index.read(corpus, [searchable(word) for word in asked]):
+        by_word[reading.unit].append(reading)
+    languages = set(corpus.read_in)
+    return {
+        asked[unit]: Known(
+            lexemes=tuple(dict.fromkeys(one.lexeme for one in readings)),
+            document_frequency=max(one.document_frequency for one in readings),
+            telling={one.language for one in readings} == languages,
+        )
+        for unit, readings in by_word.items()
+    }
+
+
+def _folded(word: str) -> str:
+    apart = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(character for character in apart if not unicodedata.combining(character))
