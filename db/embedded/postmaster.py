@@ -26,7 +26,7 @@ def end_orphans(folder: Path) -> None:
     one.
     """
     # Imported here because it is slow to import and rarely needed.
-    import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - no type information; see above
+    import psutil  # noqa: PLC0415 - no type information; see above
 
     for process in psutil.process_iter():
         try:
@@ -250,7 +250,7 @@ def _forget_misleading_pid(folder: Path) -> None:
     any process of the same account for a running server.
     """
     # Imported here because it is slow to import and not needed while the server runs.
-    import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - no type information; see above
+    import psutil  # noqa: PLC0415 - no type information; see above
 
     postmaster = recorded(folder)
     if postmaster and (postmaster.pid == 0 or psutil.pid_exists(postmaster.pid)):
