@@ -36,7 +36,7 @@ _SIGN_SECONDS = 0.2  # between two progress reports
 _MEGABYTE = 1_000_000
 _LARGEST = 2_000 * _MEGABYTE  # of a database that is backed up unasked: some 20 seconds
 _BACKUPS = 3  # of upgrades that are kept
-_PATIENCE = 3600.0  # seconds for the upgrade of another process
+_UPGRADE_PATIENCE = 3600.0  # seconds for the upgrade of another process
 
 
 async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
@@ -93,7 +93,7 @@ async def upgrade(
         if not await check(connection):
             return []
     async with database.own_connection() as connection:
-        await connection.execute(statements("restore")["queue_upgrade"], timeout=_PATIENCE)
+        await connection.execute(statements("restore")["queue_upgrade"], timeout=_UPGRADE_PATIENCE)
         if missing := await check(connection):
             await _keep(connection, url, folder, len(missing), progress)
         return await database.migrate()

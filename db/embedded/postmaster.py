@@ -26,7 +26,7 @@ def end_orphans(folder: Path) -> None:
     one.
     """
     # Imported here because it is slow to import and rarely needed.
-    import psutil  # noqa: PLC0415 - no type information; see above
+    import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - no type information; see above
 
     for process in psutil.process_iter():
         try:
