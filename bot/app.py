@@ -31,8 +31,9 @@ from engine.isolation.pool import Isolation
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
-from engine.prophecy.prophecy import Prophet, together
+from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
+from engine.prophecy.together import prophesy_from_all
 from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob, search_logged
 from engine.values import Corpus, Kind
@@ -112,8 +113,8 @@ class App:
 
         async def answered() -> Prophecy:
             chosen = await self.chosen(corpus)
-            found = [(one, await self.prophet.prophesy(one, request)) for one in chosen]
-            return found[0][1] if len(found) == 1 else together(found, request.limit)
+            weights = self.prophet.score.weights
+            return await prophesy_from_all(self.prophet, chosen, request, weights)
 
         return await logged(
             SearchJob.SEARCH,

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 from bot.jobs.troubles import ignore
 from bot.settings import Settings
@@ -19,6 +18,7 @@ from engine.messages import Message
 from engine.posting.choose import HITS, PROMISING, promise
 from engine.posting.delivery import FindState, Promising
 from engine.prophecy.prophecy import NO_MODEL
+from engine.prophecy.together import Prophesies
 from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.values import Corpus
 
@@ -66,13 +66,6 @@ _REMEMBERED = timedelta(minutes=5)
 _FAILURES = 3  # of the model in a row, after which the other stories wait for the next run
 _OUTBID = Message("Not judged: more promising stories took the budget of these hours.")
 _FAILING = Message("Not judged: the model does not answer.")
-
-
-class Prophesies(Protocol):
-    """The main job; see engine.prophecy.prophecy.Prophet."""
-
-    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
-        """Return the best hits. Raises the errors of the search index."""
 
 
 class Memory:

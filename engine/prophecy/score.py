@@ -188,7 +188,7 @@ class Scorer:
         """
         parts = [self._parts(candidate, judgments.get(candidate.id)) for candidate in candidates]
         scored = list(map(self._hit, candidates, level(parts, _LEVELLED)))
-        scored.sort(key=lambda hit: (not self._qualifies(hit), *_order(hit)))
+        scored.sort(key=lambda hit: (not self._qualifies(hit), *order_hits(hit)))
         if not self.passages:
             scored = first_of_items(scored, lambda hit: hit.candidate.place)
         hits = _ranked(filter(self._qualifies, scored), limit, after=0)
@@ -274,6 +274,7 @@ def _ranked(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
     return [replace(hit, rank=rank) for rank, hit in enumerate(kept, start=after + 1)]
 
 
-def _order(hit: Hit) -> tuple[object, ...]:
+def order_hits(hit: Hit) -> tuple[object, ...]:
+    """Return a sort key that puts judged hits first, then the best, ties by date then id."""
     unjudged = hit.parts["judgment"] is None
     return (unjudged, *best_first(hit.score, hit.candidate))

@@ -2,15 +2,23 @@
 
 import asyncio
 import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import pytest
+from aiohttp import web
 
 from bot import database as database_module
 from bot.app import open_app
 from bot.database import open_database
 from bot.settings import Settings, load_settings
+from db.pool import Database
 from engine.errors import CorpusNotFound, StorageOutdated, StorageUnreachable
+from engine.prophecy.headline import read_headline
+from engine.search import Prophecy, SearchRequest
 from engine.values import Kind
+from tests.db.loading import load_texts
+from tests.fakes.model import Asked, ModelServer, scoring
 from tests.patience import PATIENCE
 
 
@@ -127,3 +135,43 @@ class TestWhichCorpusIsMeant:
     async def test_nobody_knows_between_two_of_a_kind(self, database_url: str) -> None:
         with pytest.raises(CorpusNotFound, match="There are several corpora: one, two"):
             await self.chosen(database_url, one=Kind.TWEETS, two=Kind.TWEETS, chats=Kind.PERSONAL)
+
+
+class TestSeveralArchives:
+    """Two archives that hold a tweet of the headline each, and a model that judges them."""
+
+    @pytest.fixture
+    async def archives(self, database_url: str, database: str) -> Mapping[str, str]:
+        storage = await Database.open(database)
+        for name in ("ana", "luis"):
+            await load_texts(storage, name, [f"Coffee prices soar, says {name}."], "english")
+        await storage.close()
+        return {"DATABASE_URL": database_url, "OPENROUTER_API_KEY": "key"}
+
+    async def answered(self, environ: Mapping[str, str], model: ModelServer) -> Prophecy:
+        base = {"PRESAGIO_LLM__BASE_URL": model.base_url, "PRESAGIO_LLM__RETRIES": "0"}
+        settings = load_settings(environ={**environ, **base})
+        headline = read_headline("Coffee prices soar")
+        request = SearchRequest(headline=headline, limit=3, now=datetime.now(UTC))
+        async with open_app(settings, progress=lambda _: None) as app, asyncio.timeout(PATIENCE):
+            return await app.prophesy(request, corpus="all")
+
+    async def test_they_are_judged_at_once(self, archives: Mapping[str, str]) -> None:
+        async with ModelServer() as model:
+
+            async def judge(asked: Asked, request: web.Request) -> web.StreamResponse:
+                await model.until_asked(2)
+                return await scoring(lambda *_: 5)(asked, request)
+
+            model.script = [judge]
+            found = await self.answered(archives, model)
+        assert len(found.hits) == len(found.verdict.scores) == 2
+        assert found.usage
+        assert found.usage.cost_usd == pytest.approx(0.004)
+
+    async def test_together_they_keep_to_the_budget(self, archives: Mapping[str, str]) -> None:
+        async with ModelServer(script=[scoring(lambda *_: 3)]) as model:
+            found = await self.answered({**archives, "PRESAGIO_LLM__DAILY_TOKENS": "100"}, model)
+        assert model.calls == 1
+        assert [hit.parts["judgment"] for hit in found.hits] == [0.5, None]
+        assert "daily model budget" in str(found.notice)

@@ -1,49 +1,207 @@
 """The answers of several archives as one: best first, each hit with its voice, costs added up."""
 
-from dataclasses import replace
+import asyncio
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 import pytest
 
 from engine.corpora import chosen_corpora
-from engine.errors import CorpusNotFound, SeveralCorpora
+from engine.errors import CorpusNotFound, SeveralCorpora, StorageUnreachable
 from engine.messages import Message
-from engine.prophecy.prophecy import together
-from engine.search import Verdict
+from engine.prophecy.together import prophesy_from_all, together
+from engine.search import Expansion, Headline, Mode, Prophecy, SearchRequest, Verdict
 from engine.text.address import addressed
-from engine.values import CorpusRole, Usage
+from engine.values import Corpus, CorpusRole, Usage
 from tests.bot.conversing import corpus
-from tests.bot.prophecies import make_hit, make_prophecy, make_term
+from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
+from tests.patience import PATIENCE
 
 ANA, LUIS = corpus("ana"), replace(corpus("luis"), display_name="Luis Pérez")
+
+
+WEIGHTS = {"judgment": 0.65, "lexical": 0.25, "semantic": 0.1}
+UNJUDGED = {"judgment": None, "lexical": 0.9, "age": 0.9, "semantic": None}
+JUDGED = {**UNJUDGED, "judgment": 0.5}
+
+
+def joined(*prophecies: Prophecy, limit: int = 3) -> Prophecy:
+    return together(list(zip((ANA, LUIS), prophecies, strict=True)), limit, WEIGHTS)
 
 
 def test_the_best_come_first_and_each_names_its_voice() -> None:
     first = make_prophecy(make_hit(1, score=0.9), make_hit(2, score=0.2))
     second = make_prophecy(make_hit(1, score=0.5, author=None), make_hit(2, score=0.4, author=None))
-    joined = together([(ANA, first), (LUIS, second)], limit=3)
-    assert [(hit.rank, hit.score) for hit in joined.hits] == [(1, 0.9), (2, 0.5), (3, 0.4)]
-    assert [hit.candidate.voice or hit.candidate.author for hit in joined.hits] == [
+    both = joined(first, second)
+    assert [(hit.rank, hit.score) for hit in both.hits] == [(1, 0.9), (2, 0.5), (3, 0.4)]
+    assert [hit.candidate.voice or hit.candidate.author for hit in both.hits] == [
         *("ana", "Luis Pérez", "Luis Pérez")
     ]
-    assert joined.corpus == "all"
+    assert both.corpus == "all"
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_no_guess_about_one_archive_passes_what_was_judged_in_another(swapped: bool) -> None:
+    judged = make_prophecy(make_hit(1, score=0.4, parts=JUDGED))
+    guessed = make_prophecy(make_hit(1, score=0.9, parts=UNJUDGED))
+    both = joined(*((guessed, judged) if swapped else (judged, guessed)))
+    assert [(hit.rank, hit.score) for hit in both.hits] == [(1, 0.4), (2, 0.9)]
+
+
+def test_equal_hits_stand_oldest_first() -> None:
+    old, young = [make_hit(1, created_at=datetime(year, 1, 1, tzinfo=UTC)) for year in (2010, 2014)]
+    both = joined(make_prophecy(young), make_prophecy(old))
+    assert [hit.candidate.created_at.year for hit in both.hits] == [2010, 2014]
+
+
+def test_a_text_of_an_archive_without_vectors_gains_nothing_by_that() -> None:
+    known = {"judgment": None, "lexical": 0.6, "age": 0.9, "semantic": 0.6}
+    unknown = {**known, "semantic": None}
+    embedded = make_prophecy(make_hit(1, score=0.6, parts=known))
+    bare = make_prophecy(make_hit(1, score=0.61, parts=unknown))
+    first, second = joined(bare, embedded).hits
+    assert first.score == 0.6
+    assert second.score == pytest.approx(0.61 * 0.25 / 0.35)
+    assert second.parts["semantic"] == 0.0
+
+
+def test_a_rank_is_that_of_one_text_near_ones_included() -> None:
+    near = [make_hit(rank, score=0.1 * rank, parts=UNJUDGED) for rank in (3, 4)]
+    first = make_prophecy(make_hit(1, score=0.9), make_hit(2, score=0.8), near=(near[0],))
+    second = make_prophecy(make_hit(1, score=0.85), near=(near[1],))
+    both = joined(first, second)
+    assert [hit.rank for hit in both.hits] == [1, 2, 3]
+    assert [(hit.rank, hit.score) for hit in both.near] == [(4, 0.4), (5, pytest.approx(0.3))]
+    assert [hit.rank for hit in joined(first, second, limit=1).near] == [2]
 
 
 def test_costs_are_added_and_notices_said_once() -> None:
     said = Message("Not judged: no language model is set up.")
-    paid = Verdict(scores={1: 6}, usage=Usage(cost_usd=0.25), notice=said)
-    cached = Verdict(scores={2: 3}, usage=Usage(cost_usd=9.0), cached=True, notice=said)
-    answers = [(ANA, make_prophecy(verdict=paid)), (LUIS, make_prophecy(verdict=cached))]
-    joined = together(answers, limit=3)
-    assert joined.verdict.scores == {1: 6, 2: 3}
-    assert joined.usage == Usage(cost_usd=0.25)
-    assert joined.verdict.notice == said
+    paid = Verdict(scores={1: 6}, usage=Usage(cost_usd=0.25), notice=said, damage={"prose": 1})
+    cached = Verdict(scores={2: 3}, cached=True, notice=said, damage={"prose": 2, "ids": 1})
+    both = joined(make_prophecy(verdict=paid), make_prophecy(verdict=cached))
+    assert both.verdict.scores == {1: 6, 2: 3}
+    assert both.usage == Usage(cost_usd=0.25)
+    assert both.verdict.notice == said
+    assert both.verdict.damage == {"prose": 3, "ids": 1}
+
+
+KEPT = Verdict(scores={1: 6}, cached=True)
+
+
+@pytest.mark.parametrize(
+    ("other", "cached"),
+    [
+        (KEPT, True),
+        (Verdict(scores={}), True),
+        (Verdict(scores={2: 1}), False),
+        (Verdict(scores={}, usage=Usage(cost_usd=0.1)), False),  # a failure that was paid for
+    ],
+)
+def test_a_judgment_is_kept_only_if_all_are(other: Verdict, cached: bool) -> None:
+    for first, second in ((KEPT, other), (other, KEPT)):
+        both = joined(make_prophecy(verdict=first), make_prophecy(verdict=second))
+        assert both.verdict.cached == cached
+        assert both.usage == other.usage
+
+
+def test_where_nothing_was_judged_nothing_was_kept() -> None:
+    nothing = make_prophecy(verdict=Verdict(scores={}))
+    assert not joined(nothing, nothing).verdict.cached
+
+
+def test_the_phrases_of_all_are_told_and_paid_for() -> None:
+    one = Expansion(phrases=("a", "b"), model="m", usage=Usage(cost_usd=0.01), seconds=0.5)
+    two = Expansion(phrases=("b", "c"), model="m", usage=Usage(cost_usd=0.02), seconds=0.8)
+    first, second = [replace(make_prophecy(verdict=KEPT), expansion=each) for each in (one, two)]
+    both = joined(first, second)
+    assert both.expansion == replace(one, phrases=("a", "b", "c"), usage=Usage(cost_usd=0.03))
+    assert both.expansion.seconds == 0.8
+    assert both.usage == Usage(cost_usd=0.03)
+    late = replace(make_prophecy(), expansion=Expansion(late=True))
+    assert joined(late, second).expansion == replace(two, late=True)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_best_covered_and_a_search_by_meaning_are_those_of_all(swapped: bool) -> None:
+    low = replace(make_prophecy(), coverage=0.2)
+    high = replace(make_prophecy(), coverage=0.7, mode=Mode.HYBRID, embedding_model="m")
+    both = joined(*((high, low) if swapped else (low, high)))
+    assert (both.coverage, both.mode, both.embedding_model) == (0.7, Mode.HYBRID, "m")
+
+
+@pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, False)])
+def test_judgment_is_withheld_for_good_only_if_it_is_of_all(first: bool, second: bool) -> None:
+    # Of an archive that the model may read, a failure may pass.
+    verdicts = [Verdict(scores={}, withheld=one) for one in (first, second)]
+    both = joined(*(make_prophecy(verdict=one) for one in verdicts))
+    assert both.verdict.withheld == (first and second)
 
 
 def test_a_word_that_one_archive_has_is_not_said_to_be_missing() -> None:
     near, exact = make_term("coffees", neighbour_of="coffee"), make_term("coffee")
     for first, second in ((near, exact), (exact, near)):
-        answers = [(ANA, make_prophecy(terms=(first,))), (LUIS, make_prophecy(terms=(second,)))]
-        assert together(answers, limit=3).terms == (exact,)
+        both = joined(make_prophecy(terms=(first,)), make_prophecy(terms=(second,)))
+        assert both.terms == (exact,)
+
+
+@dataclass
+class WaitingProphet:
+    """Answers each corpus once as many are asked as may be at once, or fails for one of them."""
+
+    at_once: int
+    failing: str = ""
+    asked: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    full: asyncio.Event = field(default_factory=asyncio.Event)
+    running: int = 0
+    most: int = 0
+
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
+        self.asked.append(corpus.name)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        if self.running >= self.at_once:
+            self.full.set()
+        try:
+            await self.full.wait()
+            if corpus.name == self.failing:
+                raise StorageUnreachable("The database is away.")
+            if self.failing:
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(corpus.name)
+            raise
+        finally:
+            self.running -= 1
+        return make_prophecy(make_hit(1, score=0.5), headline=request.headline)
+
+
+REQUEST = SearchRequest(headline=Headline(text="Coffee", original="Coffee"), limit=3, now=NOW)
+
+
+async def test_archives_are_asked_at_once_a_few_at_a_time() -> None:
+    names = [f"archive{number}" for number in range(6)]
+    prophet = WaitingProphet(at_once=4)
+    corpora = [corpus(name) for name in names]
+    async with asyncio.timeout(PATIENCE):
+        found = await prophesy_from_all(prophet, corpora, REQUEST, WEIGHTS)
+    assert len(found.hits) == 3
+    assert prophet.asked == names
+    assert prophet.most == 4
+
+
+async def test_one_failure_ends_the_search_of_all() -> None:
+    prophet = WaitingProphet(at_once=2, failing="luis")
+    async with asyncio.timeout(PATIENCE):
+        with pytest.raises(StorageUnreachable):
+            await prophesy_from_all(prophet, [ANA, LUIS], REQUEST, WEIGHTS)
+    assert prophet.cancelled == ["ana"]
+
+
+async def test_the_answer_of_one_archive_is_its_own() -> None:
+    own = await prophesy_from_all(WaitingProphet(at_once=1), [ANA], REQUEST, WEIGHTS)
+    assert own.corpus == "demo"
 
 
 @pytest.mark.parametrize(
