@@ -1,5 +1,6 @@
 """Files of every kind into corpora of their kind, as docs/importing.md tells."""
 
+import inspect
 import re
 import shlex
 import zipfile
@@ -10,6 +11,7 @@ import pytest
 
 from bot.cli.ingest import FORMATS
 from engine.ingest.detect import READERS
+from engine.ingest.formats import jsonl
 from engine.values import Kind
 from tests.bot.command_line import ROOT, ask, write_chat, write_tweets
 from tests.bot.conftest import Invoke
@@ -19,6 +21,7 @@ from tests.engine.ingest.formats.test_telegram import MESSAGE, chat
 from tests.fakes.documents import epub, pdf, word
 
 _PAGE = (ROOT / "docs" / "importing.md").read_text()
+_FORMATS = [line for line in _PAGE.partition("\n## ")[0].splitlines() if line.startswith("| ")]
 _EXPORTS = ROOT.parent / "shared" / "data" / "exports"
 
 
@@ -55,7 +58,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_the_page_says_works(invoke: Invoke, database: str, files: Path) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```", _PAGE, re.DOTALL | re.MULTILINE)
     lines = [line for line in "".join(blocks).splitlines() if not line.startswith("pip ")]
-    assert len(lines) == 14
+    assert len(lines) == 15
     for line in lines:
         program, *arguments = shlex.split(line)
         done = invoke(*arguments)
@@ -76,19 +79,26 @@ def test_what_the_page_says_works(invoke: Invoke, database: str, files: Path) ->
 
 def test_the_page_and_the_help_name_every_format(invoke: Invoke) -> None:
     assert sorted(FORMATS.split(", ")) == sorted(READERS)
-    rows = [line for line in _PAGE.splitlines() if line.startswith("| ")]
-    named = set(re.findall(r"`([a-z-]+)`", " ".join(row.rsplit("|", 2)[1] for row in rows)))
+    named = set(re.findall(r"`([a-z-]+)`", " ".join(row.rsplit("|", 2)[1] for row in _FORMATS)))
     assert named == set(READERS)
     told = "".join(invoke("ingest", "--help").out.split())
     assert all(name in told for name in READERS)
 
 
 def test_the_page_tells_the_usual_kind_of_every_format() -> None:
-    for row in (line for line in _PAGE.splitlines() if line.startswith("| ")):
+    for row in _FORMATS:
         *_, kind, formats, _ = (cell.strip() for cell in row.split("|"))
         for name in re.findall(r"`([a-z-]+)`", formats):
             usual = "any" if READERS[name].kinds == tuple(Kind) else READERS[name].kinds[0].value
             assert kind == usual, name
+
+
+def test_the_page_lists_the_fields_of_json_lines() -> None:
+    table = _PAGE.partition("| field |")[2].partition("\n\n")[0]
+    told = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[1:]))
+    source = inspect.getsource(jsonl)
+    read = re.findall(r"payload\.get\(\"(\w+)\"\)", source)
+    assert set(told) == {*read, *jsonl._NEEDED, *jsonl._FLAGS, *jsonl._LISTS}
 
 
 def test_chats_do_not_go_among_posts(invoke: Invoke, database: str, files: Path) -> None:
