@@ -133,6 +133,20 @@ async def _is_served(host: str, port: int) -> bool:
         return False
 
 
+def page_address_check(settings: Settings) -> Check | None:
+    """Return a check of the names by which the page is asked, or None if only this machine can."""
+    web = settings.web
+    if not (web.enabled and web.is_open):
+        return None
+    named = ", ".join(filter(None, (web.public_url, *web.hosts)))
+    if web.public_url:
+        return Check(check="page address", ok=True, detail=f"asked by {named}")
+    fix = "Set web.public_url to the address at which people reach the page; names are in web.hosts"
+    detail = f"{web.host} is open to others, and web.public_url is not set: asked by localhost"
+    detail += f", {named}" if named else ""
+    return Check(check="page address", ok=None, detail=f"{detail} and its own addresses", fix=fix)
+
+
 def public_address_check(settings: Settings) -> Check | None:
     """Return a check of the address that Telegram pushes to, or None if it does not push."""
     url = settings.telegram.webhook_url
@@ -168,8 +182,9 @@ async def examine(
     report(await _model_check(settings, now, offsets))
     report(await _web_search_check(settings, now()))
     report(await port_check(settings))
-    if address := public_address_check(settings):
-        report(address)
+    for address in (page_address_check(settings), public_address_check(settings)):
+        if address:
+            report(address)
     for each in (picture_check(), document_check(), tesseract_check()):
         report(each)
     report(disk_check(settings.data_dir))

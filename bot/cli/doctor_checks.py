@@ -11,6 +11,7 @@ from bot.settings import Settings
 from bot.settings.model import WebhookSettings
 from bot.webhooks import WebhookState, targets_of, webhook_states
 from db import migrate
+from db.chat.wall import Wall
 from db.corpus.corpora import Corpora
 from db.corpus.health import (
     EXTENSIONS,
@@ -154,6 +155,7 @@ def _webhook(
 
 
 _REPLAY_SECONDS = 3.0
+_MANY = 10_000
 _PGVECTOR, _OLDEST = "vector", (0, 7)
 
 
@@ -182,6 +184,20 @@ async def database_checks(
     yield await _vectors_check(settings, database, corpora)
     for check in await news_checks(database, settings, now):
         yield check
+    if waiting := await _wall_check(settings, database):
+        yield waiting
+
+
+async def _wall_check(settings: Settings, database: Database) -> Check | None:
+    """Return a check of what visitors voted for, or None if nothing waits for a decision."""
+    from bot.web.visitor import wall_rule  # brings a web framework
+
+    wall = Wall(database, await wall_rule(database, settings.web))
+    waiting = await wall.waiting(limit=_MANY)
+    if not waiting:
+        return None
+    detail = f"{waiting:,} prophecies of visitors wait for approval"
+    return Check(check="wall", ok=None, detail=detail, fix="See: presagio wall")
 
 
 async def _pooler_check(database: Database) -> Check:

@@ -138,4 +138,4 @@ async def _wall(app: "App") -> "Wall":
     from bot.web.visitor import wall_rule  # brings a web framework
     from db.chat.wall import Wall
 
-    return Wall(app.database, await wall_rule(app))
+    return Wall(app.database, await wall_rule(app.database, app.settings.web))

@@ -1,6 +1,7 @@
 """The settings models: one per section, with a default and a description for every key."""
 
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -126,8 +127,13 @@ class WebSettings(Section):
     public_url: str = Field(
         "",
         pattern=r"^(https?://[^\s?#]+)?$",
-        description="Address at which people reach the page, such as https://omen.example.org; in"
-        " Slack, links to it are shown as cards.",
+        description="Address at which people reach the page, such as https://omen.example.org."
+        " Links to the page begin with it; in Slack they are shown as cards.",
+    )
+    hosts: tuple[str, ...] = Field(
+        (),
+        description="Other names and addresses at which programs or people reach the port, such as"
+        ' "presagio.lan". All but these, that of public_url and this machine\'s own are refused.',
     )
     page: bool = Field(
         True, description="Whether there is a page; it asks for no key. Without it, the API alone."
@@ -174,6 +180,14 @@ class WebSettings(Section):
     answers_per_minute: Rate = Field(
         20, description="The same of what may ask a model or count a vote; -1 = no limit."
     )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether others than this machine may reach the port."""
+        try:
+            return not ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host != "localhost"
 
 
 class FeedSettings(Section):

@@ -6,9 +6,7 @@ import uuid
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -23,11 +21,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bot.listening import Webhook
 from bot.query_log import asked_by
 from bot.web import api, composing, feeds, operating
-from bot.web.failures import Problem, failure_of
+from bot.web.failures import Refusal, failure_of
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, failure_page
 from bot.web.parameters import describe
-from bot.web.shared_state import SharedState
+from bot.web.shared_state import SharedState, require_own_name, require_own_page
 from engine.budget import BudgetSource
 from engine.errors import PresagioError
 from engine.search_log import Asker, Origin
@@ -88,42 +86,42 @@ class HeadAsGet:
         await self._app({**scope, "method": "GET"}, receive, without_body)
 
 
-class LocalNames:
-    """Answers only requests that name this machine as host, except at the paths of webhooks, which
-    proxies reach by the machine's public name.
+class OwnRequests:
+    """Answers only requests that are meant for this server, by a name of its own, and that no page
+    of another site makes a visitor's browser send.
 
-    This prevents DNS rebinding: another site may point its own name at 127.0.0.1 and then read, in
-    a visitor's browser, whatever is served there, because the browser takes it for that site.
+    A site may point its own name at the address of this server and then read, in a visitor's
+    browser, whatever is served there, because the browser takes it for that site (DNS rebinding).
+    Webhooks prove themselves, and probes tell nothing that needs protection: they are asked by
+    names and addresses that nobody can list.
     """
 
-    def __init__(self, app: ASGIApp, webhooks: Container[str]) -> None:
+    def __init__(self, app: ASGIApp, shared: SharedState, webhooks: Container[str]) -> None:
         self._app = app
+        self._shared = shared
         self._webhooks = webhooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if (
-            scope["type"] != "http"
-            or (scope["method"] == "POST" and scope["path"] in self._webhooks)
-            or is_local(Headers(scope=scope).get("host", ""))
-        ):
+        try:
+            if scope["type"] == "http" and not self._proves_itself(scope):
+                self._check(scope)
+        except Refusal as refused:
+            response = await _failed(Request(scope, receive), refused)
+            await response(scope, receive, send)
+        else:
             await self._app(scope, receive, send)
-            return
-        problem = Problem(
-            status=400,
-            message="This name does not lead here.",
-            fix="Use localhost; behind a proxy, set web.trusted_proxies.",
-        )
-        await JSONResponse(problem.model_dump(), problem.status)(scope, receive, send)
 
+    def _proves_itself(self, scope: Scope) -> bool:
+        path = scope["path"]
+        return path in _PROBES or (scope["method"] == "POST" and path in self._webhooks)
 
-def is_local(host: str) -> bool:
-    """Tell whether a host name, with or without a port, always refers to this machine."""
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or ip_address(name).is_loopback
-    except ValueError:
-        return False
+    def _check(self, scope: Scope) -> None:
+        headers, own, path = Headers(scope=scope), self._shared.own, scope["path"]
+        require_own_name(headers, own, arrived_at=(scope.get("server") or ("",))[0])
+        if not path.startswith(_STATIC):
+            named_may = path.startswith(_PROGRAMS) or scope["method"] in _READING
+            require_own_page(headers, scope["method"], own, named_may=named_may)
 
 
 class RequestCounter:
@@ -170,7 +168,10 @@ _COMPRESSION = 6  # more costs twice the time and saves a hundredth
 _ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
 TOOLS_PATH = "/mcp"
 _TOOL_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Content-Type", "Mcp-Method", "Mcp-Name")
-_PROGRAMS = ("/api/", TOOLS_PATH, "/healthz", "/readyz", "/metrics", "/openapi.json")
+_PROBES = ("/healthz", "/readyz")
+_PROGRAMS = ("/api/", TOOLS_PATH, *_PROBES, "/metrics", "/openapi.json")
+_STATIC = "/static/"
+_READING = ("GET", "OPTIONS")
 
 
 def create_application(
@@ -219,9 +220,7 @@ def create_application(
             expose_headers=_TOOL_HEADERS[:1] if tools else (),
         )
     app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
-    web = shared.settings.web
-    if is_local(web.host) and not web.trusted_proxies:
-        app.add_middleware(LocalNames, webhooks=platforms)
+    app.add_middleware(OwnRequests, shared=shared, webhooks=platforms)
     app.add_middleware(SafeHeaders)
     # The framework names only routes that it made itself.
     named = platforms | ({TOOLS_PATH: TOOLS_PATH} if tools else {})

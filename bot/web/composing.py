@@ -24,7 +24,6 @@ from bot.web.visitor import (
     Asked,
     corpora_to_choose,
     read_form,
-    require_same_site,
     visitor_of,
 )
 from engine.budget import require_open
@@ -174,7 +173,6 @@ async def _form(request: Request, shared: SharedOf) -> Response:
 
 @people.post("/compose", dependencies=_DEAR)
 async def _written(request: Request, shared: SharedOf) -> Response:
-    require_same_site(request)
     form = await read_form(request)
     prompt, corpus = form.get("prompt", "").strip(), form.get("corpus", "").strip()
     if not prompt:

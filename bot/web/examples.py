@@ -35,12 +35,14 @@ class Exhibit:
 
 async def overview(shared: SharedState) -> Overview:
     """Return the reader of what may be shown. Raises StorageError."""
-    return Overview(shared.app.database, await wall_rule(shared.app))
+    database = shared.app.database
+    return Overview(database, await wall_rule(database, shared.settings.web))
 
 
 async def exhibited(shared: SharedState, corpus: Corpus) -> Exhibit:
     """Return the figures of a corpus, at most some minutes old. Raises StorageError."""
-    rule, database = await wall_rule(shared.app), shared.app.database
+    database = shared.app.database
+    rule = await wall_rule(database, shared.settings.web)
 
     async def counted() -> Exhibit:
         reader = Overview(database, rule)

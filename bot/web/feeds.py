@@ -15,7 +15,7 @@ from bot.i18n.words import Words
 from bot.replies.dates import age_between
 from bot.web.shared_state import SharedOf, SharedState, paced
 from bot.web.views import day_of, web_address
-from bot.web.visitor import Visitor, visitor_of
+from bot.web.visitor import Visitor, own_address, visitor_of
 from db.posting.outbox import Outbox
 from db.search.shown import Shown
 from engine.feeds.markup import without_forbidden
@@ -78,7 +78,7 @@ async def _feed(request: Request, shared: SharedState) -> PostedFeed:
     asked = request.query_params.get("corpus", "").strip()
     shown = await shared.app.corpora.list()
     corpora = [await shared.app.corpora.get(asked)] if asked else shown
-    origin = str(request.base_url).rstrip("/")
+    origin = own_address(request)
     posts = await Outbox(shared.app.database).public_posts(
         [one.name for one in corpora], limit=MOST_ENTRIES
     )

@@ -8,7 +8,6 @@ import os
 import threading
 import uuid
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Self
 
@@ -33,11 +32,10 @@ from starlette.types import Receive, Scope, Send
 
 from bot.listening import LARGEST
 from bot.query_log import asked_by
-from bot.web.failures import Refusal, failure_of
+from bot.web.failures import failure_of
 from bot.web.shared_state import SharedState, credentials_of, may_ask, paced, paced_answers
 from bot.web.tools import TOOLS, ToolEntry
 from engine.budget import BudgetSource
-from engine.messages import Message
 from engine.search_log import Asker, Origin
 
 _METHODS = ("POST", "DELETE")
@@ -79,22 +77,9 @@ class ToolDoor:
             refused = Response(status_code=405, headers={"Allow": ", ".join(_METHODS)})
             await refused(scope, receive, send)
             return
-        _require_known_origin(request, self._shared)
         await paced(request, self._shared)
         async with asynccontextmanager(may_ask)(self._shared, await credentials_of(request)):
             await self._sessions.handle_request(scope, receive, send)
-
-
-def _require_known_origin(request: Request, shared: SharedState) -> None:
-    """Refuse what a page of another site sends from a visitor's browser."""
-    origin = request.headers.get("origin")
-    own = (request.headers.get("host"), *shared.settings.web.allow_origins)
-    if origin is not None and origin not in own and origin.partition("://")[2] not in own:
-        raise Refusal(
-            HTTPStatus.FORBIDDEN,
-            Message("Pages of other sites may not ask here."),
-            fix=Message("Name the page in web.allow_origins."),
-        )
 
 
 async def serve_on_stdio(shared: SharedState) -> None:

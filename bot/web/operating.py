@@ -299,8 +299,13 @@ def _differences(before: Settings, after: Settings) -> Iterator[str]:
 
 
 def open_doors(settings: Settings) -> Iterator[str]:
-    """Yield warnings about access without a key that may surprise the operator."""
+    """Yield what may surprise the operator: by which names it is asked, and what needs no key."""
     web, secrets = settings.web, settings.secrets
+    if web.is_open and not (web.public_url or web.hosts):
+        yield (
+            "It answers to localhost and this machine's addresses alone. Set web.public_url to the"
+            " address at which people reach it, or name others in web.hosts."
+        )
     if web.page and secrets.web_api_keys:
         yield (
             "The API asks for a key of WEB_API_KEYS; the page asks for none, so whoever reaches it"

@@ -33,7 +33,6 @@ from bot.web.visitor import (
     lasting_link,
     read_asked,
     read_form,
-    require_same_site,
     typed_in,
     visitor_of,
     voter_of,
@@ -207,7 +206,6 @@ async def _picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Re
 
 @router.post("/vote", dependencies=_DEAR)
 async def _vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    require_same_site(request)
     if not shared.settings.web.votes:
         raise Refusal(HTTPStatus.FORBIDDEN, Message("Nobody votes on this page."))
     form = await read_form(request)

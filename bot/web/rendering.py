@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from bot.i18n.words import LANGUAGES, marked
 from bot.web import charts
 from bot.web.shared_state import SharedState
-from bot.web.visitor import visitor_of
+from bot.web.visitor import own_address, visitor_of
 
 TEXTS = {
     "tagline": marked("There is always a tweet."),
@@ -179,7 +179,7 @@ def fragment(request: Request, template: str, **values: object) -> str:
             languages=[(code, _NAMES[code]) for code in LANGUAGES],
             visitor=visitor,
             link=visitor.link,
-            origin=str(request.base_url).rstrip("/"),
+            origin=own_address(request),
             composes=shared.app.client is not None and shared.settings.web.judge,
             **values,
         )

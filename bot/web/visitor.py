@@ -14,11 +14,11 @@ from urllib.parse import parse_qs, urlencode
 from fastapi import Depends, Request
 from starlette.requests import ClientDisconnect
 
-from bot.app import App
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, words_for
 from bot.listening import network_of
 from bot.replies.dates import read_date
 from bot.reply import MOST_HITS
+from bot.settings.model import WebSettings
 from bot.web.failures import Refusal
 from bot.web.parameters import LONGEST_TEXT
 from bot.web.shared_state import SharedState
@@ -26,6 +26,7 @@ from bot.web.views import day_of
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.wall import VotingKeys, Wall
+from db.pool import Database
 from engine.chat import Answer, Chat, Favourite, Tally, WallRule
 from engine.corpora import meant_corpora
 from engine.errors import UsageError
@@ -80,7 +81,10 @@ class Ballots:
 
     async def wall(self) -> list[Favourite]:
         """Return the best-voted hits that everybody may see."""
-        wall = Wall(self.shared.app.database, await wall_rule(self.shared.app))
+        wall = Wall(
+            self.shared.app.database,
+            await wall_rule(self.shared.app.database, self.shared.settings.web),
+        )
         shown = [one.name for one in await self.shared.app.corpora.list()]
         return await wall.shown(shown, limit=SHOWN_ON_WALL)
 
@@ -89,10 +93,10 @@ class Ballots:
         return await chats.meet(_PLATFORM, _PAGE, private=False, title=None)
 
 
-async def wall_rule(app: App) -> WallRule:
+async def wall_rule(database: Database, settings: WebSettings) -> WallRule:
     """Return which votes are everybody's: those of the page, and of the chats that the settings
     name. What strangers wrote on the page is shown to nobody else unless the rule lets it."""
-    chats, settings = Chats(app.database), app.settings.web
+    chats = Chats(database)
     page = await chats.known(_PLATFORM, _PAGE)
     places = [(platform, id_) for platform, _, id_ in (one.partition(":") for one in settings.wall)]
     named = [await chats.known(*place) for place in places if place != (_PLATFORM, _PAGE)]
@@ -240,17 +244,6 @@ def typed_in(request: Request, status: HTTPStatus) -> Asked | None:
     )
 
 
-def require_same_site(request: Request) -> None:
-    """Refuse a vote that a page of another site sends in a visitor's name (CSRF)."""
-    site = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin")
-    foreign = (site not in (None, "same-origin", "none")) or (
-        origin is not None and origin.partition("://")[2] != request.headers.get("host")
-    )
-    if foreign:
-        raise Refusal(HTTPStatus.FORBIDDEN, Message("This has to be sent from this page."))
-
-
 async def read_form(request: Request) -> dict[str, str]:
     """Read a short form. Raises Refusal."""
     body = b""
@@ -291,6 +284,13 @@ async def lasting_link(shared: SharedState, visitor: Visitor, asked: Asked, corp
     return visitor.link(
         "/prophecy", headline=headline, date=day_of(date.astimezone(UTC)), corpus=corpus
     )
+
+
+def own_address(request: Request) -> str:
+    """Return what links to this page begin with: the address of the settings, else the one that
+    this visitor uses."""
+    shared: SharedState = request.app.state.shared
+    return shared.own.address or str(request.base_url).rstrip("/")
 
 
 async def answered(shared: SharedState, asked: Asked) -> Prophecy:

@@ -4,6 +4,7 @@ of the hits that were voted for everybody may see."""
 import secrets
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 import asyncpg
 
@@ -51,6 +52,11 @@ class Wall:
         """Return what was voted for or decided about, what waits for a decision first."""
         return await self._read("listed", limit)
 
+    async def waiting(self, *, limit: int) -> int:
+        """Return how many hits wait for a decision of the owner, counted up to a limit."""
+        async with self._database.reading() as reader:
+            return int(await reader.fetchval(*self._statement("waiting", limit)))
+
     async def decide(self, answer_id: int, rank: int, *, approved: bool, now: datetime) -> bool:
         """Approve or remove a hit for good. Return whether it was ever voted on."""
         async with self._database.connection() as connection:
@@ -64,10 +70,14 @@ class Wall:
         return moment
 
     async def _read(self, name: str, limit: int, *given: object) -> list[WallEntry]:
-        rule, sql = self._rule, self._sql[name].format(voted=self._sql["voted"])
         async with self._database.reading(latest=True) as reader:
-            rows = await reader.fetch(sql, limit, rule.chats, rule.trusted, rule.voters, *given)
+            rows = await reader.fetch(*self._statement(name, limit, *given))
         return list(_entries(rows))
+
+    def _statement(self, name: str, limit: int, *given: object) -> tuple[Any, ...]:
+        """Return a statement about what was voted for, and its arguments."""
+        rule, sql = self._rule, self._sql[name].format(voted=self._sql["voted"])
+        return sql, limit, rule.chats, rule.trusted, rule.voters, *given
 
 
 def _entries(rows: Iterable[asyncpg.Record]) -> Iterable[WallEntry]:

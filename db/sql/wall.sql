@@ -38,6 +38,10 @@ SELECT answer_id, rank, asked_at, prophecy::text AS prophecy, up, down, approved
  ORDER BY approved IS NOT NULL OR shown, up - down DESC, asked_at, answer_id, rank
  LIMIT $1
 
+-- name: waiting(limit, chats, trusted, voters)
+SELECT count(*)
+  FROM (SELECT FROM ({voted}) AS voted WHERE approved IS NULL AND up > down AND NOT shown LIMIT $1) w
+
 -- name: decide(answer_id, rank, approved, decided_at, chats)
 INSERT INTO wall_decision (answer_id, rank, approved, decided_at)
 SELECT DISTINCT v.answer_id, v.rank, $3::boolean, $4::timestamptz

@@ -220,9 +220,18 @@ class TestCompose:
         assert len(folders) == 3
         assert [name for name in folders if not (ROOT / name).is_dir()] == []
 
-    def test_scrapes_the_bot(self) -> None:
+    async def test_scrapes_the_bot(self, demo: str) -> None:
         config = yaml.safe_load(ALERTS.with_name("prometheus.yml").read_text())
         (scraped,) = config["scrape_configs"]
-        name, _, port = scraped["static_configs"][0]["targets"][0].partition(":")
+        (target,) = scraped["static_configs"][0]["targets"]
+        name, _, port = target.partition(":")
         assert self.SERVICES[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
+        # By that name, where the port is open to other containers.
+        written = self.SERVICES[name]["environment"]["PRESAGIO_WEB__HOSTS"]
+        hosts = written.removeprefix("${PRESAGIO_WEB__HOSTS:-").removesuffix("}")
+        environ = {"DATABASE_URL": demo, "PRESAGIO_WEB__HOST": "0.0.0.0"}
+        async with web_stage(environ | {"PRESAGIO_WEB__HOSTS": hosts}) as web:
+            for host, status in ((target, 200), ("evil.example", 400)):
+                answered = await web.client.get("/metrics", headers={"host": host})
+                assert answered.status_code == status
         assert f'up{{job="{scraped["job_name"]}"}}' in rules()[0]["expr"]

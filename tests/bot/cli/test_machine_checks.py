@@ -11,6 +11,7 @@ from aiohttp import web
 from bot.cli.doctor import (
     clock_check,
     disk_check,
+    page_address_check,
     port_check,
     public_address_check,
     tesseract_check,
@@ -136,3 +137,40 @@ def test_the_address_that_telegram_pushes_to(url: str, ok: bool | None) -> None:
     found = public_address_check(settings)
     assert (found.ok if found else None) is ok
     assert found is None or "s3cret" not in f"{found.detail} {found.fix}"
+
+
+OPEN = "is open to others, and web.public_url is not set"
+
+
+@pytest.mark.parametrize(
+    ("web", "ok", "said"),
+    [
+        (WebSettings(host="0.0.0.0"), None, ""),  # no page is opened
+        (WebSettings(enabled=True), None, ""),
+        (WebSettings(enabled=True, host="localhost"), None, ""),
+        (WebSettings(enabled=True, host="::1"), None, ""),
+        (
+            WebSettings(enabled=True, host="0.0.0.0"),
+            None,
+            f"0.0.0.0 {OPEN}: asked by localhost and its own addresses",
+        ),
+        (
+            WebSettings(enabled=True, host="::", hosts=("bot",)),
+            None,
+            f":: {OPEN}: asked by localhost, bot and its own addresses",
+        ),
+        (
+            WebSettings(
+                enabled=True, host="192.0.2.1", public_url="https://o.example", hosts=("b",)
+            ),
+            True,
+            "asked by https://o.example, b",
+        ),
+    ],
+)
+def test_the_names_by_which_the_page_is_asked(web: WebSettings, ok: bool | None, said: str) -> None:
+    found = page_address_check(load_settings(environ={}).model_copy(update={"web": web}))
+    assert (found.detail if found else "") == said
+    if found:
+        assert found.ok is ok
+        assert ("web.public_url" in (found.fix or "")) is not ok

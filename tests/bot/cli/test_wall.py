@@ -35,6 +35,8 @@ def test_nothing_to_decide_about(invoke: Invoke, database: str) -> None:
 
 def test_what_waits_is_shown_and_decided_about(invoke: Invoke, database: str) -> None:
     known = wait_for(_voted(database))
+    [check] = [row for row in invoke("doctor", "--json").json_lines if row["check"] == "wall"]
+    assert check["detail"] == "1 prophecies of visitors wait for approval"
     for command, state in (
         (("approve", known), "approved"),
         (("remove", known), "removed"),
@@ -45,6 +47,7 @@ def test_what_waits_is_shown_and_decided_about(invoke: Invoke, database: str) ->
         (listed,) = invoke("wall", "list", "--json").json_lines
         assert (listed["id"], listed["state"], listed["corpus"]) == (known, state, "demo")
         assert (listed["headline"], listed["up"], listed["down"]) == (HEADLINE, 1, 0)
+    assert all(row["check"] != "wall" for row in invoke("doctor", "--json").json_lines)
     table = invoke("wall").out
     assert "Coffee \ufffd[31msoars" in table
     assert "\x1b" not in table

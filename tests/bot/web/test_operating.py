@@ -246,6 +246,13 @@ PAGE_OPEN = (
 )
 
 
+BY_ITS_NAMES = (
+    "It answers to localhost and this machine's addresses alone. Set web.public_url to the address"
+    " at which people reach it, or name others in web.hosts."
+)
+OPEN = {"PRESAGIO_WEB__HOST": "0.0.0.0"}
+
+
 def unjudged(doors: str) -> str:
     return (
         f"Without a key {doors} unjudged, to spare the model. Set web.judge = true to have it"
@@ -264,6 +271,9 @@ def judged(doors: str, bound: str = "for up to 20% of the daily budget (llm.web_
     ("environ", "said"),
     [
         ({}, []),
+        (OPEN, [BY_ITS_NAMES]),
+        (OPEN | {"PRESAGIO_WEB__PUBLIC_URL": "https://omen.example"}, []),
+        (OPEN | {"PRESAGIO_WEB__HOSTS": '["bot"]'}, []),
         (JUDGE, []),
         ({"WEB_ADMIN_KEYS": "boss"}, []),
         (KEYS, [PAGE_OPEN]),

@@ -1,0 +1,303 @@
+"""By whose name and from whose page the port is asked: no other site makes a browser do it."""
+
+import feedparser
+import httpx
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from bot.settings.model import WebSettings
+from bot.web.shared_state import OwnNames
+from tests.bot.web.stage import ADDRESS, WebStage, speaking, web_stage
+from tests.bot.web.test_feeds import filled, posted
+from tests.bot.web.test_service import judging, served
+from tests.bot.web.test_webhooks import PATH, asking, webhook
+from tests.fakes.model import ModelServer, scoring
+from tests.scenarios.stage import HEADLINE, judged_by_words
+
+PAGE = "https://omen.example.org"
+EVIL = "https://evil.example"
+ASKED = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
+PATHS = ("/", "/wall", "/feed.json", "/feed.xml", "/api/corpora", "/metrics", "/openapi.json",
+         "/robots.txt", "/static/page.css")  # fmt: skip
+# Wherever the port stands open: on this machine alone, behind a proxy, in a container.
+PLACES = pytest.mark.parametrize(
+    "place",
+    [{}, {"PRESAGIO_WEB__TRUSTED_PROXIES": '["127.0.0.1"]'}, {"PRESAGIO_WEB__HOST": "0.0.0.0"}],
+    ids=["here", "proxy", "container"],
+)
+
+
+def named(url: str, **web: str) -> dict[str, str]:
+    """Settings of a page on a database."""
+    return {"DATABASE_URL": url} | {f"PRESAGIO_WEB__{k.upper()}": v for k, v in web.items()}
+
+
+async def statuses(web: WebStage, host: str, paths: tuple[str, ...] = PATHS) -> set[int]:
+    """Ask by the name of a host, and return how that ended."""
+    answers = [await web.client.get(path, headers={"host": host}) for path in paths]
+    return {answered.status_code for answered in answers}
+
+
+class TestNames:
+    @PLACES
+    @pytest.mark.parametrize(
+        ("host", "status"),
+        [
+            ("localhost", 200),
+            ("localhost:8080", 200),
+            ("LOCALHOST.", 200),
+            ("127.0.0.1:8080", 200),
+            ("[::1]:8080", 200),
+            ("evil.example", 400),
+            ("evil.example:8080", 400),
+            ("localhost.evil.example", 400),
+            ("127.0.0.1.evil.example", 400),
+            ("omen.example.org", 400),
+            ("192.168.0.7:8080", 400),
+            ("0.0.0.0:8080", 400),
+            ("bot:8080", 400),
+            ("[::1", 400),
+            ("", 400),
+        ],
+    )
+    async def test_of_other_sites_do_not_lead_here(
+        self, coffee_url: str, place: dict[str, str], host: str, status: int
+    ) -> None:
+        async with web_stage(named(coffee_url) | place) as web:
+            assert await statuses(web, host) == {status}
+
+    async def test_that_are_refused_are_told_what_to_set(self, coffee_web: WebStage) -> None:
+        foreign = {"host": "omen.example.org"}
+        told = (await coffee_web.client.get("/api/corpora", headers=foreign)).json()
+        assert (told["status"], told["message"]) == (400, "This name does not lead here.")
+        assert told["fix"] == "Use localhost, or name it in web.public_url or web.hosts."
+        page = LexborHTMLParser((await coffee_web.client.get("/", headers=foreign)).text)
+        [said] = [node.text() for node in page.css(".nothing")]
+        assert said == f"{told['message']} {told['fix']}"
+        spanish = await coffee_web.client.get("/", params={"lang": "es"}, headers=foreign)
+        assert "web.public_url" in spanish.text
+        assert "lead here" not in spanish.text
+
+    @PLACES
+    async def test_of_the_settings_lead_here(self, coffee_url: str, place: dict[str, str]) -> None:
+        hosts = '["bot", "Presagio.lan", "10.0.0.7", "fd00::7"]'
+        environ = named(coffee_url, public_url=f"{PAGE}/", hosts=hosts) | place
+        async with web_stage(environ) as web:
+            for host in ("omen.example.org", "OMEN.example.org.", "omen.example.org:443",
+                         "bot:8080", "presagio.LAN", "10.0.0.7:8080", "[fd00::7]"):  # fmt: skip
+                assert await statuses(web, host) == {200}, host
+            for host in ("example.org", "xomen.example.org", "bot.evil.example", "10.0.0.8"):
+                assert await statuses(web, host) == {400}, host
+
+    async def test_of_the_settings_are_followed_when_these_are_read_anew(
+        self, coffee_url: str
+    ) -> None:
+        environ = named(coffee_url) | {"WEB_ADMIN_KEYS": "boss"}
+        async with (
+            web_stage(environ) as web,
+            web_stage(named(coffee_url, hosts='["bot"]')) as changed,
+        ):
+            web.settings = changed.settings
+            assert await statuses(web, "bot:8080") == {400}
+            told = await web.client.post("/api/admin/reload", headers=speaking("boss"))
+            assert "web.hosts" in told.json()["applied"]
+            assert await statuses(web, "bot:8080") == {200}
+
+    @pytest.mark.parametrize(
+        ("url", "host"),
+        [
+            ("https://oráculo.example", "xn--orculo-qta.example"),
+            ("http://[2001:db8::7]:8080/omens", "[2001:db8::7]:8080"),
+            ("https://OMEN.example:8443", "omen.example:8443"),
+        ],
+    )
+    def test_are_those_that_browsers_write(self, url: str, host: str) -> None:
+        own = OwnNames.of(WebSettings(public_url=url))
+        assert own.answers_to(host, arrived_at="127.0.0.1")
+        page = f"{url.partition(':')[0]}://{host}"
+        assert own.sends(page, host="127.0.0.1:8080", named_may=False)
+
+    @pytest.mark.parametrize(
+        ("host", "arrived_at", "leads"),
+        [
+            ("192.168.0.7:8080", "192.168.0.7", True),
+            ("192.168.0.7:8080", "::ffff:192.168.0.7", True),
+            ("[fe80::1]:8080", "fe80::1", True),
+            ("192.168.0.8:8080", "192.168.0.7", False),
+            ("192.168.0.7.evil.example", "192.168.0.7", False),
+            ("evil.example", "evil.example", False),
+            ("evil.example", "", False),
+        ],
+    )
+    def test_the_address_that_a_request_reached_is_this_machine_s_own(
+        self, host: str, arrived_at: str, leads: bool
+    ) -> None:
+        own = OwnNames.of(WebSettings())
+        assert own.answers_to(host, arrived_at=arrived_at) is leads
+
+    async def test_over_a_socket_too(self, coffee_url: str) -> None:
+        environ = {"DATABASE_URL": coffee_url}
+        async with served(environ, host="0.0.0.0", mcp="true") as one:
+            port = one.service.address.rpartition(":")[2].strip("/")
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.2:{port}") as client:
+                for path in ("/", "/feed.json"):
+                    assert (await client.get(path)).status_code == 200
+                    rebound = await client.get(path, headers={"host": f"evil.example:{port}"})
+                    assert rebound.status_code == 400
+                for headers, status in (
+                    (
+                        {"host": f"evil.example:{port}", "origin": f"http://evil.example:{port}"},
+                        400,
+                    ),
+                    ({"origin": EVIL}, 403),
+                ):
+                    answered = await client.post("/mcp", json={}, headers=headers)
+                    assert answered.status_code == status
+
+    @PLACES
+    async def test_probes_and_webhooks_are_asked_by_any(
+        self, coffee_url: str, place: dict[str, str]
+    ) -> None:
+        async with web_stage(named(coffee_url) | place) as web:
+            for host in ("10.1.2.3:8080", "bot:8080", "omen.example.org", ""):
+                assert await statuses(web, host, ("/healthz", "/readyz")) == {200}
+            async with asking(web, [webhook()], host="omen.example.org") as client:
+                pushed = await client.post(PATH, content=b"news", headers={"origin": EVIL})
+                assert pushed.status_code == 202
+                assert (await client.get(PATH)).status_code == 400
+
+
+class TestLinks:
+    @pytest.mark.parametrize("url", [f"{PAGE}/", PAGE])
+    async def test_begin_with_the_address_of_the_settings(self, coffee_url: str, url: str) -> None:
+        async with web_stage(named(coffee_url, public_url=url)) as web:
+            shown = LexborHTMLParser((await web.get("/prophecy", **ASKED)).text)
+        tags = {str(tag.attributes.get("property")): tag for tag in shown.css("meta")}
+        linked = [tags[name].attributes["content"] for name in ("og:url", "og:image")]
+        linked += [node.attributes["data-copy"] for node in shown.css("[data-copy]")]
+        linked += [node.attributes["data-share"] for node in shown.css("[data-share]")]
+        assert len(linked) == 4
+        assert all(str(one).startswith((f"{PAGE}/prophecy?", f"{PAGE}/picture")) for one in linked)
+
+    async def test_of_feeds_do_too(self, database_url: str) -> None:
+        async with web_stage(named(database_url, public_url=PAGE)) as web:
+            await filled(web.app.database, await posted(web.app.database, 1))
+            told = await web.json("/feed.json")
+            read = feedparser.parse((await web.get("/feed.xml")).content)
+        assert told["home_page_url"] == f"{PAGE}/"
+        assert told["feed_url"] == f"{PAGE}/feed.json"
+        assert told["items"][0]["url"].startswith(f"{PAGE}/prophecy?")
+        links = [link.href for link in read.feed.links] + [read.entries[0].link]
+        assert len(links) == 3
+        assert all(link.startswith(f"{PAGE}/") for link in links)
+
+    async def test_are_those_of_the_visitor_without_one(self, coffee_web: WebStage) -> None:
+        assert (await coffee_web.json("/feed.json"))["home_page_url"] == f"{ADDRESS}/"
+
+
+# What browsers tell of a request that a page of another site makes them send.
+IMAGE = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
+LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+FOREIGN: list[dict[str, str]] = [
+    IMAGE,
+    IMAGE | {"sec-fetch-site": "same-site"},
+    LINK | {"sec-fetch-dest": "iframe"},
+    LINK | {"sec-purpose": "prefetch;prerender"},
+    LINK | {"purpose": "prefetch"},
+    {"sec-fetch-site": "cross-site"},
+    {"origin": EVIL},
+    {"origin": "null"},
+    {"origin": "http://["},
+    {"origin": "http://localhost:3000"},
+    {"origin": EVIL, "sec-fetch-site": "none"},
+]
+OWN: list[dict[str, str]] = [
+    {},
+    LINK,
+    {"sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"},
+    {"sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"},
+    {"origin": ADDRESS, "sec-fetch-site": "same-origin"},
+]
+DEAR: list[tuple[str, dict[str, str]]] = [
+    ("/prophecy", ASKED),
+    ("/picture.png", ASKED),
+    ("/api/prophecy", ASKED),
+    ("/ask", {"question": "What is coffee?"}),
+    ("/api/ask", {"question": "What is coffee?"}),
+    ("/api/search", {"q": "coffee"}),
+]
+
+
+def told(headers: dict[str, str]) -> str:
+    return ",".join(headers.values()) or "nothing"
+
+
+class TestPages:
+    @pytest.mark.parametrize("headers", FOREIGN, ids=told)
+    async def test_of_other_sites_cost_no_money(
+        self, coffee_url: str, headers: dict[str, str]
+    ) -> None:
+        async with ModelServer([scoring(judged_by_words)]) as model:
+            async with web_stage(judging(coffee_url, model)) as web:
+                for path, asked in DEAR:
+                    answered = await web.client.get(path, params=asked, headers=headers)
+                    assert answered.status_code == 403, path
+                    assert "may link here" in answered.text
+            assert model.calls == 0
+
+    @pytest.mark.parametrize("headers", OWN, ids=told)
+    async def test_of_this_site_and_links_are_answered(
+        self, coffee_web: WebStage, headers: dict[str, str]
+    ) -> None:
+        for path, asked in DEAR:
+            answered = await coffee_web.client.get(path, params=asked, headers=headers)
+            assert answered.status_code == 200, path
+
+    @pytest.mark.parametrize("headers", [*FOREIGN, LINK], ids=told)
+    async def test_of_other_sites_send_nothing_in_a_visitor_s_name(
+        self, coffee_url: str, headers: dict[str, str]
+    ) -> None:
+        async with web_stage(named(coffee_url) | {"WEB_ADMIN_KEYS": "boss"}) as web:
+            voted = ASKED | {"id": "1", "vote": "up"}
+            for sent in (
+                await web.client.post("/vote", data=voted, headers=headers),
+                await web.client.post("/compose", data={"prompt": "coffee"}, headers=headers),
+                await web.client.post("/api/compose", json={"prompt": "coffee"}, headers=headers),
+                await web.client.post("/api/admin/reload", headers=headers | speaking("boss")),
+                await web.client.delete("/api/admin/vectors?model=m", headers=headers),
+            ):
+                assert sent.status_code == 403, sent.url
+            async with web.app.database.connection() as connection:
+                assert await connection.fetchval("SELECT count(*) FROM vote") == 0
+
+    async def test_behind_a_proxy_that_changes_the_host_are_known_by_the_settings(
+        self, coffee_url: str
+    ) -> None:
+        async with web_stage(named(coffee_url, public_url=f"{PAGE}:443/")) as web:
+            for page, status in ((PAGE, 303), ("http://omen.example.org", 403), (EVIL, 403)):
+                voted = await web.client.post(
+                    "/vote", data=ASKED | {"id": "1", "vote": "up"}, headers={"origin": page}
+                )
+                assert voted.status_code == status, page
+
+    async def test_that_are_named_may_ask_and_not_vote(self, coffee_url: str) -> None:
+        for names in (f'["{EVIL}"]', '["*"]'):
+            async with web_stage(named(coffee_url, allow_origins=names)) as web:
+                foreign = {"origin": EVIL, "sec-fetch-site": "cross-site"}
+                for path, asked in (*DEAR, ("/feed.json", {})):
+                    answered = await web.client.get(path, params=asked, headers=foreign)
+                    assert answered.status_code == 200, path
+                    assert answered.headers["access-control-allow-origin"] in {EVIL, "*"}
+                written = await web.client.post(
+                    "/api/compose", json={"prompt": "coffee"}, headers=foreign
+                )
+                assert written.status_code == 503  # there is no model
+                voted = ASKED | {"id": "1", "vote": "up"}
+                refused = await web.client.post("/vote", data=voted, headers=foreign)
+                assert refused.status_code == 403
+                image = await web.client.get("/picture.png", params=ASKED, headers=IMAGE)
+                assert image.status_code == 403
+
+    async def test_of_other_sites_may_show_the_icon(self, coffee_web: WebStage) -> None:
+        for path in ("/static/icon.svg", "/healthz"):
+            assert (await coffee_web.client.get(path, headers=IMAGE)).status_code == 200
