@@ -12,7 +12,7 @@ PROPERTIES ?= random
 # test starts would compile everything anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-slow coverage check format docs audit words pictures bench setup clean
+.PHONY: demo test installed test-slow coverage check format docs audit words pictures bench setup clean
 
 setup: $(READY)
 
@@ -28,6 +28,10 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+
+# The wheel as people install it, on every Python at hand; needs nothing of $(VENV).
+installed:
+	$(PYTHON) .ci/installed
 
 # What takes long by nature: crowds, chaos, whole archives; and the properties on other examples each
 # time, and more of them, where a failure says how to repeat it.

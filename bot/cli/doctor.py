@@ -25,6 +25,7 @@ from bot.settings import Settings, masked_url
 from bot.signals import run_until_signal
 from db.corpus.health import server_time, server_version
 from engine.errors import PresagioError
+from engine.extras import how_to_install
 from engine.ingest.parsers.ocr import Ocr
 
 _DOCUMENT_LIBRARIES = ("pypdfium2", "mammoth", "trafilatura")
@@ -38,7 +39,7 @@ def picture_check() -> Check:
     """Return a check whether share pictures can be drawn."""
     if can_draw():
         return Check(check="pictures", ok=True, detail="can be drawn")
-    fix = "Run: pip install 'presagio[pictures]'"
+    fix = how_to_install("pictures")
     return Check(check="pictures", ok=None, detail="cannot be drawn", fix=fix)
 
 
@@ -46,7 +47,7 @@ def document_check() -> Check:
     """Return a check whether PDF and Word are read."""
     if all(find_spec(name) for name in _DOCUMENT_LIBRARIES):
         return Check(check="documents", ok=True, detail="PDF, Word and EPUB are read")
-    fix = "Run: pip install 'presagio[documents]'"
+    fix = how_to_install("documents")
     return Check(check="documents", ok=None, detail="PDF and Word are not read", fix=fix)
 
 

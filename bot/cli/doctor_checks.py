@@ -27,6 +27,7 @@ from db.posting.outbox import Outbox
 from db.replicas import ReplicaState
 from db.search.nearest import ToEmbed
 from engine.chat import WEBHOOKS
+from engine.embed.local import how_to_embed
 from engine.errors import CorpusWithheld, PresagioError, SettingsError, StorageOutdated
 from engine.feeds.feed import Feed
 from engine.posting.delivery import OutboxHealth
@@ -294,8 +295,8 @@ async def _vectors_check(settings: Settings, database: Database, corpora: list[C
     except PresagioError as error:
         return Check(check=name, ok=False, detail=f"{detail}; {error.message}", fix=error.fix)
     if lacking is None:
-        fix = "Run: pip install 'presagio[local]', or set [embeddings] backend"
-        return Check(check=name, ok=None, detail=f"{detail}; no model is set up", fix=fix)
+        detail += "; no model is set up"
+        return Check(check=name, ok=None, detail=detail, fix=how_to_embed())
     if not lacking:
         return Check(check=name, ok=True if shares else None, detail=detail, fix=_first(shares))
     missing = ", ".join(f"{corpus} lacks {model}" for corpus, model in lacking.items())

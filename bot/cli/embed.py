@@ -14,6 +14,7 @@ from bot.settings import Settings
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.embed.fill import Filled, fill
+from engine.embed.local import how_to_embed
 from engine.errors import CorpusWithheld, UsageError
 from engine.values import Corpus
 
@@ -64,7 +65,7 @@ async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
     if embedder.dimensions == 0:
         raise UsageError(
             "No embeddings are set up.",
-            fix="Run: pip install presagio[local], or set embeddings.backend.",
+            fix=how_to_embed(),
         )
     with progress_bar(output.remarks, f"embed {corpus.name}", corpus.documents) as tell:
 

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from bot.i18n.words import DEFAULT, words_for
 from bot.incident import reason
 from engine.errors import (
     CorpusNotFound,
@@ -80,7 +81,9 @@ class Failure:
     @property
     def problem(self) -> Problem:
         """Return the body for programs."""
-        return Problem(status=self.status.value, message=self.message, fix=self.fix)
+        words = words_for(DEFAULT)
+        fix = words.render(self.fix or "") or None
+        return Problem(status=self.status.value, message=words.render(self.message), fix=fix)
 
 
 def too_many(seconds: float) -> Refusal:

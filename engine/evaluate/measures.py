@@ -14,6 +14,7 @@ from types import ModuleType
 import orjson
 
 from engine.errors import InputError, UsageError
+from engine.extras import how_to_install
 from engine.messages import Message
 
 HIGHEST_LABEL = 6
@@ -348,7 +349,7 @@ def _library() -> ModuleType:
     except ImportError as exc:
         raise UsageError(
             Message("presagio eval needs the library ir-measures."),
-            fix=Message("Run: pip install presagio[eval]"),
+            fix=how_to_install("eval"),
         ) from exc
     library: ModuleType = ir_measures
     return library

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.embed.local import how_to_embed
 from engine.embed.store import SCALES
 from engine.errors import ModelError, ModelUnreachable, UsageError
 from engine.messages import Message, for_operators
@@ -79,9 +80,7 @@ async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> Vec
     if meaning is None or embedder is None:
         raise UsageError(
             Message("No embeddings are set up."),
-            fix=for_operators(
-                Message("Run: pip install presagio[local], or set embeddings.backend.")
-            ),
+            fix=for_operators(how_to_embed()),
         )
     space = await meaning.vectors.space(corpus, embedder.name)
     if space is None:

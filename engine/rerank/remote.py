@@ -15,6 +15,7 @@ import orjson
 from engine.budget import Budget, BudgetSource, Planned
 from engine.embed.local import cannot_load, readable_by_models
 from engine.errors import SettingsError
+from engine.extras import how_to_add
 from engine.llm.endpoint import rerank_endpoint
 from engine.llm.faults import Fault, no_scores, status_fault, too_slow
 from engine.llm.spending import within_budget
@@ -178,7 +179,7 @@ class CrossEncoderReranker:
         if find_spec(_LIBRARY) is None:
             raise SettingsError(
                 Message("The library of the model {model!r} is not installed.", model=model),
-                fix=Message("Run: pip install {package}", package="sentence-transformers"),
+                fix=how_to_add("sentence-transformers"),
             )
         self.name = model
         self._lock = threading.Lock()

@@ -19,6 +19,7 @@ from db.posting.job_outcomes import RunOutcome
 from engine.budget import BudgetSource
 from engine.chat import BotOwner, Chat, PostPicture
 from engine.errors import StorageError
+from engine.extras import how_to_install
 from engine.messages import message_from_json
 from engine.posting.delivery import PostingMode
 from tests.fakes.model import failure, scoring
@@ -257,7 +258,7 @@ async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
         assert post.photo is None
         async with process.app.database.connection() as connection:
             why = await connection.fetchval("SELECT error FROM delivery WHERE state = 'failed'")
-        assert "pip install 'presagio[pictures]'" in message_from_json(why)
+        assert how_to_install("pictures") in message_from_json(why)
 
 
 async def test_two_processes_decide_and_send_once(database_url: str) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import zip_longest
 
 from engine.errors import RecordError
+from engine.extras import how_to_install
 from engine.ingest.dates import written_at
 from engine.messages import Message
 from engine.page.read import decode_page
@@ -141,9 +142,8 @@ def says_nothing() -> RecordError:
 
 def needs_extra() -> RecordError:
     """Return the error for a format whose library is not installed."""
-    return RecordError(
-        Message("reading it needs: pip install 'presagio[{extra}]'", extra="documents")
-    )
+    how = how_to_install("documents")
+    return RecordError(Message("reading it needs libraries that are not installed. {how}", how=how))
 
 
 def said_date(moment: datetime | None) -> datetime | None:

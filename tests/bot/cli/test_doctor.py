@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from aiohttp import web
 
+from engine.extras import how_to_install
 from tests.bot.command_line import ROOT, ask
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
@@ -64,7 +65,7 @@ class TestHealthy:
     def test_pictures_are_no_fault(self, invoke: Invoke, demo: str) -> None:
         found = checks(invoke, 0)["pictures"]
         assert found["ok"] is None
-        assert found["fix"] == "Run: pip install 'presagio[pictures]'"
+        assert found["fix"] == how_to_install("pictures")
 
     def test_in_words(self, invoke: Invoke, demo: str) -> None:
         done = invoke("doctor")

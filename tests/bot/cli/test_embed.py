@@ -11,6 +11,7 @@ import pytest
 from db.pool import Database
 from engine.embed.local import is_installed
 from engine.embed.store import RANGE
+from engine.extras import how_to_install
 from tests.bot.command_line import Done, ask, finish, start, write_chat, write_tweets
 from tests.bot.forking import forked
 from tests.database import wait_for
@@ -128,7 +129,7 @@ def test_without_embeddings_the_command_says_what_to_do(
     archive: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "null")
-    assert "pip install presagio[local]" in forked("embed").complaint(2)
+    assert how_to_install("local") in forked("embed").complaint(2)
     assert search("--mode", "hybrid")["notice"].startswith("Searched by words alone: no embeddings")
 
 

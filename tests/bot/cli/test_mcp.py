@@ -12,6 +12,7 @@ from bot.app import open_app
 from bot.cli.mcp import serve_over_http, with_tools
 from bot.settings import load_settings
 from db.pool import Database
+from engine.extras import how_to_install
 from engine.values import Kind
 from tests.bot.command_line import PROGRAM
 from tests.bot.conftest import Invoke
@@ -61,4 +62,4 @@ def test_without_the_extra_it_says_which(invoke: Invoke, monkeypatch: pytest.Mon
     monkeypatch.setattr("bot.web.service.find_spec", lambda _: None)
     done = invoke("mcp")
     assert (done.code, done.out) == (1, "")
-    assert "pip install 'presagio[mcp]'" in done.err
+    assert how_to_install("mcp") in done.err

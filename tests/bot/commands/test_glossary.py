@@ -10,6 +10,7 @@ from bot.reply import Reply
 from bot.request import Person
 from db.corpus.glossary import Groups
 from db.pool import Database
+from engine.extras import how_to_install
 from engine.glossary import suggest as dictionary
 from engine.glossary.groups import GroupStatus
 from engine.values import Corpus
@@ -132,7 +133,7 @@ async def test_without_word_lists_it_tells_an_operator_in_private_what_to_instal
     assert plain.text == "A part of me that this needs is not installed."
     said = (await ask(bot, "/glossary add Fed = Federal Reserve", place=PRIVATE)).text or ""
     assert said.startswith("The word lists of the glossary are not installed.")
-    assert said.endswith("pip install 'presagio[glossary]'")
+    assert said.endswith(how_to_install("glossary"))
     assert await groups.groups() == []
 
 

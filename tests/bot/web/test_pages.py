@@ -4,6 +4,7 @@ import itertools
 import json
 from datetime import UTC, datetime
 from io import BytesIO
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 from urllib.robotparser import RobotFileParser
 
@@ -163,7 +164,8 @@ class TestProphecy:
         assert not page.css("meta[property='og:image']")
         refused = await coffee_web.get("/picture.png", **HEADLINE_AND_DATE)
         assert refused.status_code == 501
-        assert "pip install" in refused.text
+        assert "Whoever runs me can install what is missing." in refused.text
+        assert " install --" not in refused.text and str(Path.cwd()) not in refused.text
 
 
 class TestEscaping:

@@ -24,6 +24,7 @@ from engine.embed.local import (
 )
 from engine.embed.store import SCALES
 from engine.errors import SettingsError
+from engine.extras import how_to_add, how_to_install
 from engine.vectors import Prefixes, Vector
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo.jsonl"
@@ -127,10 +128,12 @@ def test_a_library_that_is_missing_is_named_with_the_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("engine.embed.local.find_spec", lambda _: None)
-    with pytest.raises(SettingsError, match=r"pip install presagio\[local\]"):
+    with pytest.raises(SettingsError) as ours:
         LocalEmbedder()
-    with pytest.raises(SettingsError, match="pip install sentence-transformers"):
+    assert ours.value.fix == how_to_install("local")
+    with pytest.raises(SettingsError) as theirs:
         LocalEmbedder("sentence-transformers:x")
+    assert theirs.value.fix == how_to_add("sentence-transformers")
 
 
 class _Rows(list[list[float]]):

@@ -17,6 +17,7 @@ from engine.evaluate.measures import (
     read_headlines,
     read_qrels,
 )
+from engine.extras import how_to_install
 
 
 def asked(qid: str, kind: str | None = None) -> JudgedHeadline:
@@ -132,8 +133,9 @@ def test_a_headline_without_judgments_is_refused() -> None:
 
 def test_a_missing_library_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    with pytest.raises(UsageError, match=r"pip install presagio\[eval\]"):
+    with pytest.raises(UsageError) as missing:
         measured({"a": {"1": 6}}, {"a": run("1")})
+    assert missing.value.fix == how_to_install("eval")
 
 
 def test_a_run_line_and_a_report_are_json() -> None:
