@@ -306,11 +306,11 @@ def _counts(report: IngestReport) -> dict[str, int]:
     }
 
 
-# Repeated here because importing the readers would slow down every --help.
-FORMATS = (
-    "x-archive, mastodon, bluesky, telegram, slack, whatsapp, chatgpt, linkedin, facebook, "
-    "instagram, trump-archive-json, api, jsonl, trump-archive-csv, csv, feed, documents, markdown"
-)
+def format_names(incomplete: str) -> Sequence[str]:
+    """Return the formats that begin so. The readers are slow to import, and needed for no help."""
+    from engine.ingest.detect import READERS
+
+    return [name for name in READERS if name.startswith(incomplete)]
 
 
 def command(
@@ -340,7 +340,13 @@ def command(
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the name of the option
-        str, typer.Option("--format", help=f"Insist on a format: {FORMATS}.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            autocompletion=format_names,
+            help="Insist on a format; --format ? lists them.",
+        ),
     ] = "auto",
     author: Annotated[
         str | None,

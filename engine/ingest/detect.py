@@ -4,26 +4,17 @@ import itertools
 import sys
 from codecs import getincrementaldecoder
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from importlib import import_module
 from io import BufferedReader, BytesIO
 from pathlib import PurePosixPath
+from pkgutil import iter_modules
 from typing import Self
 
 from engine.errors import InputError, UnknownFormat, UsageError
-from engine.ingest.formats.bluesky import BlueskyReader
-from engine.ingest.formats.chatgpt import ChatGptReader
+from engine.ingest import formats
 from engine.ingest.formats.csv_rows import first_row
 from engine.ingest.formats.documents import PAGE, DocumentReader, documents_prevail, recognised
-from engine.ingest.formats.feed import BlogFeedReader
-from engine.ingest.formats.jsonl import CsvReader, JsonlReader
-from engine.ingest.formats.linkedin import LinkedInReader
 from engine.ingest.formats.markdown import MarkdownReader
-from engine.ingest.formats.mastodon import MastodonReader
-from engine.ingest.formats.meta import FacebookReader, InstagramReader
-from engine.ingest.formats.slack import SlackReader
-from engine.ingest.formats.telegram import TelegramReader
-from engine.ingest.formats.tweets import ApiReader, TrumpArchiveCsvReader, TrumpArchiveJsonReader
-from engine.ingest.formats.whatsapp import WhatsAppReader
-from engine.ingest.formats.x_archive import XArchiveReader
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects, only_own_words
 from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, Watch, source_at
@@ -232,30 +223,28 @@ def _listed(names: Iterable[str]) -> str:
 
 
 AUTO = "auto"
-# In the order in which they are tried: the most specific first.
-READERS: Mapping[str, Reader] = {
-    reader.name: reader
-    for reader in (
-        XArchiveReader(),
-        MastodonReader(),
-        BlueskyReader(),
-        TelegramReader(),
-        SlackReader(),
-        WhatsAppReader(),
-        ChatGptReader(),
-        LinkedInReader(),
-        FacebookReader(),
-        InstagramReader(),
-        TrumpArchiveJsonReader(),
-        ApiReader(),
-        JsonlReader(),
-        TrumpArchiveCsvReader(),
-        CsvReader(),
-        BlogFeedReader(),
-        MarkdownReader(),
-        DocumentReader(),
-    )
-}
+# Asked last, in this order: other formats hold what they recognise, too.
+_GENERAL = (
+    *("trump-archive-json", "api", "jsonl", "trump-archive-csv", "csv"),
+    *("feed", "markdown", "documents"),
+)
+
+
+def find_readers() -> Mapping[str, Reader]:
+    """Return the READERS of all modules of engine.ingest.formats in the order to ask them."""
+    modules = [
+        import_module(f"{formats.__name__}.{module.name}")
+        for module in iter_modules(formats.__path__)
+    ]
+    readers = [reader for module in modules for reader in getattr(module, "READERS", ())]
+    return {reader.name: reader for reader in sorted(readers, key=_place)}
+
+
+def _place(reader: Reader) -> int:
+    return _GENERAL.index(reader.name) if reader.name in _GENERAL else -1
+
+
+READERS = find_readers()
 _SAMPLED = 20  # objects
 
 

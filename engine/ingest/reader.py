@@ -40,7 +40,7 @@ class Sample:
 
 
 class Reader(Protocol):
-    """One format. A new format takes one class like this and one line in engine.ingest.detect."""
+    """One format. docs/extending.md tells how to add one."""
 
     name: str
 

@@ -13,7 +13,7 @@ import orjson
 
 from engine.errors import InputError, RecordError
 from engine.ingest.dates import mapping, mappings, string, strings, text_of, zoned_or_utc
-from engine.ingest.reader import JsonObject, Sample, members_named
+from engine.ingest.reader import JsonObject, Reader, Sample, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
@@ -217,3 +217,6 @@ def _plain(value: object) -> object:
     if isinstance(value, bytes):
         return value.hex()
     raise TypeError
+
+
+READERS: tuple[Reader, ...] = (BlueskyReader(),)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 import orjson
 
 from engine.ingest.dates import from_seconds, mapping, mappings, string, text_of
-from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects, members_named
+from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
@@ -140,3 +140,6 @@ def _content(message: Mapping[str, object]) -> tuple[str, bool]:
     said = (p if isinstance(p, str) else string(mapping(p).get("text")) for p in found)
     shows = any("asset_pointer" in p for p in found if isinstance(p, dict))
     return "\n\n".join(filter(None, said)), shows
+
+
+READERS: tuple[Reader, ...] = (ChatGptReader(),)

@@ -26,7 +26,7 @@ from engine.ingest.parsers.parsed import (
     says_nothing,
 )
 from engine.ingest.parsers.pdf import parse_pdf
-from engine.ingest.reader import BOM, JsonObject, Sample
+from engine.ingest.reader import BOM, JsonObject, Reader, Sample
 from engine.ingest.records import (
     PARTS_VERSION,
     Defaults,
@@ -280,3 +280,6 @@ def _changed(payload: Mapping[str, object]) -> datetime:
     if not isinstance(changed, datetime):
         raise RecordError(Message("no date"))
     return changed
+
+
+READERS: tuple[Reader, ...] = (DocumentReader(),)

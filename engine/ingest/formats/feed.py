@@ -19,7 +19,7 @@ from engine.feeds.markup import (
 from engine.ingest.dates import host_of, made_id, string, strings, text_of, zoned
 from engine.ingest.html_text import html_text
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import JsonObject, Sample
+from engine.ingest.reader import JsonObject, Reader, Sample
 from engine.ingest.records import (
     PARTS_VERSION,
     Defaults,
@@ -143,3 +143,6 @@ def _entries(label: str, content: bytes) -> Sequence[dict[str, Any]]:
             Message("{label} cannot be read: {message}", label=label, message=exc.message),
             fix=exc.fix,
         ) from exc
+
+
+READERS: tuple[Reader, ...] = (BlogFeedReader(),)

@@ -18,7 +18,7 @@ from engine.ingest.dates import count, flag, identifier, string, strings, text_o
 from engine.ingest.formats.csv_rows import csv_rows, first_row
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import JsonObject, JsonReader, Sample
+from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
@@ -118,3 +118,6 @@ def _is_name(answered: str | None, own: object) -> bool:
 def _platform(payload: Mapping[str, object], created_at: datetime) -> str | None:
     post_id, sent_by = identifier(payload.get("id")), string(payload.get("device"))
     return "x" if post_id and is_from_x(post_id, created_at, sent_by) else None
+
+
+READERS: tuple[Reader, ...] = (JsonlReader(), CsvReader())

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from engine.ingest.dates import made_id, mapping, string, text_of, zoned_or_utc
 from engine.ingest.formats.csv_rows import Row, csv_rows, first_row
-from engine.ingest.reader import JsonObject, Sample, members_named
+from engine.ingest.reader import JsonObject, Reader, Sample, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
@@ -113,3 +113,6 @@ def _number(link: str | None) -> str | None:
 def _without_line_quotes(text: str) -> str:
     """Remove the quotes that LinkedIn puts around every line of a text."""
     return text.replace('"\n"', "\n").replace('"\r\n"', "\n").removeprefix('"').removesuffix('"')
+
+
+READERS: tuple[Reader, ...] = (LinkedInReader(),)

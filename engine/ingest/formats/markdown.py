@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from engine.errors import InputError, RecordError
 from engine.ingest.dates import host_of, mapping, string, text_of, written_at, zoned_or_utc
 from engine.ingest.parsers.parsed import article_blocks, markdown_blocks
-from engine.ingest.reader import BOM, JsonObject, Sample, members_named
+from engine.ingest.reader import BOM, JsonObject, Reader, Sample, members_named
 from engine.ingest.records import (
     PARTS_VERSION,
     Defaults,
@@ -189,3 +189,6 @@ def _date(fields: Mapping[str, object], path: PurePosixPath, changed: object) ->
 
 def _first(value: object) -> object:
     return value[0] if isinstance(value, list) and value else value
+
+
+READERS: tuple[Reader, ...] = (MarkdownReader(),)

@@ -10,7 +10,7 @@ from engine.errors import RecordError
 from engine.ingest.dates import host_of, last_part, mapping, mappings, string, text_of, zoned
 from engine.ingest.html_text import html_text
 from engine.ingest.pieces import named_arrays
-from engine.ingest.reader import JsonObject, Sample, members_named, parsed
+from engine.ingest.reader import JsonObject, Reader, Sample, members_named, parsed
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
@@ -148,3 +148,6 @@ def _visibility(note: Mapping[str, object]) -> str:
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
+
+
+READERS: tuple[Reader, ...] = (MastodonReader(),)

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import orjson
 
 from engine.ingest.dates import from_seconds, made_id, mapping, mappings, string, text_of
-from engine.ingest.reader import JsonReader, json_objects, members_named
+from engine.ingest.reader import JsonReader, Reader, json_objects, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
@@ -193,3 +193,6 @@ def _time(post: Mapping[str, object]) -> object:
 
 def _files(post: Mapping[str, object]) -> list[str]:
     return [PurePosixPath(str(m.get("uri"))).name for m in mappings(post.get("media"))]
+
+
+READERS: tuple[Reader, ...] = (FacebookReader(), InstagramReader())

@@ -13,7 +13,15 @@ from pathlib import Path, PurePosixPath
 import orjson
 
 from engine.ingest.dates import count, from_seconds, mapping, mappings, string, strings, text_of
-from engine.ingest.reader import JsonObject, JsonReader, Sample, is_mine, json_objects, role_of
+from engine.ingest.reader import (
+    JsonObject,
+    JsonReader,
+    Reader,
+    Sample,
+    is_mine,
+    json_objects,
+    role_of,
+)
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
@@ -196,3 +204,6 @@ def _readable(text: str, people: Mapping[str, object]) -> tuple[str, tuple[str, 
         return f"{label} ({target})" if label and label not in target else target
 
     return _REFERENCE.sub(shown, text), tuple(mentions)
+
+
+READERS: tuple[Reader, ...] = (SlackReader(),)

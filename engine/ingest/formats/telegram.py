@@ -24,7 +24,7 @@ from engine.ingest.dates import (
     zoned_or_utc,
 )
 from engine.ingest.pieces import named_arrays
-from engine.ingest.reader import Sample, is_mine, members_named, parsed, role_of
+from engine.ingest.reader import Reader, Sample, is_mine, members_named, parsed, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
@@ -174,3 +174,6 @@ def _flags(message: Mapping[str, object]) -> Flag:
     if any(message.get(name) for name in ("photo", "file", "media_type")):
         flags |= Flag.MEDIA
     return flags
+
+
+READERS: tuple[Reader, ...] = (TelegramReader(),)

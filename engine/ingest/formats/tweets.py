@@ -20,7 +20,7 @@ from engine.ingest.dates import (
     zoned_or_utc,
 )
 from engine.ingest.formats.csv_rows import Row, csv_rows, first_row
-from engine.ingest.reader import JsonObject, JsonReader, Sample
+from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
@@ -346,3 +346,6 @@ def _record(label: str, row: Row | Reject, digest: Callable[[bytes], int]) -> So
     line, value, raw = row
     found = JsonObject(label, line, "line", raw, value)
     return found.record(TrumpArchiveCsvReader.name, tweet_id(value), digest(raw))
+
+
+READERS: tuple[Reader, ...] = (TrumpArchiveJsonReader(), ApiReader(), TrumpArchiveCsvReader())

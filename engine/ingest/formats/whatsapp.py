@@ -11,7 +11,7 @@ from pathlib import PurePath, PurePosixPath
 from engine.errors import RecordError
 from engine.ingest.dates import made_id, string, text_of, written_at
 from engine.ingest.pieces import raw_lines
-from engine.ingest.reader import BOM, JsonObject, Sample, is_mine, members_named, role_of
+from engine.ingest.reader import BOM, JsonObject, Reader, Sample, is_mine, members_named, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
@@ -255,3 +255,6 @@ def _is_notice(text: str) -> bool:
         return False
     bare = unmarked(text)
     return not (_ATTACHED.search(bare) or _LEFT_OUT.fullmatch(bare))
+
+
+READERS: tuple[Reader, ...] = (WhatsAppReader(),)

@@ -10,7 +10,7 @@ import orjson
 from engine.errors import InputError, RecordError
 from engine.ingest.dates import mapping, mappings, string, zoned
 from engine.ingest.formats.tweets import tweet_id, tweet_post
-from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
+from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
@@ -184,3 +184,6 @@ def _account(source: Source, name: str) -> str | None:
                 if isinstance(found, JsonObject):
                     return string(mapping(found.value.get("account")).get("username"))
     return None
+
+
+READERS: tuple[Reader, ...] = (XArchiveReader(),)
