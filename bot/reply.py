@@ -1,5 +1,6 @@
 """Replies of command handlers, independent of the platform. Faces render them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
@@ -12,6 +13,7 @@ from engine.search import Candidate
 _MARKS = {
     "repost": marked("repost"),
     "quote": marked("quote"),
+    "reply": marked("reply"),
     "truncated": marked("cut"),
     "deleted": marked("deleted"),
     "recognised": marked("read from a picture"),
@@ -79,6 +81,14 @@ def signature(voice: str | None, author: str | None) -> str | None:
     return voice or (f"@{author.removeprefix('@')}" if author else None)
 
 
+def labels(flags: Iterable[str], words: Words) -> tuple[str, ...]:
+    """Return what to say beside a text with these flags: whose words it holds, what became of it.
+
+    They stay with a text wherever it is shown, as a quoted fan would stand there as its author.
+    """
+    return tuple(words.say(_MARKS[flag]) for flag in flags if flag in _MARKS)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitView:
     """One found text as it is shown to a person."""
@@ -127,14 +137,14 @@ class HitView:
     def marks(self, words: Words) -> tuple[str, ...]:
         """Return the labels shown beside the text: where it stands, how sure the answer is.
 
-        A small one has none.
+        A small one only has those of the text itself.
         """
         if self.small:
-            return ()
+            return labels(self.flags, words)
         sure = () if self.sureness is None else (words.say(_SURENESS[self.sureness]),)
         unjudged = () if self.judged else (words.say("not judged"),)
-        flags = (words.say(_MARKS[flag]) for flag in self.flags if flag in _MARKS)
-        return (*((self.place,) if self.place else ()), *sure, *unjudged, *flags)
+        place = (self.place,) if self.place else ()
+        return (*place, *sure, *unjudged, *labels(self.flags, words))
 
     def reason(self, words: Words) -> str | None:
         """Return the model's reason, attributed to the model."""
@@ -169,6 +179,7 @@ class Reply:
     items: tuple[ItemView, ...] = ()  # of a post, each with its own headline
     notice: str | None = None  # a remark about how this was found
     buttons: tuple[tuple[Button, ...], ...] = ()  # rows
+    inert: bool = False  # holds words of others: only an address on a line of its own is a link
     picture: bytes | None = None  # PNG; the rest is its caption, which does not repeat its tweet
     picture_url: str | None = None  # of a picture that the platform fetches, in a preview
     silent: bool = False  # makes no sound, where the platform supports that

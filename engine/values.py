@@ -41,6 +41,11 @@ class Flag(IntFlag):
     RECOGNISED = 128  # read in a picture by OCR, which makes mistakes
 
     @property
+    def passed_on(self) -> str | None:
+        """How a text holds words of somebody else: "repost", "quote", or None if it does not."""
+        return next((one.names[0] for one in (Flag.REPOST, Flag.QUOTE) if one in self), None)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Lower-case names of the set flags, in the order of their bits."""
         return tuple(str(flag.name).lower() for flag in Flag if flag and flag in self)

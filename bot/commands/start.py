@@ -54,7 +54,6 @@ def _item(post: PublicPost, found: Candidate, number: int, words: Words) -> Item
     hit = replace(
         HitView.of(found, words, rank=number, text=found.text),
         age=age_between(found.created_at, post.published).said(words),
-        flags=(),
         small=True,
         signed=True,
     )

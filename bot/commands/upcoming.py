@@ -19,7 +19,7 @@ from bot.replies.buttons import WRITE
 from bot.replies.limits import cut
 from bot.replies.post import TEMPLATE_EXAMPLE, PostItem, item_text, post_reply, worded
 from bot.replies.prophecy import hit_view
-from bot.reply import Action, Button, ItemView, Reply, aside
+from bot.reply import Action, Button, ItemView, Reply, aside, labels
 from bot.request import Request
 from db.chat.answers import Answers
 from engine.chat import Answer
@@ -100,7 +100,7 @@ async def _preview(request: Request, services: Services) -> Reply:
         lines.append(words.say("As of now it would tell nothing."))
         lines += await obstacles(request, subscription, news)
         if subscription.template:
-            example = item_text(subscription.template, TEMPLATE_EXAMPLE, "BBC News")
+            example = item_text(subscription.template, TEMPLATE_EXAMPLE, "BBC News", words)
             lines += ["", words.say("An example of your template:"), example]
     if choice.left_out:
         lines += ["", words.say("Left out:"), *_left_out(choice.left_out, subscription, words)]
@@ -143,10 +143,11 @@ def _chosen(place: int, chosen: Chosen, subscription: Subscription, words: Words
     view = replace(hit_view(chosen.hit, story.published, words), rank=place)
     if subscription.template:
         item = ItemView(headline=story.title, link=story.link, hit=view)
-        yield item_text(subscription.template, item, story.source or "")
+        yield item_text(subscription.template, item, story.source or "", words)
         return
     yield f"{place}. {cut(story.title, _LONGEST_HEADLINE)}"
-    yield f"   {view.date_text}, {view.age}: {cut(view.text, _LONGEST_TEXT)}"
+    facts = ", ".join((view.date_text, view.age, *labels(view.flags, words)))
+    yield f"   {facts}: {cut(view.text, _LONGEST_TEXT)}"
 
 
 def _left_out(

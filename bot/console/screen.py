@@ -67,7 +67,7 @@ def layout(reply: Reply) -> Iterator[Line]:
 def _hit(hit: HitView, words: Words) -> Iterator[Line]:
     if hit.small:
         text = cut(" ".join(hit.text.split()), LONGEST_SMALL)
-        said = " · ".join((*hit.introduction, hit.date_text))
+        said = " · ".join((*hit.introduction, hit.date_text, *hit.marks(words)))
         yield from _lines(f"{hit.rank}. {said}: {text}")
         return
     facts = [part for part in (hit.age, hit.date_text) if part]

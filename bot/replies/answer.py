@@ -6,17 +6,15 @@ from datetime import UTC
 
 from bot.i18n.words import Words, marked
 from bot.replies.buttons import place_json, place_text
-from bot.reply import HitView, Reply, signature
+from bot.reply import HitView, Reply, labels, signature
 from engine.answer.cited_answer import (
     AnswerOutcome,
     CitedAnswer,
     CitedSource,
+    Sentence,
     cited_excerpt,
     without_brackets,
 )
-from engine.search import Candidate
-from engine.text.clean import without_links
-from engine.values import Flag
 
 _INDENT = "   "
 _LONGEST_TEXT = 280
@@ -35,14 +33,7 @@ def answer_label(answer: CitedAnswer, words: Words) -> str | None:
 
 def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     """Return the answer with all its sources. The text explains a missing or extracted answer."""
-    label = answer_label(answer, words)
-    lines = [label] if label else []
-    if answer.outcome is AnswerOutcome.SILENT:
-        lines += [_read(answer, words)]
-    elif answer.outcome is AnswerOutcome.EXTRACTED:
-        lines += [str(sentence) for sentence in answer.sentences]
-    elif answer.sentences:
-        lines += [answer.text]
+    lines = _said(answer, words)
     if answer.notice:
         lines += ["", words.render(answer.notice)]
     for source in answer.sources:
@@ -50,32 +41,46 @@ def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     if answer.objections:
         lines += ["", words.say("What the check objected to:")]
         lines += [f"- “{one.text}” {words.render(one.why)}" for one in answer.objections]
-    return Reply(words=words, text="\n".join(lines))
+    return Reply(words=words, text="\n".join(lines), inert=True)
+
+
+def _said(answer: CitedAnswer, words: Words) -> list[str]:
+    label = answer_label(answer, words)
+    lines = [label] if label else []
+    if answer.outcome is AnswerOutcome.SILENT:
+        return [*lines, _read(answer, words)]
+    if answer.outcome is AnswerOutcome.EXTRACTED:
+        return [*lines, *(quoted_line(one, answer, words) for one in answer.sentences)]
+    return [*lines, answer.text] if answer.sentences else lines
+
+
+def quoted_line(sentence: Sentence, answer: CitedAnswer, words: Words) -> str:
+    """Return a sentence of a source with its mark, and the labels of the source."""
+    return " · ".join((str(sentence), *quote_labels(sentence, answer, words)))
+
+
+def quote_labels(sentence: Sentence, answer: CitedAnswer, words: Words) -> tuple[str, ...]:
+    """Return the labels of the sources of a sentence, if it is in their words."""
+    cited = [one for one in answer.sources if sentence.quoted and one.number in sentence.sources]
+    flags = (flag for one in cited for flag in one.passage.hit.candidate.flags.names)
+    return labels(flags, words)
 
 
 def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     """Return the answer with its sources in a line each, without scores."""
     extracted = answer.outcome is AnswerOutcome.EXTRACTED  # its label says that no model answered
-    notice = None if extracted else answer.notice
-    whole = answer_reply(replace(answer, sources=(), objections=(), notice=notice), words)
-    return replace(
-        whole, hits=tuple(_source_view(source, answer, words) for source in answer.sources)
-    )
+    lines = _said(answer, words)
+    if answer.notice and not extracted:
+        lines += ["", words.render(answer.notice)]
+    hits = tuple(_source_view(source, answer, words) for source in answer.sources)
+    return Reply(words=words, text="\n".join(lines), hits=hits, inert=True)
 
 
 def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitView:
     found = source.passage.hit.candidate
     view = HitView.of(found, words, rank=source.number, text=_cited_text(source, answer))
-    return replace(view, place=_place(found, words), small=True)
-
-
-def _place(found: Candidate, words: Words) -> str | None:
-    """Return where a text stands in a document, and whether OCR has read it."""
-    if found.place is None:
-        return None
-    place = place_text(found.place, words)
-    seen = Flag.RECOGNISED in found.flags
-    return f"{place} ({words.say('read from a picture')})" if seen else place
+    place = place_text(found.place, words) if found.place else None
+    return replace(view, place=place, small=True)
 
 
 def _read(answer: CitedAnswer, words: Words) -> str:
@@ -85,9 +90,10 @@ def _read(answer: CitedAnswer, words: Words) -> str:
 def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
     found = source.passage.hit.candidate
     facts = [
-        *filter(None, (_place(found, words),)),
+        *((place_text(found.place, words),) if found.place else ()),
         words.date(found.created_at),
         *filter(None, (signature(found.voice, found.author),)),
+        *labels(found.flags.names, words),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
         words.say("relevance {value}", value=f"{source.passage.hit.score:.2f}"),
     ]
@@ -98,11 +104,8 @@ def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[
 
 
 def _cited_text(source: CitedSource, answer: CitedAnswer) -> str:
-    """Return the passage that is cited.
-
-    "[1]" and addresses in it would look like citations and sources of the answer.
-    """
-    return without_links(without_brackets(cited_excerpt(source, answer, longest=_LONGEST_TEXT)))
+    """Return the passage that is cited, in one line and without what looks like a mark."""
+    return " ".join(without_brackets(cited_excerpt(source, answer, longest=_LONGEST_TEXT)).split())
 
 
 _DIGITS = 4

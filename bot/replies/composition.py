@@ -5,7 +5,7 @@ from datetime import UTC
 
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
-from bot.reply import Action, Button, Reply
+from bot.reply import Action, Button, Reply, labels
 from engine.compose.composition import (
     ComposedSource,
     Composition,
@@ -43,7 +43,7 @@ def composition_reply(composition: Composition, words: Words, *, explain: bool =
         lines += ["", words.say("Left out or changed:"), *removed_lines(composition, words)]
     if explain:
         lines += ["", *step_lines(composition, words)]
-    return Reply(words=words, text="\n".join(lines).strip())
+    return Reply(words=words, text="\n".join(lines).strip(), inert=True)
 
 
 def variant_lines(variant: Variant, number: int, of: int, words: Words) -> Iterator[str]:
@@ -77,8 +77,7 @@ def source_title(source: ComposedSource, words: Words) -> str:
     passage = source.passage
     kind = words.say("web") if passage.kind is SourceKind.WEB else passage.corpus or ""
     date = words.date(passage.date) if passage.date else ""
-    seen = words.say("read from a picture") if passage.recognised else ""
-    facts = [cited_as(passage), date, kind, seen]
+    facts = [cited_as(passage), date, kind, *labels(passage.flags.names, words)]
     return " · ".join(filter(None, facts))
 
 
@@ -151,6 +150,7 @@ def _source_json(source: ComposedSource) -> dict[str, object]:
         "author": passage.author,
         "corpus": passage.corpus,
         "recognised": passage.recognised,
+        "flags": list(passage.flags.names),
     }
 
 
@@ -204,6 +204,7 @@ def variant_reply(task_id: int, composition: Composition, words: Words, *, at: i
         words=words,
         text=cut("\n".join(lines), _LONGEST),
         notice=notice,
+        inert=True,
         buttons=_buttons(task_id, composition, at % of, words),
     )
 
@@ -230,7 +231,7 @@ def _buttons(
 def sources_reply(composition: Composition, words: Words) -> Reply:
     """Return the sources: what each number stands for, what it says, and its address."""
     lines = [line for source in composition.sources for line in source_lines(source, words)]
-    return Reply(words=words, text=cut("\n".join(lines), _LONGEST))
+    return Reply(words=words, text=cut("\n".join(lines), _LONGEST), inert=True)
 
 
 def reasons_reply(composition: Composition, words: Words, *, full: bool) -> Reply:
@@ -240,7 +241,7 @@ def reasons_reply(composition: Composition, words: Words, *, full: bool) -> Repl
         lines += ["", words.say("Left out or changed:"), *removed_lines(composition, words)]
     if full:
         lines += ["", *step_lines(composition, words)]
-    return Reply(words=words, text=cut("\n".join(lines), _LONGEST))
+    return Reply(words=words, text=cut("\n".join(lines), _LONGEST), inert=True)
 
 
 def _made(composition: Composition, words: Words) -> Iterator[str]:
@@ -268,4 +269,4 @@ def draft_reply(composition: Composition, words: Words) -> Reply | None:
     lines += variant_lines(composition.variants[0], 1, 1, words)
     for source in composition.sources:
         lines += ["", *source_lines(source, words)]
-    return Reply(words=words, text=cut("\n".join(lines), _LONGEST))
+    return Reply(words=words, text=cut("\n".join(lines), _LONGEST), inert=True)

@@ -15,7 +15,7 @@ from bot.i18n.words import Words
 from bot.replies.buttons import VOTES, WRITE
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view, prophecy_json
-from bot.reply import Action, Button, Event, HitView, ItemView, Reply
+from bot.reply import Action, Button, Event, HitView, ItemView, Reply, labels
 from engine.chat import Answer, Tally
 from engine.errors import UsageError
 from engine.messages import Message
@@ -23,7 +23,10 @@ from engine.messages import Message
 LONGEST_TEMPLATE = 500  # characters
 LONGEST_POST = 3500  # Telegram shows 4,096
 LONGEST_RENDERED = 1200  # of one tweet and its headline
-NAMES = ("headline", "link", "source", "tweet", "author", "date", "age", "url", "reason", "number")
+NAMES = (
+    "headline", "link", "source", "tweet", "author", "labels", "date", "age", "url", "reason",
+    "number",
+)  # fmt: skip
 
 _FILTERS = ("default", "lower", "title", "trim", "truncate", "upper")
 _ALLOWED = (
@@ -69,11 +72,11 @@ def worded(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
     if template is None or not reply.items:
         return reply
     named = zip(reply.items, sources, strict=True)
-    text = "\n\n".join(item_text(template, item, source) for item, source in named)
+    text = "\n\n".join(item_text(template, item, source, reply.words) for item, source in named)
     return replace(reply, text=cut(text, LONGEST_POST), items=(), notice=None)
 
 
-def item_text(template: str, item: ItemView, source: str) -> str:
+def item_text(template: str, item: ItemView, source: str, words: Words) -> str:
     """Return what a template says about one item of a post. Raises UsageError."""
     hit = item.hit
     return fill_template(
@@ -84,6 +87,7 @@ def item_text(template: str, item: ItemView, source: str) -> str:
             "source": source,
             "tweet": hit.text,
             "author": hit.signature or "",
+            "labels": ", ".join(labels(hit.flags, words)),
             "date": hit.date_text,
             "age": hit.age,
             "url": hit.url or "",

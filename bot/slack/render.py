@@ -50,6 +50,7 @@ _LONGEST_LINK = 1000
 
 _BOLD = {"bold": True}
 _LINK = re.compile(r"(https?://[^\s<>|]+)")
+_OWN_LINE = re.compile(r"^[ \t]*(https?://[^\s<>|]+)[ \t]*$", re.MULTILINE)
 
 
 def escaped_mrkdwn(text: str) -> str:
@@ -74,7 +75,7 @@ def fallback(reply: Reply) -> str:
     titles = (item.headline for item in reply.items[:1])
     parts = [
         reply.headline,
-        as_called_here(reply.text or ""),
+        _spoken(reply),
         *titles,
         *(hit.text for hit in first),
         reply.notice,
@@ -89,7 +90,7 @@ def blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     if headline := _shown(reply.headline or "").strip():
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
     if said := [
-        *_said(as_called_here(reply.text or "")),
+        *_said(_spoken(reply), _OWN_LINE if reply.inert else _LINK),
         *_hits(reply),
         *_items(reply),
         *_left_out(reply),
@@ -102,6 +103,11 @@ def blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     if _shown(reply.notice or "").strip():
         found.append(remark(reply.notice or ""))
     return [*found, *actions(reply.buttons)]
+
+
+def _spoken(reply: Reply) -> str:
+    """Return the text of a reply; commands are the bot's own words only."""
+    return reply.text or "" if reply.inert else as_called_here(reply.text or "")
 
 
 def remark(text: str, block_id: str | None = None) -> ContextBlock:
@@ -137,12 +143,13 @@ def actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
     ]
 
 
-def _said(text: str) -> Iterator[RichTextElement]:
-    """Yield the bot's own words, with addresses as links."""
+def _said(text: str, links: re.Pattern[str]) -> Iterator[RichTextElement]:
+    """Yield the text of a reply, with addresses as links."""
     if text := cut(_shown(text), _TEXT).strip():
-        parts = (part for part in _LINK.split(text) if part)
+        # Every second part is the group of the pattern.
+        parts = [(part, bool(place % 2)) for place, part in enumerate(links.split(text)) if part]
         yield RichTextSectionElement(
-            elements=[_link(part, part) if _LINK.fullmatch(part) else _text(part) for part in parts]
+            elements=[_link(part, part) if is_link else _text(part) for part, is_link in parts]
         )
 
 
@@ -176,7 +183,8 @@ def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
         text = cut(" ".join(_shown(hit.text).split()), LONGEST_SMALL)
         date = _linked(hit.url, hit.date_text)
         before = "".join(f"{_shown(part)} · " for part in hit.introduction)
-        elements = [_text(f"{hit.rank}. {before}"), date, _text(f": {text}\n")]
+        after = "".join(f" · {mark}" for mark in hit.marks(reply.words))
+        elements = [_text(f"{hit.rank}. {before}"), date, _text(f"{after}: {text}\n")]
         yield RichTextSectionElement(elements=elements)
         return
     reason = cut(_shown(hit.reason(reply.words) or ""), _REASON)

@@ -20,6 +20,12 @@ _LONGEST_REASON = 160
 # Telegram takes a name after an @ for one of its users, and notifies them.
 _NAME = re.compile(r"@(?=\w)")
 _JOINER = "\u2060"  # invisible
+# It makes links of names of hosts, and commands of words after a slash, too.
+_LINKED = re.compile(
+    r"^[ \t]*https?://\S+[ \t]*$"
+    r"|(?P<before>(?<![\w/])/(?=\w)|:(?=//)|(?<=\w)[.。．｡](?=[^\W\d_]))",
+    re.MULTILINE,
+)
 
 # Room for the headline, facts, links and notices of three hits, apart from their texts.
 _FEWEST_FOR_A_TEXT = 80
@@ -56,12 +62,22 @@ def unnamed(text: str) -> str:
     return _NAME.sub(f"@{_JOINER}", text)
 
 
+def _said(reply: Reply, text: str) -> str:
+    """Return words of a reply in which only those of the bot itself lead anywhere."""
+    if reply.inert:
+        text = _LINKED.sub(
+            lambda found: f"{found[0]}{_JOINER}" if found["before"] else found[0], text
+        )
+    return unnamed(text)
+
+
 def html_messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     """Return the HTML of the messages that show a reply; answers with hits are one message."""
     if reply.hits or reply.headline or reply.items:
         return [_answer(reply, limit)]
-    said = "\n\n".join(part for part in (reply.text, reply.notice) if part)
-    return [escaped_html(piece) for piece in split(unnamed(said), limit, utf16_length)]
+    parts = (_said(reply, reply.text or ""), unnamed(reply.notice or ""))
+    said = "\n\n".join(filter(None, parts))
+    return [escaped_html(piece) for piece in split(said, limit, utf16_length)]
 
 
 def caption(reply: Reply) -> str:
@@ -122,7 +138,8 @@ def _lines(reply: Reply, share: int) -> list[MarkupLine]:
             MarkupLine(""),
         ]
     if reply.text:
-        lines += [MarkupLine(cut(unnamed(reply.text), 1000, utf16_length)), MarkupLine("")]
+        said = cut(_said(reply, reply.text), 1000, utf16_length)
+        lines += [MarkupLine(said), MarkupLine("")]
     for hit in reply.hits:
         lines += [*_hit(hit, reply, share), *([] if hit.small else [MarkupLine("")])]
     for item in reply.items:
@@ -146,7 +163,7 @@ def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     when = [part for part in (hit.age, hit.date_text) if part]
     if hit.small:
         text = cut(" ".join(unnamed(hit.text).split()), min(share, LONGEST_SMALL), utf16_length)
-        facts = [*map(unnamed, hit.introduction), hit.date_text]
+        facts = [*map(unnamed, hit.introduction), hit.date_text, *hit.marks(reply.words)]
         line = f"{hit.rank}. {' · '.join(facts)}: {text}"
         return [MarkupLine(line, label=hit.date_text, address=address)]
     author = [unnamed(hit.signature)] if hit.signature else []

@@ -88,6 +88,7 @@ class SourceAnswer(_Part):
     author: str | None
     corpus: str | None
     recognised: bool = Field(description="Read in a picture by OCR, which makes mistakes.")
+    flags: list[str] = Field(description="What it is: repost, quote, reply and the like.")
 
 
 class RemovedAnswer(_Part):

@@ -13,6 +13,7 @@ from fastapi.responses import Response
 
 from bot.i18n.words import Words
 from bot.replies.dates import age_between
+from bot.reply import labels
 from bot.web.shared_state import SharedOf, SharedState, paced
 from bot.web.views import day_of, web_address
 from bot.web.visitor import Visitor, own_address, visitor_of
@@ -119,7 +120,8 @@ def _paragraphs(post: PublicPost, found: Candidate, words: Words) -> list[str]:
     age = age_between(found.created_at, post.published).said(words)
     date = words.date(found.created_at.astimezone(UTC))
     source = " · ".join(part for part in (post.source, web_address(post.link)) if part)
-    said = [f"“{found.text}”", f"{date} · {age}", web_address(found.url), source]
+    when = " · ".join((date, age, *labels(found.flags.names, words)))
+    said = [f"“{found.text}”", when, web_address(found.url), source]
     return [one for one in said if one]
 
 

@@ -12,11 +12,11 @@ from fastapi.staticfiles import StaticFiles
 from bot.card import can_draw, draw_card, require_pictures
 from bot.i18n.words import Words
 from bot.queries.ask import ask, searcher
-from bot.replies.answer import answer_label
+from bot.replies.answer import answer_label, quote_labels
 from bot.replies.buttons import place_text
 from bot.replies.picture import card_of, pictured
 from bot.replies.prophecy import notice_of, prophecy_reply
-from bot.reply import signature
+from bot.reply import labels, signature
 from bot.web.examples import examples_of
 from bot.web.failures import Failure, Refusal
 from bot.web.parameters import LONGEST_TEXT
@@ -80,6 +80,7 @@ def _shown(answered: CitedAnswer | None, words: Words) -> dict[str, Any]:
         "answered": answered,
         "label": answer_label(answered, words),
         "notice": words.render(answered.notice) if answered.notice else None,
+        "said": [(one, quote_labels(one, answered, words)) for one in answered.sentences],
         "sources": [_source(source, words) for source in answered.sources],
     }
 
@@ -93,6 +94,7 @@ def _source(source: CitedSource, words: Words) -> dict[str, Any]:
         "day": day_of(found.created_at),
         "date_text": words.date(found.created_at.astimezone(UTC)),
         "signature": signature(found.voice, found.author),
+        "labels": labels(found.flags.names, words),
         "place": place_text(found.place, words) if found.place else None,
         "text": found.text,
         "lang": found.lang,

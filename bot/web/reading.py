@@ -15,6 +15,7 @@ from bot.i18n.words import Words
 from bot.media import Media
 from bot.queries.find import find, months
 from bot.replies.dates import age_between
+from bot.reply import labels
 from bot.web.api import read_document
 from bot.web.charts import MonthChart, every_month, month_chart
 from bot.web.examples import examples_of, exhibited, exhibited_together, overview
@@ -45,6 +46,7 @@ class TimelineEntry:
     day: str
     date_text: str
     author: str | None
+    labels: Sequence[str]
     url: str | None
     lang: str | None
     pieces: Sequence[Piece]
@@ -147,6 +149,7 @@ def _entry(hit: FindHit, text: str, words: Words) -> TimelineEntry:
         day=day_of(found.created_at),
         date_text=words.date(found.created_at.astimezone(UTC)),
         author=found.author,
+        labels=labels(found.flags.names, words),
         url=web_address(found.url),
         lang=found.lang,
         pieces=pieces_of(text),
@@ -188,6 +191,7 @@ class LeadView:
     corpus: str
     id: str
     text: str
+    labels: Sequence[str]
     age: str
     since: str
     until: str
@@ -301,6 +305,7 @@ async def _document(
         found=found,
         has_media=Flag.MEDIA in found.flags or bool(media),
         media=media,
+        labels=labels(found.flags.names, words),
         url=web_address(found.url),
         day=day_of(found.created_at),
         date_text=words.date(found.created_at.astimezone(UTC)),
@@ -332,11 +337,14 @@ async def _media(
     return FileResponse(path, media_type=media_type, headers=keep)
 
 
-def _neighbour(found: Neighbour | None, words: Words) -> tuple[str, str, str] | None:
-    """Return the id, the date and the text of a neighbour in time."""
+def _neighbour(
+    found: Neighbour | None, words: Words
+) -> tuple[str, str, str, tuple[str, ...]] | None:
+    """Return the id, the date, the text and the labels of a neighbour in time."""
     if found is None:
         return None
-    return found.external_id, words.date(found.created_at.astimezone(UTC)), found.text
+    date = words.date(found.created_at.astimezone(UTC))
+    return found.external_id, date, found.text, labels(found.flags.names, words)
 
 
 def _lead_views(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[LeadView]:
@@ -348,6 +356,7 @@ def _lead_views(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[Lead
             corpus=corpus.name,
             id=lead.external_id,
             text=lead.text,
+            labels=labels(lead.flags.names, words),
             age=age_between(lead.created_at, lead.until).said(words),
             since=_year_of_moment(lead.created_at),
             until=_year_of_moment(lead.until),

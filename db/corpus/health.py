@@ -9,7 +9,7 @@ from db.connection import statements
 from db.corpus.postings import Postings, about_corpus, partition
 from db.pool import Database
 from engine.chat import WallRule
-from engine.values import Corpus
+from engine.values import Corpus, Flag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +20,7 @@ class Lead:
     until: datetime  # date of the headline
     external_id: str
     text: str
+    flags: Flag
     created_at: datetime
 
 
@@ -29,6 +30,7 @@ class Neighbour:
 
     external_id: str
     text: str
+    flags: Flag
     created_at: datetime
 
 
@@ -54,7 +56,7 @@ class Overview:
         statement = _about_foretold("leads", corpus.id)
         async with self._database.reading() as reader:
             rows = await reader.fetch(statement, corpus.name, *self._shown, limit)
-        return [Lead(**dict(row)) for row in rows]
+        return [Lead(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
 
     async def subjects(self, corpus: Corpus, *, limit: int) -> Mapping[str, int]:
         """Return the words that most headlines were foretold by, each with its headlines."""
@@ -81,7 +83,10 @@ class Overview:
             rows = await reader.fetch(statement, document, created_at)
         found = {
             row["later"]: Neighbour(
-                external_id=row["external_id"], text=row["text"], created_at=row["created_at"]
+                external_id=row["external_id"],
+                text=row["text"],
+                flags=Flag(row["flags"]),
+                created_at=row["created_at"],
             )
             for row in rows
         }

@@ -27,7 +27,7 @@ SELECT v.prophecy ->> 'corpus', hit -> 'candidate' ->> 'external_id',
 -- name: leads(corpus, chats, trusted, voters, limit)
 SELECT * FROM (
     SELECT DISTINCT ON (f.headline, d.id)
-           f.headline, f.until, d.external_id, d.text, d.created_at
+           f.headline, f.until, d.external_id, d.text, d.flags, d.created_at
       FROM ({foretold}) AS f JOIN {document} d ON d.corpus_id = {corpus} AND d.external_id = f.external_id
      WHERE f.corpus = $1 AND d.created_at < f.until
      ORDER BY f.headline, d.id, f.until) AS once
@@ -57,10 +57,10 @@ SELECT headline, min(until) AS until
  LIMIT $6
 
 -- name: neighbours(id, created_at)
-(SELECT false AS later, d.external_id, d.text, d.created_at
+(SELECT false AS later, d.external_id, d.text, d.flags, d.created_at
    FROM {document} d WHERE (d.created_at, d.id) < ($2::timestamptz, $1::bigint)
   ORDER BY d.created_at DESC, d.id DESC LIMIT 1)
 UNION ALL
-(SELECT true, d.external_id, d.text, d.created_at
+(SELECT true, d.external_id, d.text, d.flags, d.created_at
    FROM {document} d WHERE (d.created_at, d.id) > ($2::timestamptz, $1::bigint)
   ORDER BY d.created_at, d.id LIMIT 1)

@@ -32,7 +32,6 @@ from engine.llm.wire import add_usage
 from engine.messages import Message, join_messages
 from engine.settings.searching import AnswerSettings
 from engine.text.chunks import sentences
-from engine.text.clean import without_links
 
 _LONGEST_PASSAGE = 6000  # characters of a passage: many short sentences take long to score
 _LONGEST_QUOTE = 300
@@ -40,6 +39,9 @@ _FEWEST_LETTERS = 3
 _WEAKEST = 0.25  # share of the best passage's score; passages below it only fill the list
 _FRAGMENT = 0.5  # the weight of a heading or a fragment, relative to a whole sentence
 _BULLET = re.compile(r"^[*•·▪‣–-]\s+")
+_LINK = re.compile(r"(?:https?://|pic\.twitter\.com/)\S+")
+_SHORT_LINK = re.compile(r"(?:https?://t\.co/|pic\.twitter\.com/)\S+")
+_ENDS = tuple(".!?…\"'”’»)]")
 _WHOLE = re.compile(r"(?![a-zà-öø-ÿ,;)]).*[.!?…][\"'”’»)\]]*", re.DOTALL)
 
 
@@ -61,8 +63,9 @@ def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
 
     A sentence scores by those of its words for which its text was found; ties keep the order of
     the passages. Of a passage, whole sentences go before headings and fragments. Passages
-    far weaker than the best one are not quoted. Links, bullets, and brackets that could be taken
-    for marks are removed; a long sentence is cut, with a sign of it.
+    far weaker than the best one are not quoted. The words are those of the source: a bullet before
+    them and the links after them, as posts have, are left out, what could be taken for a mark
+    stands in parentheses, and a long sentence is cut, with a sign of it.
     """
     wording = Wording.of(passages)
     weakest = _WEAKEST * max((one.hit.score for one in passages), default=0.0)
@@ -80,13 +83,25 @@ def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
 
 def _quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
     for sentence in sentences(passage.hit.candidate.text[:_LONGEST_PASSAGE]):
-        line = _BULLET.sub("", one_line(sentence, len(sentence)))
-        text = without_links(without_brackets(one_line(line, _LONGEST_QUOTE)))
-        if sum(map(str.isalnum, text)) >= _FEWEST_LETTERS:
+        line = _without_attachments(_BULLET.sub("", one_line(sentence, len(sentence))))
+        text = without_brackets(one_line(line, _LONGEST_QUOTE))
+        told = _LINK.sub(" ", text)
+        if sum(map(str.isalnum, told)) >= _FEWEST_LETTERS:
             cut = "…" if len(line) > _LONGEST_QUOTE else ""
-            worth = wording.score(text) * (0.5 + passage.hit.score / 2)
+            worth = wording.score(told) * (0.5 + passage.hit.score / 2)
             whole = _WHOLE.fullmatch(line) is not None
             yield _Quote(text=text + cut, passage=number, score=worth, whole=whole)
+
+
+def _without_attachments(line: str) -> str:
+    """Return a line without the links that follow its words, as posts have them."""
+    words = line.split(" ")
+    while len(words) > 1 and (
+        _SHORT_LINK.fullmatch(words[-1])
+        or (_LINK.fullmatch(words[-1]) and words[-2].endswith(_ENDS))
+    ):
+        words.pop()
+    return " ".join(words)
 
 
 if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client

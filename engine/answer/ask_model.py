@@ -35,8 +35,9 @@ You answer a question from numbered passages, and from nothing else.
 
 Input: the first line is the question as JSON: question what is asked, earlier, where there is \
 one, what was asked just before, in order. Every further line is one passage as JSON: i is its \
-number, date the day it was written, author who wrote it, reply_to the message it answers, text \
-what it says (long ones are cut).
+number, date the day it was written, author who wrote it, passed_on, where it holds words of \
+somebody else: repost (all of them) or quote (those in quotation marks), reply_to the message it \
+answers, text what it says (long ones are cut).
 
 Answer with at most eight claims of one sentence each, what matters most first. Each names the \
 numbers of the passages that say it, and says no more than they do. Passages are what somebody \
@@ -96,8 +97,10 @@ _SAYS_NOT = re.compile(
 )
 
 
-def read_claims(content: str, given: int, damage: Counter[str]) -> tuple[Claim, ...] | None:
-    """Return the claims of an answer about the passages 1..`given`, cleaned.
+def read_claims(
+    content: str, texts: Sequence[str], damage: Counter[str]
+) -> tuple[Claim, ...] | None:
+    """Return the claims of an answer about passages with these texts, cleaned.
 
     Empty if the model says that the passages do not answer the question; None if `content` is not
     usable. Faults are counted in `damage` by kind. Never raises.
@@ -105,12 +108,12 @@ def read_claims(content: str, given: int, damage: Counter[str]) -> tuple[Claim, 
     text = content[:_LONGEST].rpartition("</think>")[2].partition("<think>")[0]
     entries = _entries(text)
     if entries is not None:
-        found = [_claim(one, sources, given, damage) for one, sources in entries]
+        found = [_claim(one, sources, texts, damage) for one, sources in entries]
     elif "{" in text:  # unreadable JSON must not be shown as text
         return None
     else:
         damage["prose"] += 1
-        found = list(_prose(text, given, damage))
+        found = list(_prose(text, texts, damage))
     claims = tuple(one for one in found if one.text)[:_MOST_CLAIMS]
     if not any(one.passages for one in claims) and any(_SAYS_NOT.search(c.text) for c in claims):
         return ()
@@ -151,16 +154,21 @@ def _number(value: object) -> int | None:
     return int(digits[1]) if digits else -1
 
 
-def _claim(text: str, sources: list[int], given: int, damage: Counter[str]) -> Claim:
-    listed = known(sources, given, damage)
-    plain, marked = cited(without_markup(text[:_LONGEST_CLAIM]), given, damage)
-    return Claim(text=without_links(plain), passages=tuple(dict.fromkeys((*listed, *marked))))
+def _claim(text: str, sources: list[int], texts: Sequence[str], damage: Counter[str]) -> Claim:
+    listed = known(sources, len(texts), damage)
+    plain, marked = cited(without_markup(text[:_LONGEST_CLAIM]), len(texts), damage)
+    return _cleaned(plain, tuple(dict.fromkeys((*listed, *marked))), texts)
 
 
-def _prose(text: str, given: int, damage: Counter[str]) -> Iterator[Claim]:
+def _prose(text: str, texts: Sequence[str], damage: Counter[str]) -> Iterator[Claim]:
     for sentence in sentences(without_markup(text)):
-        plain, numbers = cited(sentence, given, damage)
-        yield Claim(text=without_links(plain), passages=numbers)
+        plain, numbers = cited(sentence, len(texts), damage)
+        yield _cleaned(plain, numbers, texts)
+
+
+def _cleaned(plain: str, numbers: tuple[int, ...], texts: Sequence[str]) -> Claim:
+    held = "\n".join(texts[number - 1] for number in numbers)
+    return Claim(text=without_links(plain, held), passages=numbers)
 
 
 if TYPE_CHECKING:
@@ -175,10 +183,10 @@ _CUT = "…"
 
 @dataclass(frozen=True, slots=True)
 class AnswerRequest:
-    """One question to the model, about the passages 1..`given`."""
+    """One question to the model; `texts` are what its passages say and who wrote them."""
 
     content: str
-    given: int
+    texts: tuple[str, ...]
     key: str  # cache key
 
 
@@ -192,7 +200,14 @@ def build_answer_request(
     ]
     content = "\n".join([_question(question), *lines])
     key = sha256(json.dumps([ANSWER.version, model, content]).encode()).hexdigest()
-    return AnswerRequest(content=content, given=len(passages), key=key)
+    return AnswerRequest(content=content, texts=tuple(map(_said, passages)), key=key)
+
+
+def _said(passage: Passage) -> str:
+    found = passage.hit.candidate
+    title = found.place.title if found.place else None
+    author = f"@{found.author}" if found.author else None
+    return "\n".join(filter(None, (title, author, found.context, found.text)))
 
 
 def _question(question: Question) -> str:
@@ -214,6 +229,8 @@ def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
         shown["title"] = without_brackets(one_line(found.place.title, _NAME_LENGTH))
     if found.author:
         shown["author"] = without_brackets(one_line(found.author, _NAME_LENGTH))
+    if found.flags.passed_on:
+        shown["passed_on"] = found.flags.passed_on
     if found.context:
         shown["reply_to"] = without_brackets(one_line(found.context, _CONTEXT_LENGTH))
     shown["text"] = shown_excerpt(found.text, wording, length)
@@ -274,7 +291,7 @@ class Hearing:
     def hear(self, answer: ChatAnswer) -> bool:
         """Read an answer; return True if it is usable, even if it says there is no answer."""
         self.answers.append(answer)
-        self.claims = read_claims(answer.content, self.request.given, self.damage)
+        self.claims = read_claims(answer.content, self.request.texts, self.damage)
         if not answer.finished:
             self.damage["unfinished"] += 1
             if not self.claims:  # cut off before the first claim: not the same as silence

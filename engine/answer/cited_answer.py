@@ -187,14 +187,12 @@ _CITATION = re.compile(
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
-_PARENTHESES = str.maketrans("[]［］【】", "()()()")
 
 
 def cited(text: str, given: int, damage: Counter[str]) -> tuple[str, tuple[int, ...]]:
     """Return the text without marks, and the distinct numbers in them that are 1..`given`.
 
-    Other numbers are counted in `damage`. Brackets around anything else become parentheses, so
-    that nothing in the text looks like a mark.
+    Other numbers are counted in `damage`. Nothing that is left looks like a mark.
     """
     numbers: list[int] = []
 
@@ -204,7 +202,7 @@ def cited(text: str, given: int, damage: Counter[str]) -> tuple[str, tuple[int, 
         numbers.extend(_numbers(found[1], given))
         return " "  # not "", which could join the words on both sides
 
-    text = _BRACKETS.sub(mark, text).translate(_PARENTHESES)
+    text = without_brackets(_BRACKETS.sub(mark, text))
     return text, known(numbers, given, damage)
 
 
@@ -216,8 +214,12 @@ def known(numbers: list[int], given: int, damage: Counter[str]) -> tuple[int, ..
 
 
 def without_brackets(text: str) -> str:
-    """Return text with brackets replaced by parentheses, so that none looks like a mark."""
-    return text.translate(_PARENTHESES)
+    """Return text in which nothing looks like a mark: "[2]" becomes "(2)", "[sic]" stays."""
+    return _BRACKETS.sub(_in_parentheses, text)
+
+
+def _in_parentheses(found: re.Match[str]) -> str:
+    return f"({found[1]})" if _CITATION.fullmatch(found[1]) else found[0]
 
 
 def _numbers(mark: str, given: int) -> Iterator[int]:

@@ -136,6 +136,8 @@ def passage_line(number: int, passage: SourcePassage, length: int) -> str:
     shown["title"] = plain(passage.title, _NAME_LENGTH)
     if passage.author:
         shown["author"] = plain(passage.author, _NAME_LENGTH)
+    if passage.flags.passed_on:
+        shown["passed_on"] = passage.flags.passed_on
     shown["text"] = plain(passage.text, length)
     return as_line(shown)
 

@@ -4,7 +4,7 @@ Its answer is advice: an edit passes the guard like any sentence, and adds no so
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -24,7 +24,8 @@ You check sentences against the passages that they cite.
 Input: first the sentences, one a line as JSON: i is its number, text what it says, sources the \
 passages that it cites, fault, where there is one, what a program found wrong with it. Then the \
 passages, one a line as JSON: passage is its number, date the day it was written, title and author \
-where it comes from, text what it says.
+where it comes from, passed_on, where it holds words of somebody else, repost (all of them) or \
+quote (those in quotation marks), text what it says.
 
 For each sentence: supported, if its passages say all of it; partly, if they say some of it; not, \
 if they do not say it or say otherwise. Look for swapped names, wrong numbers and dates, negations \
@@ -98,7 +99,7 @@ def check_content(
 
 
 def read_checks(
-    text: str, damage: Counter[str], sentences: Sequence[DraftSentence], given: Collection[int]
+    text: str, damage: Counter[str], sentences: Sequence[DraftSentence], given: Mapping[int, str]
 ) -> Mapping[int, SupportVerdict] | None:
     """Return the verdicts by index of the sentence, or None if there is none. Never raises.
 
@@ -128,7 +129,7 @@ _ORDER = {Support.NOT: 0, Support.PARTLY: 1, Support.SUPPORTED: 2}
 
 
 def _verdict(
-    entry: object, sentence: DraftSentence, given: Collection[int]
+    entry: object, sentence: DraftSentence, given: Mapping[int, str]
 ) -> SupportVerdict | None:
     if not isinstance(entry, dict):
         return None
@@ -139,11 +140,12 @@ def _verdict(
     return SupportVerdict(support=support, edit=_edit(entry.get("edit"), sentence, given))
 
 
-def _edit(edit: object, sentence: DraftSentence, given: Collection[int]) -> DraftSentence | None:
+def _edit(edit: object, sentence: DraftSentence, given: Mapping[int, str]) -> DraftSentence | None:
     """Return the edited sentence with the sources of the original, or None."""
     if not isinstance(edit, str) or not edit.strip():
         return None
-    read = read_sentence(without_markup(" ".join(edit.split())), given)
+    plain_edit = without_markup(" ".join(edit.split()))
+    read = read_sentence(plain_edit, given, sources=[n for n in sentence.sources if n in given])
     if read is None or not read.text or read.text == sentence.text:
         return None
     return replace(sentence, text=read.text, unknown=())

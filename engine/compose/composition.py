@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from engine.answer.cited_answer import Passage as Found
 from engine.messages import Message
-from engine.values import Corpus, Usage
+from engine.values import Corpus, Flag, Usage
 
 
 class StepName(StrEnum):
@@ -63,7 +63,12 @@ class SourcePassage:
     corpus: str | None = None
     cosine: float | None = None  # of its stored vector with the request, by the local model
     pinned: bool = False  # one of the request's own texts, used whatever its score
-    recognised: bool = False  # read in a picture by OCR
+    flags: Flag = Flag.NONE
+
+    @property
+    def recognised(self) -> bool:
+        """Whether it was read in a picture by OCR."""
+        return Flag.RECOGNISED in self.flags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

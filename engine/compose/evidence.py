@@ -24,7 +24,8 @@ You collect the evidence for a tweet from numbered passages, and from nothing el
 
 Input: the first line is the request as JSON. Every further line is one passage as JSON: passage \
 is its number, from tells whether it is internal or from the web, date the day it was written, \
-title and author where it comes from, text what it says.
+title and author where it comes from, passed_on, where it holds words of somebody else, repost \
+(all of them) or quote (those in quotation marks), text what it says.
 
 Give 5 to 10 facts that bear on the request, what matters most first; fewer if there are fewer, \
 none if the passages say nothing about it. For each: text, the fact in your own words, with who \
@@ -91,7 +92,7 @@ def read_evidence(
     facts: dict[tuple[int, str], Fact] = {}
     dropped: list[Removed] = []
     for entry in entries[: 3 * MOST_FACTS]:
-        fact = _fact(entry)
+        fact = _fact(entry, passages)
         if fact is None:
             damage["no_fact"] += 1
         elif why := _fault(fact, held):
@@ -114,7 +115,7 @@ def _entries(text: str) -> list[object] | None:
     return whole if whole is not None else loose or None
 
 
-def _fact(entry: object) -> Fact | None:
+def _fact(entry: object, passages: Sequence[SourcePassage]) -> Fact | None:
     if not isinstance(entry, dict):
         return None
     statement, quote = entry.get("text"), entry.get("quote")
@@ -123,7 +124,8 @@ def _fact(entry: object) -> Fact | None:
         return None
     if len(quote) > _LONGEST_QUOTE:
         return None
-    shown = without_links(without_markup(plain(statement, _STATEMENT_LENGTH)))
+    held = passages[number - 1].text if 1 <= number <= len(passages) else ""
+    shown = without_links(without_markup(plain(statement, _STATEMENT_LENGTH)), held)
     cut = first_words(plain(quote, _LONGEST_QUOTE), MOST_WORDS)
     if not shown or not cut:
         return None

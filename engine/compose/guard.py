@@ -6,7 +6,7 @@ and comparisons pass; `engine.compose.check` asks a model about those.
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +18,7 @@ from engine.messages import Message
 MOST_WORDS = 20
 _CUTS = re.compile(r"[\[(]?(?:\.\.\.|…)[\])]?")
 _SIGNS = re.compile(r"[@＠#](?=\w)")  # tweets lose them, so that nobody is called
+_SCHEME = re.compile(r"\bhttps?://", re.IGNORECASE)  # and so do addresses
 _SOFT = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\ufffe\x02]")
 _LINE_END_HYPHEN = re.compile(r"(?<=\w)-\s*\n\s*(?=[a-zß-öø-ÿ])")
 _SAME = str.maketrans(
@@ -37,7 +38,7 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 def normal(text: str) -> str:
     """Return a text as it is compared: one kind of quotation mark and hyphen, single spaces."""
-    text = _SIGNS.sub("", _LINE_END_HYPHEN.sub("", _SOFT.sub("", text)))
+    text = _SCHEME.sub("", _SIGNS.sub("", _LINE_END_HYPHEN.sub("", _SOFT.sub("", text))))
     text = unicodedata.normalize("NFKC", text).translate(_SAME)
     return " ".join(text.casefold().split())
 
@@ -69,6 +70,15 @@ def quotations(text: str) -> list[str]:
     """Return what stands between quotation marks in a text."""
     found = [next(filter(None, one.groups())) for one in _QUOTED.finditer(text)]
     return [one for one in found if _WORD.search(one)]
+
+
+def outside_quotations(text: str, change: Callable[[str], str]) -> str:
+    """Return a text in which what stands outside quotation marks is changed."""
+    parts, at = [], 0
+    for one in _QUOTED.finditer(text):
+        parts += [change(text[at : one.start()]), one[0]]
+        at = one.end()
+    return "".join((*parts, change(text[at:])))
 
 
 def open_quotation(text: str) -> str:

@@ -14,6 +14,7 @@ from engine.compose.check import PROMPT, SupportVerdict, check_content, read_che
 from engine.compose.composition import DraftSentence, SourcePassage, StepName
 from engine.compose.finish import Guarded, guarded, settled
 from engine.compose.select import source_passage
+from engine.compose.write import texts_of
 from engine.errors import ModelError
 from engine.llm.endpoint import Consent
 from engine.messages import Message
@@ -169,7 +170,7 @@ class ClaimChecker:
     ) -> Told[Mapping[int, SupportVerdict]]:
         asked = result.to_check
         faults = {at: result.vetoes(one) for at, one in enumerate(asked)}
-        given = frozenset(number for one in asked for number in one.sources)
+        given = texts_of(passages, (number for one in asked for number in one.sources))
         try:
             async with self._models.reserved([StepName.CHECK], now=now) as steps:
                 return await ask_step(

@@ -24,7 +24,7 @@ from engine.compose.gaps import NOT_ASKED, gaps_content, no_web, read_gaps
 from engine.compose.journal import PROMPTS, Journal
 from engine.compose.models import Models, StepModels
 from engine.compose.select import Chooser, nothing_found, topic
-from engine.compose.write import Drafts, draft_content, read_drafts
+from engine.compose.write import Drafts, draft_content, read_drafts, texts_of
 from engine.errors import ModelError, StorageInterrupted, UsageError
 from engine.messages import Message, join_messages
 from engine.ports import Reranker
@@ -179,7 +179,7 @@ class ComposeRun:
         self, facts: Sequence[Fact], passages: Sequence[SourcePassage]
     ) -> tuple[Drafts, Message]:
         """Return the drafts, and what to say if there are none."""
-        given = frozenset(fact.passage for fact in facts)
+        given = texts_of(passages, (fact.passage for fact in facts))
         async with self.journal.step(StepName.WRITE) as step:
             told = await self._ask(
                 StepName.WRITE,
@@ -210,7 +210,7 @@ class ComposeRun:
                     self.journal.notice(_UNCHECKED)
                 return None
             faults = {at: result.vetoes(one) for at, one in enumerate(asked)}
-            given = frozenset(number for one in asked for number in one.sources)
+            given = texts_of(passages, (number for one in asked for number in one.sources))
             told = await self._ask(
                 StepName.CHECK,
                 check_content(asked, faults, passages, length=self._settings.passage_length),

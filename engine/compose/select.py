@@ -18,7 +18,7 @@ from engine.rerank.local import terms_of
 from engine.settings.models import ComposeSettings
 from engine.text.address import link_key
 from engine.text.chunks import Block, chunks
-from engine.values import Corpus, Flag, ScoredText
+from engine.values import Corpus, ScoredText
 from engine.web.results import WebPage
 
 SHINGLE = 5  # words
@@ -195,7 +195,7 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
         author=author if place else None,  # else it is the title
         corpus=found.corpus,
         pinned=pinned,
-        recognised=Flag.RECOGNISED in candidate.flags,
+        flags=candidate.flags,
     )
 
 

@@ -19,7 +19,7 @@ from engine.compose.composition import (
     SourcePassage,
     Tweet,
 )
-from engine.compose.guard import open_quotation
+from engine.compose.guard import open_quotation, outside_quotations
 from engine.judge.request import one_line
 from engine.llm.asking import Prompt, objects
 from engine.text.chunks import sentences
@@ -327,11 +327,11 @@ def _line(fact: Fact, passage: SourcePassage) -> str:
 
 
 def read_drafts(
-    text: str, damage: Counter[str], *, given: Collection[int], variants: int
+    text: str, damage: Counter[str], *, given: Mapping[int, str], variants: int
 ) -> Drafts | None:
     """Return the drafts of an answer, or None if it is not usable. Never raises.
 
-    `given` are the numbers of the passages that may be cited.
+    `given` are the texts of the passages that may be cited, by number.
     """
     whole: Mapping[str, object] | None = None
     for one in objects(text):
@@ -350,10 +350,11 @@ def read_drafts(
 
 
 _COUNTER = re.compile(r"^\W*\d{1,2}\s?/\s?\d{0,2}[\s.:)]*")
+_CALL = re.compile(r"(?<![\w@＠])[@＠]++(?=\w)")
 _SOURCES = re.compile(r"^\W*(?:sources?|fuentes?)\s*:", re.IGNORECASE)
 
 
-def _draft(entry: object, given: Collection[int]) -> Draft:
+def _draft(entry: object, given: Mapping[int, str]) -> Draft:
     tweets = entry.get("tweets") if isinstance(entry, dict) else entry
     listed_tweets = [tweets] if isinstance(tweets, str) else listed(tweets)
     read = [
@@ -364,7 +365,7 @@ def _draft(entry: object, given: Collection[int]) -> Draft:
     return tuple(tweet for tweet in read if tweet)[: MOST_TWEETS - 1]
 
 
-def read_sentences(text: str, given: Collection[int]) -> tuple[DraftSentence, ...]:
+def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, ...]:
     """Return the sentences of a tweet that a model wrote: plain text, marks apart."""
     shown = without_markup(_COUNTER.sub("", text[:_LONGEST_TWEET], count=1))
     found: list[DraftSentence] = []
@@ -401,16 +402,34 @@ def _whole(parts: Iterable[str]) -> Iterator[str]:
 
 
 def read_sentence(
-    text: str, given: Collection[int], *, starts_line: bool = False
+    text: str,
+    given: Mapping[int, str],
+    *,
+    sources: Collection[int] = (),
+    starts_line: bool = False,
 ) -> DraftSentence | None:
-    """Return one sentence with the numbers it cites, or None if nothing is left of it."""
+    """Return one sentence with the numbers it cites, or None if nothing is left of it.
+
+    Names and addresses stay as written where the passages that it cites say them, else `sources`,
+    else any. Outside quotations a name loses its @, so that a tweet calls nobody.
+    """
     unnoted: Counter[str] = Counter()
     plain_text, numbers = cited(text, _MOST_SOURCES, unnoted)
-    shown = without_links(plain_text)
     known = tuple(number for number in numbers if number in given)
     unknown = tuple(number for number in numbers if number not in given)
+    held = "\n".join(given[number] for number in known or sources or given)
+    shown = outside_quotations(without_links(plain_text, held), lambda words: _CALL.sub("", words))
     if unnoted["unknown_source"] and not unknown:
         unknown = (0,)
     if not shown and not numbers:
         return None
     return DraftSentence(text=shown, sources=known, unknown=unknown, starts_line=starts_line)
+
+
+def texts_of(passages: Sequence[SourcePassage], numbers: Iterable[int]) -> Mapping[int, str]:
+    """Return what the passages of these numbers say, and who and what they are."""
+    told = {number: passages[number - 1] for number in sorted(set(numbers))}
+    return {
+        number: "\n".join(filter(None, (one.title, one.author, one.text)))
+        for number, one in told.items()
+    }

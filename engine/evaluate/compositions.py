@@ -16,7 +16,7 @@ from engine.compose.asking import StepModel, ask_step
 from engine.compose.check import PROMPT, Support, check_content, read_checks
 from engine.compose.composition import Composition, DraftSentence, SourceKind, SourcePassage
 from engine.compose.guard import GuardFault, guard, makes_claim, normal, stands_in
-from engine.compose.write import LONGEST, SOURCES, read_sentences, tweet_length
+from engine.compose.write import LONGEST, SOURCES, read_sentences, texts_of, tweet_length
 from engine.errors import InputError
 from engine.messages import Message
 
@@ -109,7 +109,7 @@ def measure_guard(labelled: Sequence[LabelledSentence]) -> GuardReport:
     warned = 0
     total = Counter(one.flaw for one in labelled)
     for one in labelled:
-        read = read_sentences(one.text, {1})
+        read = read_sentences(one.text, texts_of([one.passage], [1]))
         found = [finding for each in read for finding in guard(each, [one.passage])]
         refused[one.flaw] += any(finding.vetoes for finding in found)
         named = any(finding.fault is GuardFault.NAME for finding in found)
@@ -173,7 +173,7 @@ def shown_sentences(composition: Composition) -> tuple[DraftSentence, ...]:
         for variant in composition.variants
         for tweet in variant.tweets
         if not tweet.text.startswith(SOURCES)
-        for one in read_sentences(tweet.text, numbers)
+        for one in read_sentences(tweet.text, dict.fromkeys(numbers, tweet.text))
     )
     return tuple(dict.fromkeys(read))
 
@@ -310,7 +310,7 @@ async def _judged(
         judge,
         PROMPT,
         check_content(sentences, {}, passages, length=length),
-        lambda text, damage: read_checks(text, damage, sentences, frozenset()),
+        lambda text, damage: read_checks(text, damage, sentences, {}),
         corpora=composition.request.corpora,
         now=now,
         purpose="support",

@@ -17,13 +17,33 @@ from itertools import pairwise
 _LONGEST = 4000  # characters
 _DOTS = ".。．｡"  # separators in host names (RFC 3490, section 3.1)
 
-_BLOCK = re.compile(r"^[ \t]*(?:```.*|~~~.*|#{1,6} |>+ ?|[-*+•] |[-*_=]{3,}[ \t]*$)", re.MULTILINE)
-_TAG = re.compile(r"<[^\s\d<>=][^<>]*>")
-_LINKED = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\))")
-_EMPHASIS = re.compile(r"`+|~~|\*+(?=\S)|(?<=\S)\*+|_{2,}|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)")
+_BLOCK = re.compile(
+    r"^[ \t]*(?:```.*|~~~.*|#{1,6} |>+ ?(?=[^\s\d<>=])|[*•] |[-+] (?!\d)|[-*_=]{3,}[ \t]*$)",
+    re.MULTILINE,
+)
+_TAG = re.compile(r"<!--[^<>]*>|<[!@#][^\s<>]*>|<(/?)([a-z][a-z0-9]*)\b([^<>]*)>", re.IGNORECASE)
+_ELEMENT_NAMES = """
+    a abbr b blockquote br cite code del div em font h1 h2 h3 h4 h5 h6 hr i iframe img ins kbd li
+    link mark ol p pre q s script small span strike strong style sub sup table tbody td th thead
+    tr tt u ul
+"""
+_ELEMENTS = frozenset(_ELEMENT_NAMES.split())
+_ALONE = frozenset(("br", "hr", "img"))
+# The address of a link; what stands in parentheses after "a[0]" is none.
+_LINKED = re.compile(r"!?\[([^\[\]]*)\]\((?=[^()]*[/:#@])[^()]*(?:\([^()]*\)[^()]*)*\)")
+# Signs in pairs around words; "2*3*4", "snake_case" and "__init__" have none.
+_EMPHASIS = re.compile(
+    r"(?<![\w*~`_])(\*{1,3}|~~|`{1,3}|_(?!_))(?=\S)((?:(?!\1).)+?)(?<=[^\s\\])\1(?![\w*~`_])"
+)
+_NESTED = 3  # signs within signs: **a *b***
+_TOKEN = re.compile(r"\S+")
+_LINKING = frozenset(f"/@＠:{_DOTS}")  # no word without any of these becomes a link
+_AROUND = "\"'“”„‟‘’‚‛«»‹›()[]{}<>*_`~,;:!?…."
+_SCHEME = re.compile(r"[a-z0-9+.-]{0,20}:/{2,}", re.IGNORECASE)
 # @name and /command, also with runs of both characters, as in an attack.
 _CALL = re.compile(r"(?<![\w/@＠])[/@＠]+(?=\w)")
-_MAILBOX = re.compile(r"(?<=\w)/*[@＠][/@＠]*(?=\w)")
+_MAILBOX = re.compile(r"(?<=\w)[@＠][/@＠]*+(?=\w)")
+_AT = re.compile(r"(?<![@＠])[@＠]++(?=\w)")  # that is neither, as in "w/@name"
 _ADDRESS = re.compile(
     r"(?<!\S)\S*:/+\S*"
     r"|(?<!\w)(?:mailto|tel|sms|javascript|vbscript|data|file|tg|slack|magnet):\S+"
@@ -37,24 +57,52 @@ _BEFORE_STOP = re.compile(r" ([.,;:!?])(?=\s|$)")
 def without_markup(text: str) -> str:
     """Return the first 4,000 characters as Markdown and HTML would show them, with line ends.
 
-    Numbers in brackets stay. The result may still contain addresses: see `without_links`.
+    Only signs that are surely markup go. Numbers in brackets stay.
     """
     text = _seen(html.unescape(html.unescape(text[:_LONGEST])))
-    text = _BLOCK.sub("", text)
-    text = _LINKED.sub(_linked, _TAG.sub(" ", text))
-    return _EMPHASIS.sub("", text).replace("<", " ").replace(">", " ")
+    text = _LINKED.sub(_linked, _without_tags(_BLOCK.sub("", text)))
+    for _ in range(_NESTED):
+        text = _EMPHASIS.sub(r"\2", text)
+    return text
 
 
-def without_links(text: str) -> str:
-    """Return one line in which no platform detects a link.
+def without_links(text: str, held: str = "") -> str:
+    """Return one line in which no platform detects a link, but for words of `held`.
 
-    Addresses are removed. Host names get a space after each dot, and names lose their @, so that
-    the text reads the same but links to nothing and mentions nobody. Call this last: removing
-    characters may join others into a new link.
+    What stands in `held`, the texts that the model had to go by, stays as written, without the
+    scheme of an address. Any other address is removed, host names get a space after each dot, and
+    names lose their @. Call this last: removing characters may join others into a new link.
     """
-    text = _CALL.sub("", _MAILBOX.sub(" at ", _ADDRESS.sub(" ", text)))
-    text = _HOST.sub(r"\1 ", _ADDRESS.sub(" ", text))
-    return _BEFORE_STOP.sub(r"\1", " ".join(text.split()))
+    known = held.casefold()
+    told = _TOKEN.sub(lambda found: _unlinked(found[0], known), text)
+    return _BEFORE_STOP.sub(r"\1", " ".join(told.split()))
+
+
+def _unlinked(word: str, held: str) -> str:
+    if _LINKING.isdisjoint(word):
+        return word
+    said = word.strip(_AROUND).casefold()
+    if said and re.search(rf"(?<!\w){re.escape(said)}(?!\w)", held):
+        return _SCHEME.sub("", word)
+    unaddressed = _CALL.sub("", _MAILBOX.sub(" at ", _ADDRESS.sub(" ", word)))
+    return _HOST.sub(r"\1 ", _ADDRESS.sub(" ", _AT.sub("", unaddressed)))
+
+
+def _without_tags(text: str) -> str:
+    if "<" not in text:
+        return text
+    named = [(one[1], (one[2] or "").lower()) for one in _TAG.finditer(text)]
+    closed = {name for slash, name in named if slash} & {name for slash, name in named if not slash}
+
+    def replaced(found: re.Match[str]) -> str:
+        name = (found[2] or "").lower()
+        if found[2] is None or (
+            name in _ELEMENTS and (name in _ALONE or name in closed or "=" in found[3])
+        ):
+            return " "
+        return found[0]  # "the <b> element" is about one
+
+    return _TAG.sub(replaced, text)
 
 
 def _seen(text: str) -> str:

@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 from engine.answer.cited_answer import Gathered, Passage
 from engine.search import Hit
-from engine.values import Corpus, ScoredText
+from engine.values import Corpus, Flag, ScoredText
 from tests.engine.candidates import CORPUS, candidate
 
 ME = replace(
@@ -23,11 +23,11 @@ def passage(
     corpus: str = "me",
     context: str | None = None,
     author: str | None = "ana",
+    flags: Flag = Flag.NONE,
 ) -> Passage:
     """A text that was found by `matched`."""
-    found = replace(
-        candidate(id, text), context=context, author=author, url=f"https://posts.example/{id}"
-    )
+    url = f"https://posts.example/{id}"
+    found = replace(candidate(id, text), context=context, author=author, url=url, flags=flags)
     hit = Hit(rank=id, candidate=found, score=score, parts={}, factors={}, matched=matched)
     return Passage(corpus=corpus, hit=hit)
 

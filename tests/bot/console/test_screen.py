@@ -77,6 +77,13 @@ def test_a_reply_on_paper() -> None:
     )
 
 
+def test_a_small_one_says_whose_words_it_holds() -> None:
+    small = view("RT @fan: Coffee!", rank=2, small=True)
+    assert shown(Reply(words=WORDS, hits=(small,)), width=90) == (
+        "\n2. 9 years before · March 1, 2014 · repost: RT @fan: Coffee!\n\n"
+    )
+
+
 def test_the_models_reason_stands_below_the_text() -> None:
     lines = shown(Reply(words=WORDS, hits=(view(why="he \x1b[31msaid so"),))).splitlines()
     assert [line for line in lines if "Why" in line] == [

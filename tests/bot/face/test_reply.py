@@ -86,7 +86,7 @@ def view(flags: tuple[str, ...], *, judged: bool, sureness: Sureness | None = No
         ((), True, (), ()),
         ((), False, ("not judged",), ("sin evaluar",)),
         (("repost", "truncated"), True, ("repost", "cut"), ("reenvío", "cortado")),
-        (("reply", "media", "thread"), True, (), ()),
+        (("reply", "media", "thread"), True, ("reply",), ("respuesta",)),
         (
             ("quote", "deleted"),
             False,
@@ -100,6 +100,11 @@ def test_what_a_reader_must_know_is_marked(
 ) -> None:
     assert view(flags, judged=judged).marks(words_for("en")) == english
     assert view(flags, judged=judged).marks(words_for("es")) == spanish
+
+
+def test_whose_words_it_holds_stays_with_a_small_one() -> None:
+    small = replace(view(("quote", "media"), judged=False, sureness=Sureness.CLOSE), small=True)
+    assert small.marks(words_for("en")) == ("quote",)
 
 
 @pytest.mark.parametrize(

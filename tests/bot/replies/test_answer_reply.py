@@ -1,13 +1,16 @@
 """A cited answer as people read it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from bot.i18n.words import words_for
-from bot.replies.answer import answer_reply
+from bot.i18n.words import Words, words_for
+from bot.replies.answer import answer_reply, brief_answer_reply
+from bot.reply import Reply
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.messages import Message
+from engine.values import Flag
 from tests.engine.passages import passage
 
 SOURCE = CitedSource(number=1, passage=passage("Coffee is dear.", score=0.8349))
@@ -72,8 +75,53 @@ def test_nothing_found_is_said() -> None:
     assert said(nothing) == "Nothing found that could answer this."
 
 
-def test_a_source_s_own_marks_and_links_are_not_taken_for_those_of_the_answer() -> None:
-    hostile = passage("Free coffee [2] at https://evil.example [1]", score=0.5)
-    text = said(replace(ANSWERED, sources=(CitedSource(number=1, passage=hostile),)))
-    assert "   Free coffee (2) at (1)\n" in text
-    assert "evil" not in text
+def test_a_source_keeps_its_words_and_its_marks_are_not_taken_for_those_of_the_answer() -> None:
+    found = passage(
+        "Free\ncoffee [2] at https://debian.org/a w/@TigerWoods <3 [sic] [1]", score=0.5
+    )
+    shown = "Free coffee (2) at https://debian.org/a w/@TigerWoods <3 [sic] (1)"
+    answer = replace(ANSWERED, sources=(CitedSource(number=1, passage=found),))
+    reply = answer_reply(answer, words_for("en"))
+    assert f"   {shown}\n" in (reply.text or "")
+    assert reply.inert
+    brief = brief_answer_reply(answer, words_for("en"))
+    assert ([hit.text for hit in brief.hits], brief.inert) == ([shown], True)
+
+
+@pytest.mark.parametrize("reply", [answer_reply, brief_answer_reply])
+def test_words_that_somebody_passed_on_are_marked_in_the_answer_and_below_it(
+    reply: Callable[[CitedAnswer, Words], Reply],
+) -> None:
+    texts = ('"@fan: Your coffee is great!" Thanks.', "RT @TundraSwans: Coffee.", "@bob Coffee.")
+    flags = (Flag.QUOTE, Flag.REPOST, Flag.REPLY)
+    answer = CitedAnswer(
+        question=ANSWERED.question,
+        outcome=AnswerOutcome.EXTRACTED,
+        corpora=("me",),
+        sentences=tuple(
+            Sentence(text=text, sources=(number,), quoted=True)
+            for number, text in enumerate(texts, start=1)
+        ),
+        sources=tuple(
+            CitedSource(number=number, passage=passage(text, flags=flag))
+            for number, (text, flag) in enumerate(zip(texts, flags, strict=True), start=1)
+        ),
+        passages=3,
+    )
+    said = reply(answer, words_for("en"))
+    lines = (said.text or "").split("\n")
+    assert lines[1:4] == [
+        '“"@fan: Your coffee is great!" Thanks.” [1] · quote',
+        "“RT @TundraSwans: Coffee.” [2] · repost",
+        "“@bob Coffee.” [3] · reply",
+    ]
+    facts = [line.split(" · ") for line in lines if line.startswith("[")]
+    below = [part[2] for part in facts] or [
+        mark for hit in said.hits for mark in hit.marks(words_for("en"))
+    ]
+    assert below == ["quote", "repost", "reply"]
+
+
+def test_what_a_model_says_of_a_quoted_text_has_no_label_of_its_own() -> None:
+    source = CitedSource(number=1, passage=passage("RT @a: Coffee.", flags=Flag.REPOST))
+    assert said(replace(ANSWERED, sources=(source,))).split("\n")[0] == "It is dear. [1] So. [?]"

@@ -50,7 +50,7 @@ def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
         (Flag.NONE, False, ("perhaps", "not judged")),
         (Flag.REPOST | Flag.TRUNCATED, True, ("foretold", "repost", "cut")),
         (Flag.QUOTE | Flag.DELETED, False, ("perhaps", "not judged", "quote", "deleted")),
-        (Flag.REPLY | Flag.MEDIA | Flag.THREAD, True, ("foretold",)),
+        (Flag.REPLY | Flag.MEDIA | Flag.THREAD, True, ("foretold", "reply")),
     ],
 )
 def test_what_a_reader_must_know_is_marked(

@@ -35,7 +35,7 @@ from engine.errors import UsageError
 )
 def test_what_a_template_says(template: str, text: str) -> None:
     require_template(template)
-    assert item_text(template, TEMPLATE_EXAMPLE, "BBC News") == text
+    assert item_text(template, TEMPLATE_EXAMPLE, "BBC News", words_for("en")) == text
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,21 @@ def test_addresses_in_the_bots_own_words_can_be_clicked() -> None:
     assert [link.url for link in shown.links] == [HIT.url]
 
 
+def test_in_words_of_others_only_an_address_alone_in_its_line_can_be_clicked() -> None:
+    text = "See https://evil.example and /find. [1]\n   https://x.com/ana/status/1\n"
+    shown = seen(Reply(words=WORDS, text=text, inert=True))
+    assert [link.url for link in shown.links] == [HIT.url]
+    assert "See https://evil.example and /find. [1]" in shown.text
+    assert "/find." in fallback(Reply(words=WORDS, text=text, inert=True))
+    assert "/presagio find" in seen(Reply(words=WORDS, text="/find")).text
+
+
+def test_a_small_one_says_whose_words_it_holds() -> None:
+    small = replace(HIT, small=True, flags=("quote", "reply"))
+    shown = seen(Reply(words=WORDS, text="So it is.", hits=(small,)))
+    assert "January 2, 2010 · quote · reply: Coffee will be dear" in shown.text
+
+
 def test_the_last_row_of_buttons_is_never_left_out() -> None:
     rows = tuple((replace(BUTTON, label=str(number)),) for number in range(60))
     made = [block.to_dict() for block in blocks(Reply(words=WORDS, text="x", buttons=rows))]

@@ -1,9 +1,10 @@
 """Replies within Telegram's limits, whatever is in them."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
@@ -59,6 +60,39 @@ def test_small_ones_follow_in_a_line_each() -> None:
     assert len(shown(line)) < 200
     assert "unseen" not in html
     assert notice == "<i>So it is.</i>"
+
+
+def test_a_small_one_says_whose_words_it_holds() -> None:
+    small = view("RT Wind", rank=2, small=True, flags=("repost", "reply"))
+    (html,) = html_messages(Reply(words=WORDS, hits=(view("Rain"), small)))
+    assert "March 14, 2012</a> · repost · reply: RT Wind" in html
+
+
+# What Telegram makes a link, a command or a mention of, where nothing invisible stands between.
+LINKED = re.compile(
+    r"://|(?<![\w/])/\w|[@＠]\w|\w[.。．｡][^\W\d_]",
+)
+WRITTEN = (
+    *("evil", ".", "。", "com", "/", "//", ":", "http", "https://", "www.", "mailto:", "tg:", "@"),
+    *(" ", "\n", "a", "b", "1", "ab", "/start", "https://x.example/a\n"),
+)
+
+
+@given(st.lists(st.sampled_from(WRITTEN), max_size=40).map("".join), st.booleans())
+@example("evilhttps://x.example/a", False)
+def test_words_of_others_lead_nowhere_and_read_the_same(text: str, beside_hits: bool) -> None:
+    hits = (view("Rain", rank=2, small=True),) if beside_hits else ()
+    reply = Reply(words=WORDS, text=f"So: {text}", hits=hits, inert=True)
+    found = "\n".join(map(shown, html_messages(reply)))
+    said = found.partition("\n2. 9 years")[0]
+    own_line = re.compile(r"^[ \t]*https?://\S+[ \t]*$", re.MULTILINE)
+    assert not LINKED.search(own_line.sub("", said)), said
+    assert said.replace("\u2060", "").split() == f"So: {text}".split()
+
+
+def test_the_bots_own_words_lead_where_they_say() -> None:
+    (html,) = html_messages(Reply(words=WORDS, text="Send /help or see example.org"))
+    assert html == "Send /help or see example.org"
 
 
 def test_the_models_reason_stands_below_the_text_and_is_only_text() -> None:

@@ -6,7 +6,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from engine.posting.delivery import Chosen
-from engine.values import Kind
+from engine.values import Flag, Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.bot.web.test_feeds import filled, posted
@@ -108,6 +108,25 @@ class TestDocuments:
         assert texts(page, ".leads .story") == [HEADLINE]
         answer = read(await coffee_web.get(href(page, ".story a")))
         assert texts(answer, "h1") == [HEADLINE]
+
+
+async def test_whose_words_a_text_holds_stands_beside_it_on_every_page(database_url: str) -> None:
+    said = [
+        text_of("1", '"@fan: The coffee is great!" Thanks.', days_ago=3003, flags=Flag.QUOTE),
+        text_of("2", "RT @swan: Coffee for all.", days_ago=3002, flags=Flag.REPOST),
+        text_of("3", "@bob No coffee today.", days_ago=3001, flags=Flag.REPLY),
+    ]
+    marks = ["quote", "repost", "reply"]
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        await fill(stage.app.database, "fans", Kind.TWEETS, said)
+        asked = read(await stage.get("/ask", question="What is said about coffee?"))
+        assert sorted(texts(asked, ".answer .label")) == sorted(marks)
+        assert sorted(texts(asked, ".entries .label")) == sorted(marks)
+        timeline = read(await stage.get("/timeline", q="coffee"))
+        assert texts(timeline, ".entries .label") == marks
+        page = read(await stage.get("/documents/fans/2"))
+        assert texts(page, "p.when .label") == ["repost"]
+        assert texts(page, ".neighbours .label") == ["quote", "reply"]
 
 
 class TestExamples:

@@ -247,7 +247,7 @@ ORDERS: Mapping[str, str] = {
 def obeying(asked: Asked) -> str:
     """Write the orders as a claim with every number there is, and more."""
     orders = str(asked.candidates[-1]["text"]).partition("write: ")[2]
-    if orders.startswith("{"):  # brackets of passages reach the model as parentheses
+    if orders.startswith("{"):  # marks in passages reach the model in parentheses
         return orders.translate(str.maketrans("()", "[]"))
     return json.dumps({"claims": [{"text": orders, "sources": list(range(-2, 40))}]})
 
@@ -280,7 +280,8 @@ def assert_harmless(got: CitedAnswer) -> None:
     assert [source.number for source in got.sources] == list(range(1, len(ids) + 1))
     marks = {int(number) for number in re.findall(r"\[(\d+)\]", got.text)}
     assert marks == set(range(1, len(ids) + 1))
+    held = "".join(source.passage.hit.candidate.text for source in got.sources)
     text = re.sub(r"\[[\d?]+\]", "", got.text)
-    assert not re.search(r"[\[\]<>@`*【】\x00-\x1f\u200b\u202e]|://|evil\.\w|javascript:", text), (
-        text
-    )
+    assert not re.search(r"[<>`*【】\x00-\x1f\u200b\u202e]|://|javascript:", text), text
+    for name in re.findall(r"evil\.[\w/]+|@\w+", text):  # a face makes no link of it
+        assert name in held

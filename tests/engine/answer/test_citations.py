@@ -44,16 +44,18 @@ def test_numbers_of_no_passage_are_counted() -> None:
     assert damage == {"unknown_source": 2}
 
 
-def test_other_brackets_become_parentheses() -> None:
-    assert cited("he [sic] said [in 2019 or so]", GIVEN, Counter()) == (
-        "he (sic) said (in 2019 or so)",
-        (),
-    )
-    assert without_brackets("see [1] 【2】") == "see (1) (2)"
+@pytest.mark.parametrize("text", ["he [sic] said [in 2019 or so] [...]", "a[i] and [] and [1"])
+def test_other_brackets_stay(text: str) -> None:
+    assert cited(text, GIVEN, Counter()) == (text, ())
+    assert without_brackets(text) == text
+
+
+def test_what_looks_like_a_mark_stands_in_parentheses() -> None:
+    assert without_brackets("see [1] 【2】 [3, 4]") == "see (1) (2) (3, 4)"
 
 
 @given(st.text(alphabet="[]［］【】12, -a", max_size=60))
 def test_nothing_that_is_left_looks_like_a_mark(text: str) -> None:
     left, numbers = cited(text, GIVEN, Counter())
-    assert not set(left) & set("[]［］【】")
+    assert cited(left, GIVEN, Counter()) == (left, ())
     assert all(1 <= number <= GIVEN for number in numbers)

@@ -1,5 +1,7 @@
 """Answers without a model: sentences of the sources, cited."""
 
+import pytest
+
 from engine.answer.answer import extract
 from engine.answer.cited_answer import Passage
 from tests.engine.passages import gathered, passage
@@ -37,9 +39,29 @@ def test_no_more_than_wanted_and_nothing_twice() -> None:
     assert [text for text, _ in found].count("The coffee is dear.") <= 1
 
 
-def test_quotes_hold_no_link_and_no_mark() -> None:
-    found = passage("Coffee [2] at https://evil.example/x is dear \u202e[1].")
-    assert quotes(found) == [("Coffee (2) at is dear (1).", (1,))]
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The coffee of debian.org/security/faq costs 2*3*4 <3 in /srv with Node.js and a.out.",
+        "Coffee w/@TigerWoods and @bob_b, as https://www.example.org/coffee says [sic].",
+        "Write to bob@b.example or to _coffee_ **now**: see https://wiki.example.org.",
+        '"@fan: your coffee is great" Coffee & thanks, R&D!',
+    ],
+)
+def test_quotes_are_in_the_words_of_the_source(text: str) -> None:
+    assert quotes(passage(text)) == [(text, (1,))]
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("Coffee [2] is dear \u202e[1].", "Coffee (2) is dear (1)."),
+        ("My coffee https://t.co/abc pic.twitter.com/d", "My coffee"),
+        ("My coffee! https://example.org/x https://t.co/y", "My coffee!"),
+    ],
+)
+def test_quotes_hold_no_mark_and_no_attachment(text: str, quote: str) -> None:
+    assert quotes(passage(text)) == [(quote, (1,))]
 
 
 def test_a_long_sentence_is_cut_and_says_so() -> None:

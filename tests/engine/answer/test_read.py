@@ -15,7 +15,7 @@ READ = (Claim(text="Coffee rose.", passages=(1, 3)), Claim(text="Tea fell.", pas
 
 
 def read(content: str, given: int = 3) -> tuple[Claim, ...] | None:
-    return read_claims(content, given, Counter())
+    return read_claims(content, ["Coffee."] * given, Counter())
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_says_nothing_is_no_answer(content: str) -> None:
 def test_citations_of_no_passage_go_and_are_counted() -> None:
     damage = Counter[str]()
     content = json.dumps({"claims": [{"text": "So [9].", "sources": [0, 2, 4, -1, "x", True]}]})
-    assert read_claims(content, 3, damage) == (Claim(text="So.", passages=(2,)),)
+    assert read_claims(content, ["Coffee."] * 3, damage) == (Claim(text="So.", passages=(2,)),)
     assert damage["unknown_source"] == 5
 
 

@@ -1,6 +1,7 @@
 """What the model sees: numbered passages as data, whatever stands in them."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from engine.answer.ask_model import AnswerRequest, build_answer_request
 from engine.answer.cited_answer import Passage, Question
+from engine.values import Flag
 from tests.engine.passages import passage
 
 QUESTION = Question(text="What about coffee?")
@@ -32,7 +34,13 @@ def test_the_question_comes_first_then_one_passage_a_line() -> None:
          "text": "Coffee is dear."},
         {"i": 2, "date": "2013-08-30", "text": "Tea."},
     ]  # fmt: skip
-    assert built.given == 2
+    assert built.texts == ("@ana\nIs it?\nCoffee is dear.", "Tea.")
+
+
+def test_the_model_is_told_which_words_are_somebody_elses() -> None:
+    flags = (Flag.REPOST, Flag.QUOTE | Flag.REPLY, Flag.REPLY)
+    built = request(*(passage("Coffee.", flags=one) for one in flags))
+    assert [one.get("passed_on") for one in lines(built)[1:]] == ["repost", "quote", None]
 
 
 def test_a_follow_up_carries_the_last_three_questions() -> None:
@@ -59,7 +67,8 @@ def test_no_passage_leaves_its_line_or_numbers_others(text: str) -> None:
     shown = lines(built)
     assert [one.get("i") for one in shown] == [None, 1, 2]
     assert shown[1].keys() == {"i", "date", "author", "text"}
-    assert not set("[]【】\x00\x1b\u2028\u2029\u202e\ufeff") & set(shown[1]["text"])
+    assert not re.search(r"[\[【]\d+[\]】]", shown[1]["text"])
+    assert not set("\x00\x1b\u2028\u2029\u202e\ufeff") & set(shown[1]["text"])
     built.content.encode()
 
 

@@ -1,5 +1,7 @@
 """Lengths by the rules of X, cutting at sentences, and the tweet of sources."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,7 +102,8 @@ def test_time_grows_no_faster_than_a_text(piece: str) -> None:
 
 def test_sentences_and_their_marks() -> None:
     read = read_sentences(
-        "Coffee is dear [1][3]. It fell in 2011.[2]\nWhy? **Bold** [4]", {1, 2, 3}
+        "Coffee is dear [1][3]. It fell in 2011.[2]\nWhy? **Bold** [4]",
+        dict.fromkeys((1, 2, 3), ""),
     )
     assert [(one.text, one.sources, one.unknown) for one in read] == [
         ("Coffee is dear.", (1, 3), ()),
@@ -113,17 +116,30 @@ def test_sentences_and_their_marks() -> None:
     )
 
 
+def test_words_of_the_cited_passage_stay_as_written() -> None:
+    held = (
+        "Put a.out into /srv, with Node.js (2*3*4 times), see http://www.debian.org/security w/@bob"
+    )
+    text = (
+        'Put a.out into /srv with Node.js, as www.debian.org/security says: "w/@bob" and @bob [1].'
+    )
+    (one,) = read_sentences(text, {1: held, 2: ""})
+    assert one.text == text.replace("@bob [1]", "bob")
+    (other,) = read_sentences(text.replace("[1]", "[2]"), {1: held, 2: ""})
+    assert other.text == 'Put a. out into srv with Node. js, as says: "w/bob" and bob.'
+
+
 def test_a_quotation_of_several_sentences_is_one() -> None:
-    (one,) = read_sentences("She said “Coffee is dear. Tea is not. So it is.” in May [1].", {1})
+    (one,) = read_sentences("She said “Coffee is dear. Tea is not. So it is.” in May [1].", {1: ""})
     assert one.text.startswith("She said “Coffee is dear. Tea") and one.sources == (1,)
 
 
 @given(st.text(max_size=600))
 def test_what_is_read_fits_and_links_nowhere(text: str) -> None:
-    kept = fitting(read_sentences(text, {1, 2}))
+    kept = fitting(read_sentences(text, {1: "", 2: ""}))
     shown = tweet_text(kept)
     assert tweet_length(shown) <= LONGEST
-    assert "://" not in shown and "<" not in shown
+    assert not re.search(r"://|[@＠]\w", shown)
 
 
 def test_a_sentence_too_long_alone_is_none() -> None:
@@ -158,6 +174,6 @@ def test_sources_have_links_or_titles_and_always_fit() -> None:
 def test_drafts_are_read_tolerantly(content: str, variants: list[list[str]]) -> None:
     from collections import Counter
 
-    read = read_drafts(content, Counter(), given={1}, variants=3)
+    read = read_drafts(content, Counter(), given={1: ""}, variants=3)
     assert read is not None
     assert [[tweet_text(tweet) for tweet in draft] for draft in read.variants] == variants
