@@ -197,7 +197,7 @@ async def _wall_check(settings: Settings, database: Database) -> Check | None:
     waiting = await wall.waiting(limit=_MANY)
     if not waiting:
         return None
-    detail = f"{waiting:,} prophecies of visitors wait for approval"
+    detail = f"prophecies of visitors that wait for approval: {waiting:,}"
     return Check(check="wall", ok=None, detail=detail, fix="See: presagio wall")
 
 

@@ -31,7 +31,7 @@ router = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), De
 @router.get(
     "/search",
     response_model=SearchAnswer,
-    responses=problems(400, 401, 404, 429, 503),
+    responses=problems(400, 401, 403, 404, 429, 503),
     summary="Find texts by words and by meaning",
 )
 async def _search(
@@ -44,7 +44,7 @@ async def _search(
 @router.get(
     "/prophecy",
     response_model=ProphecyAnswer,
-    responses=problems(400, 401, 404, 429, 503),
+    responses=problems(400, 401, 403, 404, 429, 503),
     summary="Find the old texts that foretold a headline",
     dependencies=_DEAR,
 )
@@ -58,7 +58,7 @@ async def _prophecy(
 @router.get(
     "/ask",
     response_model=AskAnswer,
-    responses=problems(400, 401, 404, 429, 503),
+    responses=problems(400, 401, 403, 404, 429, 503),
     summary="Answer a question from the texts",
     dependencies=_DEAR,
 )
@@ -70,7 +70,7 @@ async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> di
 @router.get(
     "/corpora",
     response_model=CorporaAnswer,
-    responses=problems(401, 429, 503),
+    responses=problems(400, 401, 403, 429, 503),
     summary="List the corpora",
 )
 async def _corpora(shared: SharedOf) -> dict[str, object]:
@@ -81,7 +81,7 @@ async def _corpora(shared: SharedOf) -> dict[str, object]:
 @router.get(
     "/documents/{corpus}/{id:path}",
     response_model=DocumentAnswer,
-    responses=problems(400, 401, 404, 429, 503),
+    responses=problems(400, 401, 403, 404, 429, 503),
     summary="Read one text",
 )
 async def _document(

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bot.listening import Webhook
 from bot.query_log import asked_by
 from bot.web import api, composing, feeds, operating
-from bot.web.failures import Refusal, failure_of
+from bot.web.failures import PROBLEM_TYPE, Refusal, failure_of
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, failure_page
 from bot.web.parameters import describe
@@ -226,7 +226,7 @@ def create_application(
     named = platforms | ({TOOLS_PATH: TOOLS_PATH} if tools else {})
     app.add_middleware(RequestCounter, metrics=shared.metrics, named=named)
     app.add_middleware(HeadAsGet)
-    described: Any = partial(describe, app)
+    described: Any = partial(describe, app, keys_needed=shared.keys.asks_for_keys())
     app.openapi = described  # type: ignore[method-assign]  # as the framework's manual says
     return app
 
@@ -234,6 +234,7 @@ def create_application(
 async def _failed(request: Request, error: Exception) -> Response:
     failure = failure_of(error)
     if not request.app.state.pages or request.url.path.startswith(_PROGRAMS):
-        problem = failure.problem
-        return JSONResponse(problem.model_dump(), problem.status, dict(failure.headers))
+        problem = failure.problem()
+        headers = dict(failure.headers)
+        return JSONResponse(problem.model_dump(), problem.status, headers, PROBLEM_TYPE)
     return failure_page(request, failure)

@@ -140,7 +140,7 @@ Told = Callable[[Composition], object]
 @programs.post(
     "/compose",
     response_model=ComposeAnswer,
-    responses=problems(400, 401, 404, 429, 503)
+    responses=problems(400, 401, 403, 404, 429, 503)
     | {200: {"content": {_EVENTS: {"schema": {"type": "string"}}}}},
     summary="Write a tweet in which each claim has a source",
     dependencies=_DEAR,
@@ -316,19 +316,10 @@ async def _events(
         try:
             yield _event("done", told(running.result()))
         except Exception as error:
-            yield _event("failed", _problem(error, words))
+            yield _event("failed", failure_of(error).problem(words).model_dump())
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-
-
-def _problem(error: Exception, words: Words | None) -> object:
-    problem = failure_of(error).problem.model_dump()
-    if words is None:
-        return problem
-    failure = failure_of(error)
-    fix = words.render(failure.fix) if failure.fix else None
-    return problem | {"message": words.render(failure.message), "fix": fix}
 
 
 def _event(name: str, data: object) -> bytes:

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from bot.i18n.words import DEFAULT, words_for
+from bot.i18n.words import DEFAULT, Words, words_for
 from bot.incident import reason
 from engine.errors import (
     CorpusNotFound,
@@ -45,12 +45,25 @@ _NO_DATABASE = (
 )
 
 
-class Problem(BaseModel):
-    """Why there is no answer."""
+PROBLEM_TYPE = "application/problem+json"  # RFC 9457
 
+
+class Problem(BaseModel):
+    """Why there is no answer (RFC 9457). `detail` and `message` are the same."""
+
+    type: str = Field("about:blank", description="Nothing but the status tells problems apart.")
+    title: str = Field(description="The status in words.", examples=["Bad Request"])
     status: int = Field(examples=[400])
+    detail: str = Field(description="What happened.", examples=["The parameter q is missing."])
     message: str = Field(description="What happened.", examples=["The parameter q is missing."])
     fix: str | None = Field(description="What to do about it.", examples=["Add q=TEXT."])
+
+
+def problem_of(status: HTTPStatus, message: str, fix: str | None) -> Problem:
+    """Return the body for programs of a problem in these words."""
+    return Problem(
+        title=status.phrase, status=status.value, detail=message, message=message, fix=fix
+    )
 
 
 class Refusal(PresagioError):
@@ -78,12 +91,12 @@ class Failure:
     fix: Message | None
     headers: Mapping[str, str]
 
-    @property
-    def problem(self) -> Problem:
-        """Return the body for programs."""
-        words = words_for(DEFAULT)
-        fix = words.render(self.fix or "") or None
-        return Problem(status=self.status.value, message=words.render(self.message), fix=fix)
+    def problem(self, words: Words | None = None) -> Problem:
+        """Return the body for programs, or for a page in the words of its visitor."""
+        said = words or words_for(DEFAULT)
+        return problem_of(
+            self.status, said.render(self.message), said.render(self.fix or "") or None
+        )
 
 
 def too_many(seconds: float) -> Refusal:

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 from bot.adapter import FaceStatus
 from bot.settings import Settings
 from bot.web.failures import Refusal
-from bot.web.parameters import problems
+from bot.web.parameters import STEERING, problems
 from bot.web.schemas import Cleared, Health, Ready, Reloaded
 from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, require_admin_key
 from db.corpus.health import server_version
@@ -178,7 +178,7 @@ _WEB = {
 probes = APIRouter(tags=["operate"])
 figures = APIRouter(tags=["operate"])
 steering = APIRouter(
-    prefix="/api/admin", tags=["steer"], dependencies=[Depends(paced), Depends(require_admin_key)]
+    prefix=STEERING, tags=["steer"], dependencies=[Depends(paced), Depends(require_admin_key)]
 )
 
 
@@ -233,7 +233,7 @@ async def _standby_answers(database: Database) -> bool:
 @figures.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {}}}, **problems(401, 429, 503)},
+    responses={200: {"content": {"text/plain": {}}}, **problems(400, 401, 403, 429, 503)},
     summary="Figures for Prometheus",
     dependencies=[Depends(paced), Depends(may_ask)],
 )
@@ -245,7 +245,7 @@ async def _metrics(shared: SharedOf) -> Response:
 @steering.delete(
     "/vectors",
     response_model=Cleared,
-    responses=problems(400, 401, 403, 429, 503),
+    responses=problems(400, 401, 403, 429, 503, steering=True),
     summary="Remove all vectors of a model",
 )
 async def _clear(
@@ -268,7 +268,7 @@ async def _clear(
 @steering.post(
     "/reload",
     response_model=Reloaded,
-    responses=problems(400, 401, 403, 429, 503),
+    responses=problems(400, 401, 403, 429, 503, steering=True),
     summary="Read the settings anew",
 )
 async def _reload(shared: SharedOf) -> dict[str, list[str]]:

@@ -1,6 +1,7 @@
 """The parameters of the API, each with its limits, and how the API describes itself."""
 
 from datetime import datetime
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import FastAPI
@@ -9,11 +10,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from pydantic.json_schema import WithJsonSchema
 
 from bot.replies.dates import Period, read_date
-from bot.web.failures import Problem
+from bot.web.failures import PROBLEM_TYPE, Problem, problem_of
 from engine.search import Mode
 from engine.settings.searching import MOST_MONTHS
 from engine.values import Kind
 
+STEERING = "/api/admin"  # where keys are needed in any case
+_JSON = "application/json"
 LONGEST_TEXT = 2000  # characters of a headline or a question
 
 Text = Annotated[
@@ -98,42 +101,55 @@ class AskParameters(Narrowed):
 
 _AGAIN = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _KEY = {"WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}}}
-_PROBLEMS: dict[int, tuple[str, str, dict[str, Any]]] = {
+_Example = tuple[str, str, dict[str, Any]]  # message, fix, headers
+_PROBLEMS: dict[int, _Example] = {
     400: ("The parameter q is missing.", "Add q=...", {}),
     401: ("A key is needed.", "Send the header: Authorization: Bearer KEY", _KEY),
-    403: ("This key may ask, but not steer.", "Use a key of WEB_ADMIN_KEYS.", {}),
+    403: (
+        "Pages of other sites may link here, and nothing else.",
+        "Name the page in web.allow_origins.",
+        {},
+    ),
     404: ("There is no corpus 'me'.", "There are: demo, news.", {}),
     429: ("Too many requests from this address.", "Wait 3 s.", _AGAIN),
     503: ("The database does not answer.", "Start it.", _AGAIN),
 }
+_NOT_STEERING: _Example = ("This key may ask, but not steer.", "Use a key of WEB_ADMIN_KEYS.", {})
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the description of these statuses, for a route."""
-    return {status: _described(status) for status in statuses}
+def problems(*statuses: int, steering: bool = False) -> dict[int | str, dict[str, Any]]:
+    """Return the description of these statuses, for a route; some are told of keys for `steering`
+    too."""
+    known = _PROBLEMS | ({403: _NOT_STEERING} if steering else {})
+    return {status: _described(status, *known[status]) for status in statuses}
 
 
-def _described(status: int) -> dict[str, Any]:
-    message, fix, headers = _PROBLEMS[status]
-    example = {"status": status, "message": message, "fix": fix}
+def _described(status: int, message: str, fix: str, headers: dict[str, Any]) -> dict[str, Any]:
+    example = problem_of(HTTPStatus(status), message, fix).model_dump()
     said: dict[str, Any] = {
         "model": Problem,
         "description": message,
-        "content": {"application/json": {"example": example}},
+        "content": {_JSON: {"example": example}},
     }
     return said | ({"headers": headers} if headers else {})
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI document. The framework would add a status that is never sent."""
+def describe(app: FastAPI, *, keys_needed: bool) -> dict[str, Any]:
+    """Return the OpenAPI document: what the framework writes, without a status that is never sent,
+    with the media type of problems, and where no `keys_needed`, with the right to send none."""
     if app.openapi_schema:
         return app.openapi_schema
     written = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
-    for operations in written["paths"].values():
+    for path, operations in written["paths"].items():
         for operation in operations.values():
             operation["responses"].pop("422", None)
+            for status, response in operation["responses"].items():
+                if status != "200":
+                    response["content"][PROBLEM_TYPE] = response["content"].pop(_JSON)
+            if "security" in operation and not (keys_needed or path.startswith(STEERING)):
+                operation["security"].append({})
     for name in ("HTTPValidationError", "ValidationError"):
         written["components"]["schemas"].pop(name, None)
     app.openapi_schema = written

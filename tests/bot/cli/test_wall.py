@@ -36,7 +36,7 @@ def test_nothing_to_decide_about(invoke: Invoke, database: str) -> None:
 def test_what_waits_is_shown_and_decided_about(invoke: Invoke, database: str) -> None:
     known = wait_for(_voted(database))
     [check] = [row for row in invoke("doctor", "--json").json_lines if row["check"] == "wall"]
-    assert check["detail"] == "1 prophecies of visitors wait for approval"
+    assert check["detail"] == "prophecies of visitors that wait for approval: 1"
     for command, state in (
         (("approve", known), "approved"),
         (("remove", known), "removed"),

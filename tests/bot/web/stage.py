@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
 import httpx
@@ -47,8 +48,10 @@ class WebStage:
         answered = await self.get(path, **parameters)
         assert answered.status_code == status, answered.text
         told = answered.json()
-        assert set(told) == {"status", "message", "fix"}
-        assert told["status"] == status
+        assert answered.headers["content-type"] == "application/problem+json"
+        assert set(told) == {"type", "title", "status", "detail", "message", "fix"}
+        assert (told["status"], told["detail"]) == (status, told["message"])
+        assert (told["type"], told["title"]) == ("about:blank", HTTPStatus(status).phrase)
         return " ".join(filter(None, (told["message"], told["fix"])))
 
 

@@ -149,7 +149,7 @@ class TestPrograms:
     async def test_it_is_described(self, stage: WebStage) -> None:
         written = create_application(stage.shared).openapi()
         operation = written["paths"]["/api/compose"]["post"]
-        assert set(operation["responses"]) == {"200", "400", "401", "404", "429", "503"}
+        assert set(operation["responses"]) == {"200", "400", "401", "403", "404", "429", "503"}
         assert set(operation["responses"]["200"]["content"]) == {
             "application/json",
             "text/event-stream",

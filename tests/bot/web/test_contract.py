@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from bot.web.application import create_application
-from tests.bot.web.stage import WebStage
+from bot.web.failures import Problem
+from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_service import served
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.writer import JudgeAndWriter
@@ -23,17 +24,17 @@ CHECKS = (
     "response_schema_conformance,negative_data_rejection,unsupported_method,ignored_auth"
 )
 OPERATIONS = {
-    ("/api/search", "get"): {200, 400, 401, 404, 429, 503},
-    ("/api/prophecy", "get"): {200, 400, 401, 404, 429, 503},
-    ("/api/ask", "get"): {200, 400, 401, 404, 429, 503},
-    ("/api/compose", "post"): {200, 400, 401, 404, 429, 503},
-    ("/api/corpora", "get"): {200, 401, 429, 503},
-    ("/api/documents/{corpus}/{id}", "get"): {200, 400, 401, 404, 429, 503},
+    ("/api/search", "get"): {200, 400, 401, 403, 404, 429, 503},
+    ("/api/prophecy", "get"): {200, 400, 401, 403, 404, 429, 503},
+    ("/api/ask", "get"): {200, 400, 401, 403, 404, 429, 503},
+    ("/api/compose", "post"): {200, 400, 401, 403, 404, 429, 503},
+    ("/api/corpora", "get"): {200, 400, 401, 403, 429, 503},
+    ("/api/documents/{corpus}/{id}", "get"): {200, 400, 401, 403, 404, 429, 503},
     ("/api/admin/vectors", "delete"): {200, 400, 401, 403, 429, 503},
     ("/api/admin/reload", "post"): {200, 400, 401, 403, 429, 503},
     ("/healthz", "get"): {200},
     ("/readyz", "get"): {200, 503},
-    ("/metrics", "get"): {200, 401, 429, 503},
+    ("/metrics", "get"): {200, 400, 401, 403, 429, 503},
 }
 
 
@@ -49,17 +50,35 @@ async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -
     for responses in told.values():
         for status, response in responses.items():
             if status != "200":
-                example = response["content"]["application/json"]["example"]
-                assert example["status"] == int(status)
-                assert example["message"]
+                assert list(response["content"]) == ["application/problem+json"]
+                described = response["content"]["application/problem+json"]
+                assert described["schema"] == {"$ref": "#/components/schemas/Problem"}
+                Problem.model_validate(described["example"])
+                assert described["example"]["status"] == int(status)
             if status in {"429", "503"}:
                 assert "Retry-After" in response["headers"]
 
 
-async def test_nothing_is_answered_that_the_document_does_not_describe(
-    coffee_url: str, tmp_path: Path
+@pytest.mark.parametrize(("keys", "optional"), [({}, True), ({"WEB_API_KEYS": "k"}, False)])
+async def test_keys_are_described_as_they_are_asked_for(
+    coffee_url: str, keys: dict[str, str], optional: bool
 ) -> None:
-    environ = {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k", "WEB_ADMIN_KEYS": "boss"}
+    async with web_stage({"DATABASE_URL": coffee_url} | keys) as web:
+        paths = (await web.json("/openapi.json"))["paths"]
+        for (path, method), statuses in OPERATIONS.items():
+            expected: list[dict[str, list[str]]] = [{"HTTPBearer": []}]
+            if optional and not path.startswith("/api/admin"):
+                expected.append({})
+            described = paths[path][method].get("security")
+            assert described == (expected if 401 in statuses else None), path
+        assert (await web.get("/api/corpora")).status_code == (200 if optional else 401)
+
+
+@pytest.mark.parametrize("keys", [{}, {"WEB_API_KEYS": "k"}], ids=["open", "keys"])
+async def test_nothing_is_answered_that_the_document_does_not_describe(
+    coffee_url: str, tmp_path: Path, keys: dict[str, str]
+) -> None:
+    environ = {"DATABASE_URL": coffee_url, "WEB_ADMIN_KEYS": "boss"} | keys
     rates = {"requests_per_minute": "-1", "answers_per_minute": "-1"}
     async with (
         ModelServer([JudgeAndWriter(scoring(judged_by_words))]) as model,

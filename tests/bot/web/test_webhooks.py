@@ -71,7 +71,8 @@ async def test_without_visitors_there_are_webhooks_and_probes_alone(demo_web: We
         }.items():
             answered = await client.get(path)
             assert (answered.status_code, path) == (status, path)
-            assert answered.headers["content-type"] == "application/json"
+            answered_as = "json" if status == 200 else "problem+json"
+            assert answered.headers["content-type"] == f"application/{answered_as}"
 
 
 async def test_a_webhook_is_counted_by_its_platform_and_described_nowhere(
