@@ -30,6 +30,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from bot.i18n.words import DEFAULT, words_for
 from bot.listening import LARGEST
 from bot.query_log import asked_by
 from bot.web.failures import failure_of
@@ -139,8 +140,10 @@ def tool_server(shared: SharedState) -> Server[Any]:
                 await paced_answers(context.request, shared)
             return _result(await tool.call(shared, asked.arguments or {}))
         except Exception as error:  # as in the API: told, and logged if unexpected
-            failure = failure_of(error)
-            return _failed(" ".join(filter(None, (failure.message, failure.fix))))
+            # Who started this program on stdio is its operator.
+            words = words_for(DEFAULT, operator=context.request is None)
+            told = failure_of(error).problem(words)
+            return _failed(" ".join(filter(None, (told.message, told.fix))))
 
     return Server(
         "presagio",

@@ -64,9 +64,9 @@ class TestByMeaning:
         self, vectors_web: WebStage
     ) -> None:
         asked = {"q": HEADLINE, "mode": "semantic"}
-        assert await vectors_web.problem("/api/search", 400, **asked) == (
-            "demo has no vectors yet. Run: presagio embed --corpus demo"
-        )
+        # What to run is for whoever runs it.
+        said = await vectors_web.problem("/api/search", 400, **asked)
+        assert said == "demo has no vectors yet."
         found = await vectors_web.json("/api/search", q=HEADLINE)
         assert found["mode"] == "lexical"
         assert found["hits"]

@@ -24,6 +24,7 @@ from tests.bot.cli.test_compose import assert_contract
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import WebStage, speaking, web_stage
 from tests.bot.web.test_service import judging, served
+from tests.db.vectors import can_keep_vectors
 from tests.fakes.model import Asked, ModelServer, scoring
 from tests.fakes.writer import Writer
 from tests.patience import PATIENCE
@@ -266,6 +267,22 @@ class TestOverHttp:
             assert hello.status_code == 200
             assert hello.headers["access-control-expose-headers"] == "Mcp-Session-Id"
 
+    async def test_what_only_an_operator_can_do_is_not_told_to_others(
+        self, coffee_url: str
+    ) -> None:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_EMBEDDINGS__BACKEND": "tfidf"}
+        asked = {"q": "coffee", "mode": "semantic"}
+        async with web_stage(environ) as stage:
+            if not await can_keep_vectors(stage.app.database):
+                pytest.skip("this server has no pgvector 0.7 or newer")
+            async with Client(tool_server(stage.shared)) as client:  # as on stdio
+                told = said(await client.call_tool("search", asked))
+        assert told == "demo has no vectors yet. Run: presagio embed --corpus demo"
+        async with served(environ, mcp="true") as one:
+            async with agent(one.service.address, MODERN_PROTOCOL_VERSIONS[-1]) as client:
+                told = said(await client.call_tool("search", asked))
+        assert told == "demo has no vectors yet."
+
     @ERAS
     async def test_a_cancelled_call_ends_its_work(self, coffee_url: str, mode: str) -> None:
         left = asyncio.Event()
@@ -331,5 +348,5 @@ def _read(answered: httpx.Response) -> Any:
 
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.web.service.find_spec", lambda _: None)
-    with pytest.raises(ExtraMissing, match="presagio\\[mcp\\]"):
+    with pytest.raises(ExtraMissing, match=r"\[mcp\]"):
         require_mcp()
