@@ -278,9 +278,11 @@ class TestOverHttp:
             async with Client(tool_server(stage.shared)) as client:  # as on stdio
                 told = said(await client.call_tool("search", asked))
         assert told == "demo has no vectors yet. Run: presagio embed --corpus demo"
-        async with served(environ, mcp="true") as one:
-            async with agent(one.service.address, MODERN_PROTOCOL_VERSIONS[-1]) as client:
-                told = said(await client.call_tool("search", asked))
+        async with (
+            served(environ, mcp="true") as one,
+            agent(one.service.address, MODERN_PROTOCOL_VERSIONS[-1]) as client,
+        ):
+            told = said(await client.call_tool("search", asked))
         assert told == "demo has no vectors yet."
 
     @ERAS
