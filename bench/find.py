@@ -29,7 +29,7 @@ from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.query.filters import conditions
 from engine.query.find import Finder
-from engine.query.plan import Plan, units, wanted
+from engine.query.plan import Plan, plan_query, units
 from engine.query.query import Query
 from engine.query.read import parse_query
 from engine.ranking import Bm25
@@ -148,12 +148,12 @@ async def compare(
 async def everything(index: DialectIndex, corpus: Corpus, query: Query) -> tuple[Plan, list[int]]:
     """Return the plan, and the ids of all documents that the query finds, in the plan's order."""
     texts = [searchable(unit.text) for unit in units(query)]
-    plan = wanted(query, corpus.languages, await index.read(corpus, texts), corpus.documents)
+    plan = plan_query(query, corpus.languages, await index.read(corpus, texts), corpus.documents)
     required, limit = conditions(query.filters), max(1, corpus.documents)
     if plan.plan is Plan.NOTHING:
         return plan.plan, []
     if plan.plan is Plan.RANKED:
-        found = await index.ranked(corpus, plan.by_language, plan.terms, required, limit)
+        found = await index.rank_texts(corpus, plan.by_language, plan.terms, required, limit)
     else:
         found = await index.newest(corpus, plan.by_language, required, limit)
     assert found.passing == len(found.documents)
@@ -172,7 +172,7 @@ async def _ordered(
         return ids == sorted(ids, key=lambda i: (rows[i].moment, i), reverse=True)
     texts = [searchable(unit.text) for unit in units(query)]
     read = await index.read(corpus, texts)
-    terms = wanted(query, corpus.languages, read, corpus.documents).terms
+    terms = plan_query(query, corpus.languages, read, corpus.documents).terms
     by_scan = scores(list(rows.values()), terms, Bm25())
     best = sorted((by_scan[i] for i in ids), reverse=True)
     return bool(np.allclose([by_scan[i] for i in ids], best, atol=_CLOSE))

@@ -85,7 +85,7 @@ async def run(arguments: argparse.Namespace, url: str, output: Output) -> None:
                     mean=round(scale.mean, 3),
                     deviation=round(scale.deviation, 3),
                     same=round(scale.same, 3),
-                    half=round(scale.calibrated(half), 2),
+                    half=round(scale.calibrate(half), 2),
                 )
     await database.close()
 

@@ -131,7 +131,7 @@ def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
 
 def outdated_notice(corpus: Corpus) -> Message | None:
     """Return a notice about answers from a corpus that needs reindexing, or None."""
-    if not corpus.outdated:
+    if not corpus.is_outdated:
         return None
     return Message(
         "Corpus {name} is not indexed anew yet: some of its texts may be missed.", name=corpus.name

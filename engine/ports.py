@@ -19,7 +19,7 @@ from engine.vectors import Vector, VectorSpace
 class DocumentStore(Protocol):
     """The documents of one corpus."""
 
-    async def outdated(self, corpus: Corpus, digests: Mapping[str, int]) -> set[str]:
+    async def find_outdated(self, corpus: Corpus, digests: Mapping[str, int]) -> set[str]:
         """Return the external ids among `digests` that are new or have another digest."""
 
     async def upsert(self, corpus: Corpus, documents: Sequence[Document]) -> tuple[int, int]:
@@ -58,7 +58,7 @@ class SearchIndex(Protocol):
 class PhraseIndex(Protocol):
     """Lexical retrieval for several short texts."""
 
-    async def ranked(
+    async def rank_phrases(
         self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
     ) -> Sequence[Sequence[int]]:
         """Return for each phrase the ids of the exact best `limit` documents, best first.
@@ -70,7 +70,7 @@ class PhraseIndex(Protocol):
 class Descriptions(Protocol):
     """Candidates for documents that were found other than by words."""
 
-    async def described(
+    async def describe_documents(
         self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
     ) -> Sequence[Candidate]:
         """Return those of `ids` that exist as SearchIndex.top would return them, in any order."""

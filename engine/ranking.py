@@ -114,7 +114,7 @@ _Item = TypeVar("_Item", bound=Hashable)
 _K = 60
 
 
-def fused(
+def fuse_rankings(
     rankings: Sequence[Sequence[_Item]], weights: Sequence[float] | None = None
 ) -> list[_Item]:
     """Return all items by the sum of weight / (60 + rank) over the rankings that contain them.

@@ -74,7 +74,7 @@ class Corpus:
     in_parts: bool = False  # whether some of its documents are parts of items
 
     @property
-    def outdated(self) -> bool:
+    def is_outdated(self) -> bool:
         """Whether some documents may still be indexed by an older version."""
         return bool(self.documents) and self.index_version < INDEX_VERSION
 

@@ -23,7 +23,7 @@ class Prefixes:
     query: str = ""
     document: str = ""
 
-    def naming(self, model: str) -> str:
+    def name_space(self, model: str) -> str:
         """Return the name for the vectors of `model`, which depends on the document prefix."""
         return f"{model} {self.document!r}" if self.document else model
 
@@ -36,7 +36,7 @@ class Scale:
     deviation: float
     same: float  # of a text, as a question, with itself as a document
 
-    def calibrated(self, cosine: float) -> float:
+    def calibrate(self, cosine: float) -> float:
         """Return 0 for the cosine of two unrelated texts, 1 for that of a text with itself.
 
         The range of cosines differs between models (e5: 0.7 to 0.9); this figure is comparable.
@@ -44,7 +44,7 @@ class Scale:
         floor = self.mean + self.deviation
         return _within(floor, self.same, cosine)
 
-    def placed(self, cosine: float) -> float:
+    def place_on_scale(self, cosine: float) -> float:
         """Return the cosine on a scale, 0..1, that begins below most unrelated texts.
 
         It is for ordering texts, where `calibrated` would be 0 for nearly all of them: questions

@@ -169,7 +169,7 @@ def _row(corpus: Corpus) -> dict[str, object]:
         "language": corpus.language,
         "documents": corpus.documents,
         "author": corpus.author,
-        "outdated": corpus.outdated,
+        "outdated": corpus.is_outdated,
     }
 
 

@@ -29,7 +29,7 @@ async def bring_media(app: "App", name: str, folder: str, *, json: bool, output:
     files = await asyncio.to_thread(files_in, folder)
     ids, known = list(text_ids(files)), set[str]()
     for first in range(0, len(ids), _BATCH):
-        known |= await shown.existing(corpus, ids[first : first + _BATCH])
+        known |= await shown.find_existing_ids(corpus, ids[first : first + _BATCH])
     media = Media(app.settings.data_dir)
     brought = await asyncio.to_thread(media.bring, corpus, files, known)
     if json:
@@ -86,11 +86,11 @@ async def reindex_corpora(app: "App", name: str, *, json: bool, output: Output) 
             figures = {"documents": documents, "changed": changed, "postings": posted}
             output.json({"corpus": corpus.name, **figures})
             continue
-        if corpus.outdated:
+        if corpus.is_outdated:
             output.line(f"{corpus.name}: {documents:,} texts indexed anew, {changed:,} changed.")
         if posted:
             output.line(f"{corpus.name}: postings stored for {posted:,} texts.")
-        if not corpus.outdated and not posted:
+        if not corpus.is_outdated and not posted:
             output.line(f"{corpus.name} is up to date.")
 
 

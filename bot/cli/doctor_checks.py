@@ -179,7 +179,7 @@ async def database_checks(
         fix = "Load one with: presagio ingest FILE"
         yield Check(check="corpora", ok=None, detail="none yet", fix=fix)
     for corpus in corpora:
-        if corpus.outdated:
+        if corpus.is_outdated:
             yield _outdated(corpus)
         yield await _corpus_check(database, corpus)
     yield await _vectors_check(settings, database, corpora)

@@ -197,7 +197,7 @@ async def ingest_files(
     seconds = time.monotonic() - begun
     if seconds > _LONG:
         output.remark(f"It took {seconds:,.0f} s: {_rate(loader.report, seconds)}.")
-    if corpus.outdated:
+    if corpus.is_outdated:
         output.remark(
             f"What was in {corpus.name} before is indexed by older rules."
             f" Run: presagio corpora reindex {corpus.name}"

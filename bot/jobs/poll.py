@@ -74,7 +74,7 @@ class News:
             _WRITING, documents_of, feed, headlines
         )
         digests = {name: document.digest for name, document in found.items()}
-        outdated = await self._documents.outdated(corpus, digests)
+        outdated = await self._documents.find_outdated(corpus, digests)
         if outdated:
             await self._documents.upsert(corpus, [found[name] for name in sorted(outdated)])
 

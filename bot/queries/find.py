@@ -26,13 +26,13 @@ from engine.corpora import ALL
 from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.glossary.aliases import widened
 from engine.messages import Message
-from engine.prophecy.question import partly, question_of, similarities
+from engine.prophecy.question import describe_partial_vectors, question_of, similarities
 from engine.query.find import DEFAULT_LIMIT, Finder
 from engine.query.meaning import FindMode, MeaningFinder, found_together, meant_by
 from engine.query.plan import Plan
 from engine.query.query import Filter, Query
 from engine.query.read import parse_query
-from engine.query.results import Counts, Found, presented, touched_platforms
+from engine.query.results import Counts, Found, present_hits, touched_platforms
 from engine.search_log import SearchJob, find_logged
 from engine.values import Corpus
 
@@ -112,7 +112,7 @@ async def answer_query(
         expanded = await widened(index, corpus, query, aliases, weight=weight)
         now = datetime.now(UTC)
         if mode is FindMode.RERANK and meant_by(query):
-            found = await finder.reordered(
+            found = await finder.order_by_meaning(
                 corpus,
                 query,
                 partial(similarities, app.meaning, corpus, meant_by(query)),
@@ -122,8 +122,8 @@ async def answer_query(
             )
         else:
             found = await finder.find(corpus, query, limit=limit, expanded=expanded, now=now)
-    found = await presented(index, corpus, found, voice=voice)
-    return await Comments(app.database).added(corpus, found, comments) if comments else found
+    found = await present_hits(index, corpus, found, voice=voice)
+    return await Comments(app.database).add_comments(corpus, found, comments) if comments else found
 
 
 async def _nearest(
@@ -146,7 +146,7 @@ async def _nearest(
         similarity=question.shown,
         limit=limit,
     )
-    said = partly(question)
+    said = describe_partial_vectors(question)
     return replace(found, notices=(*found.notices, said)) if said else found
 
 

@@ -21,7 +21,7 @@ from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, paced_an
 from db.search.shown import Shown
 from engine.contracts.results import attachments_of
 from engine.messages import Message
-from engine.query.results import FoundDocument, attributed
+from engine.query.results import FoundDocument, attribute_document
 from engine.values import Corpus
 
 _DEAR = [Depends(paced_answers)]
@@ -114,7 +114,7 @@ async def read_document(
 
 def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
     """Return a document with the names of `presagio find --json`."""
-    document = attributed(document, corpus)
+    document = attribute_document(document, corpus)
     found = document.candidate
     return {
         "corpus": corpus.name,

@@ -163,7 +163,7 @@ async def _prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
     lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
     near = () if prophecy.hits else prophecy.near
     ids = [hit.candidate.id for hit in (*prophecy.hits, *near)]
-    marked = await Shown(shared.app.database).marked(known, ids, lexemes)
+    marked = await Shown(shared.app.database).mark_words(known, ids, lexemes)
     tallies = await Ballots(shared).tallies(prophecy)
     reply = prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words)
     return render(

@@ -122,7 +122,7 @@ async def timeline(
         known = await shared.corpus(found.corpus)
     lexemes = {one for hit in found.hits for match in hit.matched for one in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
-    marked = await Shown(shared.app.database).marked(known, ids, lexemes)
+    marked = await Shown(shared.app.database).mark_words(known, ids, lexemes)
     counted = await months(shared.app, known, found) if found.hits else {}
     by_year = (
         bool(counted) and _year_of_month(max(counted)) - _year_of_month(min(counted)) >= _YEARS

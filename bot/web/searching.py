@@ -43,7 +43,7 @@ class TaggedIndex:
     ) -> Sequence[Candidate]:
         """Return the best `limit` with the tag."""
         found = await self._index.top(corpus, terms, filters, max(limit, _LOOKED_AT))
-        tagged = await self._shown.tagged(corpus, [one.id for one in found], self._tag)
+        tagged = await self._shown.find_tagged(corpus, [one.id for one in found], self._tag)
         return [one for one in found if one.id in tagged][:limit]
 
 
@@ -65,7 +65,7 @@ class TaggedVectors:
         """Return the nearest `limit` with the tag."""
         wide = max(limit, _LOOKED_AT)
         found = await self._vectors.nearest(corpus, space, vector, filters, wide)
-        tagged = await self._shown.tagged(corpus, [number for number, _ in found], self._tag)
+        tagged = await self._shown.find_tagged(corpus, [number for number, _ in found], self._tag)
         return [pair for pair in found if pair[0] in tagged][:limit]
 
     async def cosines(

@@ -162,7 +162,7 @@ class Documents:
         self._sql = statements("documents")
         self._languages: frozenset[str] | None = None
 
-    async def outdated(self, corpus: Corpus, digests: Mapping[str, int]) -> set[str]:
+    async def find_outdated(self, corpus: Corpus, digests: Mapping[str, int]) -> set[str]:
         """Return the external ids in `digests` that are new or have another digest."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(

@@ -44,7 +44,7 @@ class Reindexing:
 
     async def rest(self, corpus: Corpus) -> int:
         """Return how many documents are still to be examined."""
-        if not corpus.outdated:
+        if not corpus.is_outdated:
             return 0
         async with self._database.connection() as connection:
             rest = about_corpus("reindex", "rest", corpus.id)

@@ -42,7 +42,7 @@ class VectorIndexes:
         """
         if await self._is_valid(name):
             return
-        async with self._building():
+        async with self._hold_build_lease():
             if self._database.pooled:
                 await self._build_at_once(name, create)
             else:
@@ -52,7 +52,7 @@ class VectorIndexes:
         """Drop the index if there is one. Raises StorageError."""
         if await self._is_valid(name) is None:
             return
-        async with self._building():
+        async with self._hold_build_lease():
             if self._database.pooled:
                 async with self._database.connection() as connection:
                     await connection.execute(f"DROP INDEX IF EXISTS {name}")
@@ -90,7 +90,7 @@ class VectorIndexes:
             return cast("bool | None", await connection.fetchval(self._sql["is_valid"], name))
 
     @asynccontextmanager
-    async def _building(self) -> AsyncIterator[None]:
+    async def _hold_build_lease(self) -> AsyncIterator[None]:
         async with Lease(self._database, _LEASE, times=self._times) as lease:
             while not lease.held:
                 await lease.changed()
@@ -220,13 +220,13 @@ class Embeddings(ToEmbed):
         """
         async with self._database.connection() as connection:
             stored = await connection.fetchval(
-                self._formatted("store", corpus, model_id),
+                self._format_statement("store", corpus, model_id),
                 corpus.id,
                 [one.id for one in embedded],
                 [one.source for one in embedded],
                 [None if one.vector is None else as_text(one.vector) for one in embedded],
                 model_id,
-                *_holding(claim),
+                *_describe_claim(claim),
             )
         if stored is None:
             raise EmbeddedElsewhere(
@@ -241,10 +241,10 @@ class Embeddings(ToEmbed):
         async with self._database.transaction() as connection:
             await connection.execute("SET LOCAL statement_timeout = 0")
             await connection.execute(
-                self._formatted("prune", corpus, model_id), corpus.id, timeout=_TIMEOUT
+                self._format_statement("prune", corpus, model_id), corpus.id, timeout=_TIMEOUT
             )
         if await self.count(corpus, model_id) > self._exact_up_to:
-            create = self._formatted("index", corpus, model_id, index=index)
+            create = self._format_statement("index", corpus, model_id, index=index)
             await self._indexes.build(index, create)
         else:
             await self._indexes.drop(index)
@@ -254,11 +254,14 @@ class Embeddings(ToEmbed):
             # From here on other processes wait before they store, so that no vector is miscounted.
             await connection.execute(self._sql["lock_state"], corpus.id, model_id, timeout=_TIMEOUT)
             await connection.execute(
-                self._formatted("recount", corpus, model_id), corpus.id, model_id, timeout=_TIMEOUT
+                self._format_statement("recount", corpus, model_id),
+                corpus.id,
+                model_id,
+                timeout=_TIMEOUT,
             )
             await connection.execute(self._sql["forget_ranges"], _leases(corpus, model_id))
 
-    async def measured(self, corpus: Corpus, model_id: int) -> int:
+    async def count_measured(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents had a vector when the scale was measured; 0 = never."""
         async with self._database.connection() as connection:
             measured = await connection.fetchval(self._sql["measured"], corpus.id, model_id)
@@ -280,7 +283,7 @@ class Embeddings(ToEmbed):
         figures = (documents, scale.mean, scale.deviation, scale.same)
         async with self._database.connection() as connection:
             await connection.execute(
-                self._sql["keep_scale"], corpus.id, model_id, *figures, *_holding(claim)
+                self._sql["keep_scale"], corpus.id, model_id, *figures, *_describe_claim(claim)
             )
         self._database.changed()
 
@@ -296,9 +299,9 @@ class Embeddings(ToEmbed):
                 await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
                 usable = await connection.fetchval("SELECT to_regtype('halfvec') IS NOT NULL")
         except StorageRights as error:
-            raise _unsupported() from error
+            raise _name_missing_extension() from error
         if not usable:
-            raise _unsupported()
+            raise _name_missing_extension()
 
     async def _create(self, connection: Connection, name: str, dimensions: int) -> KeptModel:
         model_id = int(await connection.fetchval(self._sql["add_model"], name, dimensions))
@@ -313,11 +316,11 @@ def _leases(corpus: Corpus, model_id: int) -> str:
     return f"embed {corpus.id} {model_id} "
 
 
-def _holding(claim: RangeClaim | None) -> tuple[str | None, int | None, str | None]:
+def _describe_claim(claim: RangeClaim | None) -> tuple[str | None, int | None, str | None]:
     return (claim.name, claim.fence, claim.holder) if claim else (None, None, None)
 
 
-def _unsupported() -> VectorsUnsupported:
+def _name_missing_extension() -> VectorsUnsupported:
     return VectorsUnsupported(
         Message(
             "This database cannot keep vectors: it lacks the extension"

@@ -15,7 +15,13 @@ from db.corpus.corpora import names_of
 from db.corpus.postings import partition
 from db.search.nearest import as_text, embedding_table
 from db.search.rows import Readings, found_document, placed_documents
-from db.search.scoring import WeightedLexeme, constants, operand_values, quoted, weighted_lexemes
+from db.search.scoring import (
+    WeightedLexeme,
+    constants,
+    operand_values,
+    quote_lexeme,
+    weighted_lexemes,
+)
 from db.search.statements import (
     ALLOWED,
     MATCHING,
@@ -48,7 +54,7 @@ _PLAN = statements("find")["plan_for_values"]
 class DialectIndex(Readings):
     """Reads queries into lexemes and finds exactly the documents that match them."""
 
-    async def ranked(
+    async def rank_texts(
         self,
         corpus: Corpus,
         queries: Sequence[LanguageQuery],
@@ -66,7 +72,7 @@ class DialectIndex(Readings):
         wanted = {query.language: _tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
             return FoundDocuments(matching=0, passing=0, documents=())
-        values = _values(corpus, _differing(corpus, wanted), lexemes, required, limit)
+        values = _values(corpus, _split_by_language(corpus, wanted), lexemes, required, limit)
         values |= zip(SCORING, constants(self._bm25, corpus.average_length), strict=True)
         values["any"] = _any(wanted)
         scored: Sequence[object]
@@ -79,7 +85,7 @@ class DialectIndex(Readings):
             scored = operand_values(lexemes)
         async with self._database.reading() as reader:
             rows = await reader.fetch(statement, *(values[name] for name in RANKED), *scored)
-            return await placed_documents(reader, corpus, _retrieved(rows, lexemes))
+            return await placed_documents(reader, corpus, _read_found_rows(rows, lexemes))
 
     async def newest(
         self,
@@ -89,12 +95,12 @@ class DialectIndex(Readings):
         limit: int,
     ) -> FoundDocuments:
         """Return the newest `limit` without anything that is excluded, ties by id."""
-        values = _values(corpus, _unwanted(queries), [], required, limit)
+        values = _values(corpus, _exclude_words(queries), [], required, limit)
         statement = newest_statement(partition(corpus.id))
         async with self._database.reading() as reader:
             bound = (values[name] for name in NEWEST)
             rows = await reader.fetch(statement, *bound, local=_PLAN)
-            return await placed_documents(reader, corpus, _retrieved(rows, []))
+            return await placed_documents(reader, corpus, _read_found_rows(rows, []))
 
     async def nearest(
         self,
@@ -110,7 +116,7 @@ class DialectIndex(Readings):
 
         Nearest first, ties by date then id. The similarity of each is its cosine.
         """
-        values = _values(corpus, _unwanted(queries), [], required, limit)
+        values = _values(corpus, _exclude_words(queries), [], required, limit)
         values["vector"] = as_text(vector)
         statement = nearest_statement(partition(corpus.id), embedding_table(space.model_id))
         async with self._database.reading() as reader:
@@ -136,7 +142,7 @@ class DialectIndex(Readings):
         wanted = {query.language: _tsquery(query) for query in queries} if words else {}
         if not all(wanted.values()):
             return {}
-        asked = _differing(corpus, wanted) if words else _unwanted(queries)
+        asked = _split_by_language(corpus, wanted) if words else _exclude_words(queries)
         values = _values(corpus, asked, [], required, 0) | {"any": _any(wanted)}
         statement = months_statement(partition(corpus.id), words=words)
         bound = [values[name] for name in (MATCHING if words else ALLOWED)]
@@ -150,7 +156,9 @@ def _near(row: asyncpg.Record) -> FoundDocument:
     return replace(found, candidate=replace(found.candidate, similarity=row["cosine"]))
 
 
-def _retrieved(rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]) -> FoundDocuments:
+def _read_found_rows(
+    rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]
+) -> FoundDocuments:
     """Read a result; if there are no documents, one row holds the counts."""
     names = [x.lexeme for x in lexemes]
     return FoundDocuments(
@@ -166,12 +174,12 @@ def _tsquery(query: LanguageQuery) -> str:
     return "&".join([*groups, *unwanted])
 
 
-def _unwanted(queries: Sequence[LanguageQuery]) -> dict[str, str] | None:
+def _exclude_words(queries: Sequence[LanguageQuery]) -> dict[str, str] | None:
     found = {query.language: _any_of(query.excluded) for query in queries if query.excluded}
     return found or None
 
 
-def _differing(corpus: Corpus, wanted: Mapping[str, str]) -> Mapping[str, str] | None:
+def _split_by_language(corpus: Corpus, wanted: Mapping[str, str]) -> Mapping[str, str] | None:
     """Return what each language searches for, or None if all search for the same."""
     same = len(set(wanted.values())) == 1 and set(corpus.languages) <= set(wanted)
     return None if same else wanted
@@ -189,7 +197,7 @@ def _together(chain: Chain) -> str:
     """Return a chain as lexemes at the same distances."""
     positions = [position for _, position in chain]
     distances = ("", *(f"<{there - here}>" for here, there in pairwise(positions)))
-    words = (quoted(lexeme) for lexeme, _ in chain)
+    words = (quote_lexeme(lexeme) for lexeme, _ in chain)
     return f"({''.join(map(str.__add__, distances, words))})"
 
 
@@ -208,7 +216,7 @@ def _values(
         "limit": limit,
         "queries": None if queries is None else list(queries.values()),
         "query_languages": None if queries is None else list(queries),
-        "lexemes": [quoted(x.lexeme) for x in lexemes],
+        "lexemes": [quote_lexeme(x.lexeme) for x in lexemes],
         "before": required.before,
         "after": required.after,
         "not_during": ranges or None,

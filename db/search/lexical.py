@@ -10,15 +10,15 @@ import orjson
 from db.connection import Fetches, statements
 from db.corpus.postings import about_corpus, partition
 from db.pool import Database
-from db.search.rows import Readings, passing_flags, placed, ranked_candidate
+from db.search.rows import Readings, add_places, passing_flags, ranked_candidate
 from db.search.scoring import WeightedLexeme, constants, operand_values, places, weighted_lexemes
 from db.search.statements import (
     CLASSES,
+    build_threshold_query,
     essential,
     posted_values,
     rank_statement,
     ranked_by_postings,
-    reaching,
 )
 from engine.glossary.aliases import Fired, fired
 from engine.glossary.groups import Glossary, glossary
@@ -90,9 +90,9 @@ class LexicalIndex(Readings):
         async with self._database.reading() as reader:
             rows = await self._rank(reader, _Request(corpus, lexemes, filters, limit))
             where = places(terms, lexemes)
-            return await placed(reader, corpus, [ranked_candidate(row, where) for row in rows])
+            return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])
 
-    async def ranked(
+    async def rank_phrases(
         self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
     ) -> list[list[int]]:
         """Return for each phrase the ids of the exact best `limit` documents, best first."""
@@ -158,7 +158,7 @@ class LexicalIndex(Readings):
         """Query documents above a threshold, and lower it until the answer is exact."""
         if request.postings <= _FEW_POSTINGS:
             return await self._above(reader, request, 0.0)
-        request, share = await self._weighed(reader, request)
+        request, share = await self._estimate_share(reader, request)
         need = request.guess(share, self._bm25)
         while True:
             found = await self._above(reader, request, need)
@@ -191,7 +191,9 @@ class LexicalIndex(Readings):
         """Return the statement for the classes of documents, and the values that follow filters."""
         average = request.corpus.average_length
         queries = [
-            reaching([(x.lexeme, c.bound(x, self._bm25, average)) for x in request.lexemes], need)
+            build_threshold_query(
+                [(x.lexeme, c.bound(x, self._bm25, average)) for x in request.lexemes], need
+            )
             for c in CLASSES
         ]
         statement = rank_statement(
@@ -214,7 +216,7 @@ class LexicalIndex(Readings):
         ranges = 1 if request.dates_first else 1 + int(read / _RANGE)
         return statement, [*posted_values(request.lexemes), leading, least, ranges]
 
-    async def _weighed(self, reader: Fetches, request: _Request) -> tuple[_Request, float]:
+    async def _estimate_share(self, reader: Fetches, request: _Request) -> tuple[_Request, float]:
         """Estimate which share of the corpus passes the filters, and where to begin."""
         filters = request.filters
         dated = share = await self._share(

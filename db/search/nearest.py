@@ -184,11 +184,11 @@ class ToEmbed(Nearest):
     async def missing_by_range(self, corpus: Corpus, model_id: int) -> Counter[int]:
         """Return the same for each range of ids (`engine.embed.store.range_of`) that has any."""
         found = Counter[int]()
-        async for part in self.missing(corpus, model_id):
+        async for part in self.find_missing(corpus, model_id):
             found.update(range_of(one.id) for one in part)
         return found
 
-    async def missing(
+    async def find_missing(
         self,
         corpus: Corpus,
         model_id: int,
@@ -206,20 +206,20 @@ class ToEmbed(Nearest):
         statement = "new_documents" if new else "documents"
         while rows := await self._rows(statement, corpus, model_id, after, to, _PAGE):
             after = rows[-1]["id"]
-            yield _outdated(rows, generation)
+            yield _select_outdated(rows, generation)
 
-    async def unembedded(
+    async def find_unembedded(
         self, corpus: Corpus, model_id: int, ids: Sequence[int]
     ) -> list[Unembedded]:
         """Return those of `ids` that have no vector of their current text, in any order."""
         generation = await self._generation(corpus, model_id)
         rows = await self._rows("chosen_documents", corpus, model_id, list(ids))
-        return _outdated(rows, generation)
+        return _select_outdated(rows, generation)
 
     async def sample(self, corpus: Corpus, model_id: int, limit: int) -> list[Unembedded]:
         """Return some documents that have a vector: the same ones each time."""
         rows = await self._rows("sample", corpus, model_id, limit)
-        return [_unembedded(row, 0) for row in rows]
+        return [_read_unembedded(row, 0) for row in rows]
 
     async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
         """Return what was stored about the corpus' words with this generation."""
@@ -273,10 +273,12 @@ class ToEmbed(Nearest):
         self, name: str, corpus: Corpus, model_id: int, *arguments: object
     ) -> list[asyncpg.Record]:
         async with self._database.connection() as connection:
-            statement = self._formatted(name, corpus, model_id)
+            statement = self._format_statement(name, corpus, model_id)
             return await connection.fetch(statement, corpus.id, *arguments)
 
-    def _formatted(self, name: str, corpus: Corpus, model_id: int, *, index: str = "") -> str:
+    def _format_statement(
+        self, name: str, corpus: Corpus, model_id: int, *, index: str = ""
+    ) -> str:
         return self._sql[name].format(
             embedding=embedding_table(model_id),
             document=partition(corpus.id),
@@ -285,11 +287,11 @@ class ToEmbed(Nearest):
         )
 
 
-def _outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[Unembedded]:
-    found = [(row, _unembedded(row, generation)) for row in rows]
+def _select_outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[Unembedded]:
+    found = [(row, _read_unembedded(row, generation)) for row in rows]
     return [one for row, one in found if row["source"] != one.source]
 
 
-def _unembedded(row: asyncpg.Record, generation: int) -> Unembedded:
+def _read_unembedded(row: asyncpg.Record, generation: int) -> Unembedded:
     text = embeddable(row["title"], row["text"], row["context"])
     return Unembedded(id=row["id"], text=text, source=source_of(text, generation))

@@ -18,7 +18,7 @@ from engine.text.terms import Reading
 from engine.values import Corpus, Flag
 
 
-async def placed(
+async def add_places(
     reader: Fetches, corpus: Corpus, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
     """Return candidates with the places of those that are parts.
@@ -40,7 +40,7 @@ async def placed_documents(
     """Return found documents with the places of those that are parts."""
     if not corpus.in_parts:
         return found
-    candidates = await placed(reader, corpus, [one.candidate for one in found.documents])
+    candidates = await add_places(reader, corpus, [one.candidate for one in found.documents])
     documents: list[FoundDocument] = [
         replace(one, candidate=candidate)
         for one, candidate in zip(found.documents, candidates, strict=True)
@@ -142,12 +142,12 @@ def found_document(
         mentions=tuple(row["mentions"]),
         engagement=row["engagement"],
         domain=row.get("domain"),
-        attachments=_listed(row["attachments"]),
-        participants=_listed(row["participants"]),
+        attachments=_read_text_list(row["attachments"]),
+        participants=_read_text_list(row["participants"]),
     )
 
 
-def _listed(written: str | None) -> tuple[str, ...]:
+def _read_text_list(written: str | None) -> tuple[str, ...]:
     """Return the texts in a list of `meta`, which holds whatever the source had."""
     found = orjson.loads(written) if written and written.startswith("[") else ()
     return tuple(one for one in found if isinstance(one, str))

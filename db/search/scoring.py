@@ -64,7 +64,7 @@ def constants(bm25: Bm25, average: float) -> tuple[float, float, float]:
 
 def operand_values(lexemes: Sequence[WeightedLexeme]) -> list[str | float]:
     """Return the values for the parameters of `operands`."""
-    return [part for x in lexemes for part in (quoted(x.lexeme), x.weight)]
+    return [part for x in lexemes for part in (quote_lexeme(x.lexeme), x.weight)]
 
 
 def operands(first: int, lexemes: int) -> list[Operand]:
@@ -80,7 +80,7 @@ def frequencies(operands: Sequence[Operand]) -> str:
     )
 
 
-def quoted(lexeme: str) -> str:
+def quote_lexeme(lexeme: str) -> str:
     """Quote a lexeme so that tsquery input takes it as one literal operand."""
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 

@@ -9,14 +9,14 @@ from functools import lru_cache
 from db.connection import statements
 from db.corpus.postings import about_corpus, partition
 from db.pool import Database
-from db.search.rows import found_document, placed, ranked_candidate
+from db.search.rows import add_places, found_document, ranked_candidate
 from db.search.scoring import (
     constants,
     frequencies,
     operand_values,
     operands,
     places,
-    quoted,
+    quote_lexeme,
     score,
     weighted_lexemes,
 )
@@ -39,7 +39,7 @@ class Described:
         self._database = database
         self._bm25 = bm25 or Bm25()
 
-    async def described(
+    async def describe_documents(
         self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
     ) -> list[Candidate]:
         """Return those of `ids` that exist, with their BM25 and matched terms, in any order."""
@@ -58,7 +58,7 @@ class Described:
                 statement, *constants(self._bm25, corpus.average_length), list(ids), *values
             )
             where = places(terms, lexemes)
-            return await placed(reader, corpus, [ranked_candidate(row, where) for row in rows])
+            return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])
 
 
 @lru_cache(maxsize=512)
@@ -78,7 +78,7 @@ class Comments:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def added(self, corpus: Corpus, found: Found, most: int) -> Found:
+    async def add_comments(self, corpus: Corpus, found: Found, most: int) -> Found:
         """Add to each hit its strongest `most` comments: most likes and reposts, then oldest."""
         posts = [hit.document.candidate.external_id for hit in found.hits]
         async with self._database.reading() as reader:
@@ -150,17 +150,17 @@ class Shown:
             if row is None:
                 return None
             found = found_document(row)
-            [candidate] = await placed(reader, corpus, [found.candidate])
+            [candidate] = await add_places(reader, corpus, [found.candidate])
         return replace(found, candidate=candidate)
 
-    async def existing(self, corpus: Corpus, external_ids: Sequence[str]) -> set[str]:
+    async def find_existing_ids(self, corpus: Corpus, external_ids: Sequence[str]) -> set[str]:
         """Return those of the ids at the source that a document has."""
         async with self._database.connection() as connection:
             existing = about_corpus("shown", "existing", corpus.id)
             rows = await connection.fetch(existing, corpus.id, external_ids)
         return {row["external_id"] for row in rows}
 
-    async def marked(
+    async def mark_words(
         self, corpus: Corpus, ids: Sequence[int], lexemes: Collection[str]
     ) -> Mapping[int, str]:
         """Return texts by id, with marks around the words that become one of `lexemes`.
@@ -169,7 +169,7 @@ class Shown:
         """
         if not lexemes or not ids:
             return {}
-        wanted = "|".join(quoted(lexeme) for lexeme in sorted(lexemes))
+        wanted = "|".join(quote_lexeme(lexeme) for lexeme in sorted(lexemes))
         async with self._database.reading() as reader:
             texts = about_corpus("shown", "texts", corpus.id)
             rows = await reader.fetch(texts, corpus.id, ids)
@@ -188,14 +188,14 @@ class Shown:
             )
         having = {(row["word"], row["language"]) for row in found}
         return {
-            row["id"]: _marked(
+            row["id"]: _mark_words(
                 shown[row["id"]],
                 {word for word, language in having if language == row["language"]},
             )
             for row in rows
         }
 
-    async def tagged(self, corpus: Corpus, ids: Sequence[int], tag: str) -> set[int]:
+    async def find_tagged(self, corpus: Corpus, ids: Sequence[int], tag: str) -> set[int]:
         """Return those of `ids` that have a tag."""
         async with self._database.reading() as reader:
             rows = await reader.fetch(
@@ -245,7 +245,7 @@ class Shown:
         return int(counted)
 
 
-def _marked(text: str, chosen: Collection[str]) -> str:
+def _mark_words(text: str, chosen: Collection[str]) -> str:
     """Return a text with marks around some of its words."""
     parts, at = [], 0
     for spot in searched_words(text):

@@ -14,7 +14,7 @@ from operator import neg
 from db.connection import statements
 from db.corpus.postings import partition, postings_table
 from db.search.rows import passes
-from db.search.scoring import WeightedLexeme, frequencies, operands, quoted, score
+from db.search.scoring import WeightedLexeme, frequencies, operands, quote_lexeme, score
 from engine.query.filters import Conditions
 from engine.ranking import Bm25
 from engine.search import Filters
@@ -53,7 +53,7 @@ CLASSES = (
 )
 
 
-def reaching(bounds: Sequence[tuple[str, float]], need: float) -> str:
+def build_threshold_query(bounds: Sequence[tuple[str, float]], need: float) -> str:
     """Return the tsquery of documents whose bounds can add up to `need`; "" if none can.
 
     `bounds` holds (lexeme, bound). A lexeme stands alone if its bound is enough; otherwise it is
@@ -62,25 +62,25 @@ def reaching(bounds: Sequence[tuple[str, float]], need: float) -> str:
     need <= 0 the query is the plain OR of all lexemes.
     """
     ordered = sorted(bounds, key=lambda pair: -pair[1])
-    names = [quoted(lexeme) for lexeme, _ in ordered]
+    names = [quote_lexeme(lexeme) for lexeme, _ in ordered]
     remaining = list(accumulate((bound for _, bound in reversed(ordered)), initial=0.0))[::-1]
     wanted = need * (1 - SLACK)
     parts: list[str] = []
     operands = 0
-    for index in range(_reaching(remaining, wanted, 0)):
+    for index in range(_count_reaching(remaining, wanted, 0)):
         missing = wanted - ordered[index][1]
-        others = names[index + 1 :][: _reaching(remaining, missing, index + 1)]
+        others = names[index + 1 :][: _count_reaching(remaining, missing, index + 1)]
         if missing <= 0:
             parts.append(names[index])
         elif others:
             parts.append(f"{names[index]}&({'|'.join(others)})")
             operands += len(others)
     if operands > _MOST_OPERANDS:
-        parts = names[: _reaching(remaining, wanted, 0)]
+        parts = names[: _count_reaching(remaining, wanted, 0)]
     return "|".join(parts)
 
 
-def _reaching(remaining: Sequence[float], need: float, start: int) -> int:
+def _count_reaching(remaining: Sequence[float], need: float, start: int) -> int:
     """Count the lexemes from `start` on that, with all weaker ones, can add up to `need`."""
     return bisect_right(remaining, -need, start, len(remaining) - 1, key=neg) - start
 
@@ -177,7 +177,7 @@ def ranked_by_postings(
         f"other_{name}": f"({names[name]}::{kind})[{names['essential']} + 1:]"
         for name, kind in _ARRAYS
     }
-    names["scored"] = scored(corpus_id, names | essential, condition=condition)
+    names["scored"] = build_scored_select(corpus_id, names | essential, condition=condition)
     names["scored"] = _fill_postings("reaching", names | others)
     names["passes"] = passes(*(names[name] for name in ("before", "after", "require", "exclude")))
     names["best"] = _fill_postings("best", names)
@@ -193,7 +193,9 @@ def described_by_postings(corpus_id: int) -> str:
     return _fill_postings("described", _names(corpus_id, _DESCRIBED))
 
 
-def scored(corpus_id: int, places: Mapping[str, str], *, condition: str = "true") -> str:
+def build_scored_select(
+    corpus_id: int, places: Mapping[str, str], *, condition: str = "true"
+) -> str:
     """Return the SQL of every document that contains a lexeme, as `id`, with its `bm25`.
 
     `places` maps k1, norm, norm_per_token, lexemes and weights to their placeholders.
@@ -242,7 +244,7 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
     asked = operands(len(RANKED) + 1, lexemes)
     names["passes"] = _fill_find("passes", names)
     scores = [score(asked, repeats=one.max_tf != 1) for one in CLASSES]
-    return _ranked(names, _branches(names, scores), profiled=profiled)
+    return _build_ranked(names, _branches(names, scores), profiled=profiled)
 
 
 @lru_cache(maxsize=512)
@@ -254,8 +256,11 @@ def matched_by_postings(corpus_id: int, *, profiled: bool = False) -> str:
     names = _places(RANKED) | {"document": partition(corpus_id)}
     names["passes"] = _fill_find("passes", names)
     arrays = {"lexemes": f"${len(RANKED) + 1}", "weights": f"${len(RANKED) + 2}"}
-    scores = {"branches": _branches(names), "scored": scored(corpus_id, names | arrays)}
-    return _ranked(names, _fill_find("with_scores", scores), profiled=profiled)
+    scores = {
+        "branches": _branches(names),
+        "scored": build_scored_select(corpus_id, names | arrays),
+    }
+    return _build_ranked(names, _fill_find("with_scores", scores), profiled=profiled)
 
 
 @lru_cache(maxsize=512)
@@ -284,7 +289,7 @@ def months_statement(table: str, *, words: bool) -> str:
     return _fill_find("months", {"found": _fill_find("matching" if words else "allowed", names)})
 
 
-def _ranked(names: Mapping[str, str], matching: str, *, profiled: bool) -> str:
+def _build_ranked(names: Mapping[str, str], matching: str, *, profiled: bool) -> str:
     best = _fill_find("best_by_words", names)
     if profiled:
         best = _fill_find("best_by_all", {**names, "best_by_words": best})

@@ -10,7 +10,7 @@ from engine.messages import Message, join_messages, split_messages
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NOT_ASKED, Prophet
 from engine.prophecy.score import level_hits
-from engine.ranking import fused
+from engine.ranking import fuse_rankings
 from engine.search import Mode, Prophecy, SearchRequest
 from engine.values import Corpus
 
@@ -155,7 +155,7 @@ def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
         rankings.append([_key(one) for one in found])
         for one in found:
             known[_key(one)] = _better(one, known)
-    return [known[key] for key in fused(rankings)]
+    return [known[key] for key in fuse_rankings(rankings)]
 
 
 def _texts(question: Question) -> list[str]:

@@ -113,7 +113,7 @@ class _Run:
             if claim is None:
                 return False
             try:
-                async for part in store.missing(corpus, model_id, after=after, to=last):
+                async for part in store.find_missing(corpus, model_id, after=after, to=last):
                     for some in batches(part, self.batch):
                         vectors = await embedded(self.embedder, some)
                         self.tell(await store.store(corpus, model_id, vectors, claim=claim))
@@ -199,7 +199,7 @@ async def _settle(
 ) -> None:
     await store.settle(corpus, model_id)
     documents = await store.count(corpus, model_id)
-    due = documents > _GROWTH * await store.measured(corpus, model_id)
+    due = documents > _GROWTH * await store.count_measured(corpus, model_id)
     if due and documents >= ENOUGH and (scale := await measured_scale(store, embedder, corpus)):
         await store.keep_scale(corpus, model_id, scale, documents=documents, claim=claim)
 
@@ -312,7 +312,7 @@ class KeepUp:
     ) -> "_Pass":
         """Embed missing vectors of texts with ids above `after`; None: of new texts only."""
         passed = _Pass(done=0, after=after or 0, ended=True)
-        parts = self._store.missing(corpus, model_id, after=passed.after, new=after is None)
+        parts = self._store.find_missing(corpus, model_id, after=passed.after, new=after is None)
         async for part in parts:
             for _, some in groupby(part, lambda one: range_of(one.id)):
                 try:
@@ -338,7 +338,7 @@ class KeepUp:
             if claim is None:
                 return _Pass(done=0, after=last, ended=True)
             ids = [one.id for one in texts]  # another process may have embedded some by now
-            left = await self._store.unembedded(corpus, model_id, ids)
+            left = await self._store.find_unembedded(corpus, model_id, ids)
             for batch in batches(sorted(left, key=lambda one: one.id), self._batch):
                 vectors = await embedded(embedder, batch)
                 await self._store.store(corpus, model_id, vectors, claim=claim)

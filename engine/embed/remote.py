@@ -124,7 +124,7 @@ class RemoteEmbedder(Closable):
         self.dimensions = settings.dimensions or None
         self._endpoint = embeddings_endpoint(settings, api_key)
         wanted = f":{settings.dimensions}" if settings.dimensions else ""
-        self.name = settings.prefixes.naming(f"{self._endpoint.host}/{settings.model}{wanted}")
+        self.name = settings.prefixes.name_space(f"{self._endpoint.host}/{settings.model}{wanted}")
         self._slots = asyncio.Semaphore(settings.at_once)
         self._pressure = Pressure()
         self._transport = Transport(

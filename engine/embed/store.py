@@ -69,7 +69,7 @@ class VectorStore(VectorIndex, Protocol):
     async def missing_by_range(self, corpus: Corpus, model_id: int) -> Mapping[int, int]:
         """Return how many documents of each range have no vector of their current text."""
 
-    def missing(
+    def find_missing(
         self,
         corpus: Corpus,
         model_id: int,
@@ -83,7 +83,7 @@ class VectorStore(VectorIndex, Protocol):
         With `new`, yield only documents that never had a vector, without reading the other texts.
         """
 
-    async def unembedded(
+    async def find_unembedded(
         self, corpus: Corpus, model_id: int, ids: Sequence[int]
     ) -> Sequence[Unembedded]:
         """Return those of `ids` that have no vector of their current text, in any order."""
@@ -113,7 +113,7 @@ class VectorStore(VectorIndex, Protocol):
     async def count(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents have a vector."""
 
-    async def measured(self, corpus: Corpus, model_id: int) -> int:
+    async def count_measured(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents had one when the scale was measured; 0 = never measured."""
 
     async def keep_scale(

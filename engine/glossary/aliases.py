@@ -33,7 +33,7 @@ def expanded(query: Query, known: Glossary, readings: Iterable[Reading], *, weig
         word: [(_unit(alias), weight) for alias in known.of(signature)]
         for word, signature in by_word.items()
     }
-    wide = query.expanded(lambda unit: found.get(unit, ()))
+    wide = query.expand_aliases(lambda unit: found.get(unit, ()))
     return replace(wide, groups=_with_terms(wide.groups, query, known, by_word, weight))
 
 

@@ -141,7 +141,7 @@ class Loader:
         """Return the ids that are new or changed, given the batch that is being stored."""
         if not digests:
             return set()
-        outdated = await self._store.outdated(self._corpus, digests)
+        outdated = await self._store.find_outdated(self._corpus, digests)
         again = {i: digest for i, digest in self._under_way.items() if i in digests}
         changed = {i for i, digest in again.items() if digest != digests[i]}
         return (outdated - again.keys()) | changed

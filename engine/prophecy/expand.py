@@ -44,10 +44,10 @@ def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
         return None
     read = lists[-1]
     assert isinstance(read, list)  # noqa: S101 - only lists were taken
-    return tuple(_distinct(_cleaned(read), headline))
+    return tuple(_distinct(_clean_phrases(read), headline))
 
 
-def _cleaned(read: Iterable[object]) -> Iterator[str]:
+def _clean_phrases(read: Iterable[object]) -> Iterator[str]:
     for one in read:
         if isinstance(one, str):
             words = [word for word in one.split() if "//" not in word and "www." not in word]
@@ -242,14 +242,14 @@ class Expander:
             return Expansion()
         patience = self._punctuality.patience
         named = await self._calls.run(
-            request.key, lambda: self._named(request, now), seconds=patience
+            request.key, lambda: self._ask_for_phrases(request, now), seconds=patience
         )
         if named is None:
             level = logging.WARNING if patience else logging.INFO
             logger.log(level, "not expanded: %s took longer than %g s", request.model, patience)
         return named or Expansion(late=True)
 
-    async def _named(self, request: _Request, now: datetime) -> Expansion:
+    async def _ask_for_phrases(self, request: _Request, now: datetime) -> Expansion:
         hearing, started = _Hearing(request), self._clock()
         question = ModelQuestion(
             prompt=EXPANSION,

@@ -97,11 +97,11 @@ class Prophet:
         """
         headline, now = request.headline, request.now
         asked_at = min(headline.date or now, now)
-        async with self._expanding(corpus, request) as expansion:
+        async with self._request_phrases(corpus, request) as expansion:
             retrieved = await self._retriever.retrieve(
                 corpus,
                 headline.text,
-                self._narrowed(request, asked_at),
+                self._narrow_filters(request, asked_at),
                 request.mode or self._settings.search.chosen_mode,
                 expansion,
             )
@@ -128,7 +128,7 @@ class Prophet:
                 best = scorer.best(candidates, reranker.best)
             compared = await reranker.compare(corpus, headline.text, best)
         if compared:
-            candidates = compared.applied(candidates)
+            candidates = compared.apply_similarities(candidates)
         async with self._alone():
             hits, near = scorer.hits_and_near(candidates, verdict.scores, request.limit)
             if retrieved.mode is Mode.SEMANTIC:
@@ -139,9 +139,11 @@ class Prophet:
                 hits=_as_shown(hits, corpus, verdict),
                 near=_as_shown(near, corpus, verdict),
                 terms=tuple(terms),
-                candidates=_proposed(found, groups),
+                candidates=_list_proposed_ids(found, groups),
                 verdict=verdict,
-                coverage=max((_covered(c, terms, corpus) for c in candidates), default=0.0),
+                coverage=max(
+                    (_measure_coverage(c, terms, corpus) for c in candidates), default=0.0
+                ),
                 notice=notice(
                     corpus, terms, verdict, (compared and compared.notice) or retrieved.notice
                 ),
@@ -158,7 +160,7 @@ class Prophet:
         return request.embeds and (wanted or not verdict.scores)
 
     @asynccontextmanager
-    async def _expanding(
+    async def _request_phrases(
         self, corpus: Corpus, request: SearchRequest
     ) -> AsyncIterator[Awaitable[Expansion] | None]:
         """Request phrases from a model while the block runs, if the answer is to be judged."""
@@ -188,7 +190,7 @@ class Prophet:
             yield
             await asyncio.sleep(0)
 
-    def _narrowed(self, request: SearchRequest, asked_at: datetime) -> Filters:
+    def _narrow_filters(self, request: SearchRequest, asked_at: datetime) -> Filters:
         """Return the user's filters, narrowed to texts that are older than the headline."""
         months = request.exclude_recent
         if months is None:
@@ -225,7 +227,9 @@ def notice(
     return join_messages(said, outdated_notice(corpus), retrieval, verdict.notice)
 
 
-def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]) -> tuple[str, ...]:
+def _list_proposed_ids(
+    found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]
+) -> tuple[str, ...]:
     """Return the external ids of the members of `groups`, in the order of `found`."""
     kept = {one.id for group in groups for one in group}
     return tuple(one.external_id for one in found if one.id in kept)
@@ -243,5 +247,5 @@ def _as_shown(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hi
     )
 
 
-def _covered(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:
+def _measure_coverage(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:
     return lexical_part(candidate, terms, corpus.documents, corpus.average_length)

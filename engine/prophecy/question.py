@@ -63,7 +63,7 @@ class VectorQuestion:
         A corpus that is too small for a scale of its own uses the model's.
         """
         scale = self.space.scale or SCALES.get(self.space.model)
-        return None if scale is None or cosine is None else scale.calibrated(cosine)
+        return None if scale is None or cosine is None else scale.calibrate(cosine)
 
     def shown(self, cosine: float) -> float:
         """Return the similarity, or the cosine itself if there is no scale."""
@@ -118,10 +118,10 @@ async def question_or_words(
     if space is None:
         none = Message("Searched by words alone: {corpus} has no vectors yet.", corpus=corpus.name)
         return OnlyWords(notice=none)
-    return await _asked(meaning, embedder, corpus, text, space)
+    return await _embed_question(meaning, embedder, corpus, text, space)
 
 
-async def _asked(
+async def _embed_question(
     meaning: Meaning, embedder: Embedder, corpus: Corpus, text: str, space: VectorSpace
 ) -> VectorQuestion | OnlyWords:
     """Return the question, or OnlyWords with the reason why the model gives no vector."""
@@ -167,7 +167,7 @@ def embedder_of(meaning: Meaning | None, corpus: Corpus) -> Embedder | None:
     return None if embedder is None or embedder.dimensions == 0 else embedder
 
 
-def partly(question: VectorQuestion) -> Message | None:
+def describe_partial_vectors(question: VectorQuestion) -> Message | None:
     """Return the notice that some texts have no vectors, or None if nearly all have."""
     space, corpus = question.space, question.corpus.name
     if space.share >= HONEST:

@@ -41,7 +41,7 @@ class Compared:
     model: str
     notice: Message | None = None  # why there is nothing, if the user should know
 
-    def applied(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def apply_similarities(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates with their similarities."""
         return [replace(one, similarity=self.similarity.get(one.id)) for one in candidates]
 
@@ -105,7 +105,9 @@ class HeadlineReranker:
             return {}
         model_id = await self._vectors.prepare(embedder.name, len(asked))
         ids = [one.id for one in chosen]
-        missing = {one.id: one for one in await self._vectors.unembedded(corpus, model_id, ids)}
+        missing = {
+            one.id: one for one in await self._vectors.find_unembedded(corpus, model_id, ids)
+        }
         wanted = [missing[one] for one in ids if one in missing]
         made = await self._made(embedder, corpus, model_id, wanted)
         known = list(takewhile(lambda one: one not in missing or one in made, ids))
@@ -114,7 +116,7 @@ class HeadlineReranker:
             return {}
         cosines = await self._vectors.cosines(corpus, space, asked, known)
         # A text that means nothing to the model is similar to nothing.
-        return {one: scale.calibrated(cosines[one]) if one in cosines else 0.0 for one in known}
+        return {one: scale.calibrate(cosines[one]) if one in cosines else 0.0 for one in known}
 
     async def _made(
         self,
@@ -131,7 +133,7 @@ class HeadlineReranker:
         try:
             async with asyncio.timeout_at(until), self._alone:
                 embedding = True
-                while some := self._fitting(wanted[len(made) :], until - clock()):
+                while some := self._select_fitting(wanted[len(made) :], until - clock()):
                     began = clock()
                     vectors = await embedded(embedder, some)
                     self._learn(some, clock() - began)
@@ -145,7 +147,7 @@ class HeadlineReranker:
                 self._pace /= 2
         return made
 
-    def _fitting(self, wanted: Sequence[Unembedded], seconds: float) -> Sequence[Unembedded]:
+    def _select_fitting(self, wanted: Sequence[Unembedded], seconds: float) -> Sequence[Unembedded]:
         """Return the first texts of `wanted` that can be embedded within `seconds`."""
         left = _SURE * seconds
         for number, one in enumerate(wanted[:_AT_ONCE]):

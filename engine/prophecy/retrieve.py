@@ -17,14 +17,14 @@ from engine.prophecy.question import (
     OnlyWords,
     VectorQuestion,
     comparable,
+    describe_partial_vectors,
     embedder_of,
-    partly,
     question_of,
     question_or_words,
     vector_of,
 )
 from engine.prophecy.rerank import HeadlineReranker
-from engine.ranking import fused, ranks
+from engine.ranking import fuse_rankings, ranks
 from engine.search import Candidate, Expansion, Filters, Mode, Term
 from engine.text.clean import searchable
 from engine.values import Corpus
@@ -54,7 +54,7 @@ def proposals(own: Mapping[str, Sequence[int]], asked: Sequence[PhraseList]) -> 
     places, asked_for = ranks(own), _best_places(asked)
     return [
         Proposal(id=one, ranks=places.get(one, {}), asked_for=asked_for.get(one, {}))
-        for one in fused(lists, weights)
+        for one in fuse_rankings(lists, weights)
     ]
 
 
@@ -137,15 +137,19 @@ class Retriever:
         joined = proposals({LEXICAL: [one.id for one in by_words], SEMANTIC: list(near)}, lists)
         if lists:
             joined = joined[: _SPARE * self._limit_with_phrases]
-        candidates = await self._described(corpus, terms, joined, by_words)
+        candidates = await self._describe_candidates(corpus, terms, joined, by_words)
         if question:
-            candidates = await _compared(question, near, candidates, reorder=proposing is None)
+            candidates = await _compare_by_meaning(
+                question, near, candidates, reorder=proposing is None
+            )
         return Retrieved(
             terms=terms,
             candidates=candidates,
             mode=(mode or Mode.HYBRID) if question else Mode.LEXICAL,
             model=question.space.model if question else None,
-            notice=asked.notice if isinstance(asked, OnlyWords) else partly(asked),
+            notice=asked.notice
+            if isinstance(asked, OnlyWords)
+            else describe_partial_vectors(asked),
             rerank=asked.rerank if isinstance(asked, OnlyWords) else None,
             expansion=expanded,
         )
@@ -158,7 +162,7 @@ class Retriever:
         if question is None or self._meaning is None:
             return Retrieved(terms=terms, candidates=[], mode=Mode.SEMANTIC)
         near = await question.nearest(filters, self._limit)
-        described = await self._meaning.descriptions.described(corpus, terms, list(near))
+        described = await self._meaning.descriptions.describe_documents(corpus, terms, list(near))
         known = {one.id: one for one in described}
         return Retrieved(
             terms=terms,
@@ -169,7 +173,7 @@ class Retriever:
             ],
             mode=Mode.SEMANTIC,
             model=question.space.model,
-            notice=partly(question),
+            notice=describe_partial_vectors(question),
         )
 
     async def _phrase_lists(
@@ -200,12 +204,12 @@ class Retriever:
                 return list(await replace(question, vector=vector).nearest(filters, limit))
 
         by_words, by_meaning = await asyncio.gather(
-            self._phrases.index.ranked(corpus, phrases, filters, limit),
+            self._phrases.index.rank_phrases(corpus, phrases, filters, limit),
             asyncio.gather(*map(near, phrases)),
         )
         return list(zip([*phrases, *phrases], [*by_words, *by_meaning], strict=True))
 
-    async def _described(
+    async def _describe_candidates(
         self,
         corpus: Corpus,
         terms: Sequence[Term],
@@ -217,7 +221,7 @@ class Retriever:
         source = self._phrases or self._meaning
         strangers = [one.id for one in joined if one.id not in known]
         if source and strangers:
-            described = await source.descriptions.described(corpus, terms, strangers)
+            described = await source.descriptions.describe_documents(corpus, terms, strangers)
             known |= {one.id: one for one in described}
         return [
             replace(known[one.id], ranks=one.ranks, asked_for=one.asked_for)
@@ -226,7 +230,7 @@ class Retriever:
         ]
 
 
-async def _compared(
+async def _compare_by_meaning(
     question: VectorQuestion,
     near: Mapping[int, float],
     candidates: Sequence[Candidate],
@@ -238,5 +242,5 @@ async def _compared(
     cosines = {**near, **await question.cosines([one for one in known if one not in near])}
     order = list(known)
     if reorder:
-        order = fused([order, sorted(cosines, key=lambda one: -cosines[one])])
+        order = fuse_rankings([order, sorted(cosines, key=lambda one: -cosines[one])])
     return [replace(known[one], similarity=question.similarity(cosines.get(one))) for one in order]

@@ -140,10 +140,10 @@ def factors(candidate: Candidate, score: ScoreSettings) -> dict[str, float]:
 def level_hits(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
     """Return hits of several answers with comparable parts and scores."""
     parts = level([hit.parts for hit in hits], _LEVELLED)
-    return [_levelled(hit, one, weights) for hit, one in zip(hits, parts, strict=True)]
+    return [_level_parts(hit, one, weights) for hit, one in zip(hits, parts, strict=True)]
 
 
-def _levelled(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
+def _level_parts(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
     """Return a hit with unknown parts counted as 0, which lowers its mean."""
     if parts == hit.parts:
         return hit
@@ -191,9 +191,9 @@ class Scorer:
         scored.sort(key=lambda hit: (not self._qualifies(hit), *order_hits(hit)))
         if not self.passages:
             scored = first_of_items(scored, lambda hit: hit.candidate.place)
-        hits = _ranked(filter(self._qualifies, scored), limit, after=0)
+        hits = _number_hits(filter(self._qualifies, scored), limit, after=0)
         weak = (one for one in scored if one.parts["judgment"] != 0 and not self._qualifies(one))
-        return hits, _ranked(weak, limit, after=len(hits))
+        return hits, _number_hits(weak, limit, after=len(hits))
 
     def best(self, candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
         """Return the best `limit` candidates without any judgment, whether or not they are hits."""
@@ -269,7 +269,7 @@ def _share(value: float | None, least: float) -> float:
     return value / least if least else math.inf
 
 
-def _ranked(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
+def _number_hits(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
     kept = islice(hits, limit)
     return [replace(hit, rank=rank) for rank, hit in enumerate(kept, start=after + 1)]
 

@@ -89,12 +89,12 @@ def _best(
     *,
     after: int,
 ) -> tuple[Hit, ...]:
-    named = [_named(hit, corpus) for corpus, hits in found for hit in hits]
+    named = [_name_author(hit, corpus) for corpus, hits in found for hit in hits]
     ordered = sorted(level_hits(named, weights), key=order_hits)[:limit]
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=after + 1))
 
 
-def _named(hit: Hit, corpus: Corpus) -> Hit:
+def _name_author(hit: Hit, corpus: Corpus) -> Hit:
     """Return the hit with the corpus's voice if it names neither voice nor author."""
     if hit.candidate.voice or hit.candidate.author:
         return hit

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engine.ports import Reads
 from engine.query.filters import Conditions, conditions
-from engine.query.plan import LanguageQuery, Plan, Wanted, units, wanted
+from engine.query.plan import LanguageQuery, Plan, Wanted, plan_query, units
 from engine.query.query import Alternative, Group, Query
 from engine.query.results import Counts, Found, FoundDocument, FoundDocuments, Receipts, Scored
 from engine.ranking import Parts, alike, best_first, first_of_items, idf, level, weighted_mean
@@ -79,8 +79,10 @@ def hashtags(groups: Sequence[Group], tags: Collection[str]) -> float:
     """Return the share of the wanted words (phrases joined) that are tags of the post."""
     if not groups:
         return 0.0
-    own = {_joined(tag) for tag in tags}
-    met = sum(any(_joined(one.unit.text) in own for one in group.alternatives) for group in groups)
+    own = {_join_letters(tag) for tag in tags}
+    met = sum(
+        any(_join_letters(one.unit.text) in own for one in group.alternatives) for group in groups
+    )
     return met / len(groups)
 
 
@@ -101,11 +103,11 @@ def _domains(domain: str | None) -> list[str]:
     return [".".join(labels[start:]) for start in range(len(labels))]
 
 
-def _joined(text: str) -> str:
+def _join_letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def ranked(
+def rank_documents(
     documents: Sequence[FoundDocument], asked: FeatureContext, profile: KindProfile
 ) -> list[Scored]:
     """Return the documents by score, best first, ties by date then id."""
@@ -162,7 +164,7 @@ _SPARE = 20  # fetched beyond the limit at first, because some are near-identica
 class FindIndex(Reads, Protocol):
     """The database queries for finds. Each method may raise what engine.ports lists."""
 
-    async def ranked(
+    async def rank_texts(
         self,
         corpus: Corpus,
         queries: Sequence[LanguageQuery],
@@ -236,12 +238,12 @@ class Finder:
         ranks = plan.plan is Plan.RANKED
         profile = self._settings.profile(corpus.kind) if ranks else None
         if profile is None:
-            stages = await self._retrieved(corpus, plan, required, limit)
+            stages = await self._retrieve_distinct(corpus, plan, required, limit)
         else:
             asked = FeatureContext(
                 query=looked_for, reference=reference(looked_for, plan, corpus), now=now
             )
-            stages = await self._profiled(
+            stages = await self._rank_by_profile(
                 corpus, plan, required, limit, asked=asked, profile=profile
             )
         retrieved, kept = stages.retrieved, stages.kept
@@ -282,9 +284,9 @@ class Finder:
     async def _plan(self, corpus: Corpus, query: Query) -> Wanted:
         texts = [searchable(unit.text) for unit in units(query)]
         readings = await self._index.read(corpus, texts) if texts else []
-        return wanted(query, corpus.read_in, readings, corpus.documents)
+        return plan_query(query, corpus.read_in, readings, corpus.documents)
 
-    async def _retrieved(
+    async def _retrieve_distinct(
         self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
     ) -> _Stages:
         """Fetch documents until `limit` of them are distinct or there are no more."""
@@ -300,7 +302,7 @@ class Finder:
                 return _Stages(retrieved, kept, len(found))
             wide *= 4
 
-    async def _profiled(
+    async def _rank_by_profile(
         self,
         corpus: Corpus,
         plan: Wanted,
@@ -313,10 +315,10 @@ class Finder:
         """Rank candidates until `limit` of them are distinct or there are no more."""
         pool = max(self._settings.pool, fetched_for(limit))
         while True:
-            retrieved = await self._index.ranked(
+            retrieved = await self._index.rank_texts(
                 corpus, plan.by_language, plan.terms, required, pool, profiled=True
             )
-            order = ranked(retrieved.documents, asked, profile)
+            order = rank_documents(retrieved.documents, asked, profile)
             wide = fetched_for(limit)
             # Comparing all candidates with each other would take longer than finding them.
             while len(kept := self._distinct(order[:wide])) < limit and wide < len(order):
@@ -330,7 +332,7 @@ class Finder:
     ) -> FoundDocuments:
         match plan.plan:
             case Plan.RANKED:
-                return await self._index.ranked(
+                return await self._index.rank_texts(
                     corpus, plan.by_language, plan.terms, required, limit
                 )
             case Plan.NEWEST:

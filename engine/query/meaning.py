@@ -16,7 +16,7 @@ from engine.query.filters import Conditions, conditions
 from engine.query.find import Finder, FindIndex, fetched_for
 from engine.query.plan import LanguageQuery, Plan
 from engine.query.query import Query
-from engine.query.results import Counts, FindHit, Found, FoundDocuments, Scored, attributed
+from engine.query.results import Counts, FindHit, Found, FoundDocuments, Scored, attribute_document
 from engine.search import Candidate
 from engine.settings.searching import FindSettings
 from engine.values import Corpus
@@ -30,7 +30,7 @@ def found_together(answers: Sequence[tuple[Corpus, Found]], limit: int) -> Found
     of all are kept. There must be at least one answer, and all must be to one query.
     """
     founds = [found for _, found in answers]
-    hits = [_named(hit, corpus) for corpus, found in answers for hit in found.hits]
+    hits = [_name_author(hit, corpus) for corpus, found in answers for hit in found.hits]
     hits.sort(key=lambda hit: (-(hit.score or 0), -hit.created_at.timestamp()))
     kept = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:limit], start=1))
     return replace(
@@ -45,7 +45,7 @@ def found_together(answers: Sequence[tuple[Corpus, Found]], limit: int) -> Found
     )
 
 
-def _named(hit: FindHit, corpus: Corpus) -> FindHit:
+def _name_author(hit: FindHit, corpus: Corpus) -> FindHit:
     found = hit.document.candidate
     if found.voice or found.author:
         return hit
@@ -111,7 +111,7 @@ class MeaningFinder(Finder):
         super().__init__(index, settings)
         self._near = index
 
-    async def reordered(
+    async def order_by_meaning(
         self,
         corpus: Corpus,
         query: Query,
@@ -127,7 +127,7 @@ class MeaningFinder(Finder):
         """
         found = await self.find(corpus, query, limit=_POOL * limit, expanded=expanded, now=now)
         known = await similarities([hit.document.candidate for hit in found.hits])
-        return reordered(found, known, limit)
+        return order_by_similarity(found, known, limit)
 
     async def nearest(
         self,
@@ -151,7 +151,7 @@ class MeaningFinder(Finder):
         hits = tuple(
             FindHit(
                 rank=rank,
-                document=attributed(one.document, corpus),
+                document=attribute_document(one.document, corpus),
                 score=None,
                 matched=(),
                 alike=one.alike,
@@ -179,7 +179,7 @@ class MeaningFinder(Finder):
         )
 
 
-def reordered(found: Found, similarities: Mapping[int, float], limit: int) -> Found:
+def order_by_similarity(found: Found, similarities: Mapping[int, float], limit: int) -> Found:
     """Return the first `limit` hits by similarity; those without one come last."""
 
     def order(hit: FindHit) -> tuple[bool, float, int]:

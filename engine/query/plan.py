@@ -66,7 +66,7 @@ def units(query: Query) -> tuple[Unit, ...]:
     return tuple(dict.fromkeys([*wanted, *query.excluded]))
 
 
-def wanted(
+def plan_query(
     query: Query, languages: Sequence[str], readings: Iterable[Reading], documents: int
 ) -> Wanted:
     """Return the planned search. `readings` are those of `units(query)`, in the same order."""
@@ -126,14 +126,14 @@ def _in_language(
         of = (chains.get(unit, {}).get(language) for unit in found)
         return tuple(dict.fromkeys(chain for chain in of if chain))
 
-    def asked(group: Group) -> Iterator[Unit]:
+    def select_units(group: Group) -> Iterator[Unit]:
         own = {one.unit for one in group.alternatives if one.alias_of is None}
         is_read = any(language in chains.get(unit, {}) for unit in own)
         for one in group.alternatives:
             if is_read or not isinstance(one.alias_of, Phrase):
                 yield one.unit
 
-    groups = (made(asked(group)) for group in query.groups)
+    groups = (made(select_units(group)) for group in query.groups)
     return LanguageQuery(
         language=language,
         required=tuple(group for group in groups if group),

@@ -89,18 +89,18 @@ class Query:
 
     def __str__(self) -> str:
         excluded = (f"-{unit}" for unit in self.excluded)
-        return " ".join([*_written(self.groups), *excluded, *map(str, self.filters)])
+        return " ".join([*_write_groups(self.groups), *excluded, *map(str, self.filters)])
 
-    def expanded(self, aliases: Callable[[Unit], Sequence[tuple[Unit, float]]]) -> "Query":
+    def expand_aliases(self, aliases: Callable[[Unit], Sequence[tuple[Unit, float]]]) -> "Query":
         """Return the query with the aliases (unit, weight) of each required or OR word added.
 
         Phrases are not expanded, because they are meant literally; nor are exclusions, because
         more of them would hide wanted documents.
         """
-        return replace(self, groups=tuple(_expanded(group, aliases) for group in self.groups))
+        return replace(self, groups=tuple(_expand_group(group, aliases) for group in self.groups))
 
 
-def _written(groups: Sequence[Group]) -> Iterator[str]:
+def _write_groups(groups: Sequence[Group]) -> Iterator[str]:
     """Write groups, and those whose words have aliases together as one: (rate limit | quota)."""
     for aliases, run in groupby(groups, _of_several_words):
         members = list(run)
@@ -117,7 +117,7 @@ def _of_several_words(group: Group) -> tuple[Alternative, ...]:
     return tuple(one for one in group.alternatives if isinstance(one.alias_of, Phrase))
 
 
-def _expanded(group: Group, aliases: Callable[[Unit], Sequence[tuple[Unit, float]]]) -> Group:
+def _expand_group(group: Group, aliases: Callable[[Unit], Sequence[tuple[Unit, float]]]) -> Group:
     seen = {one.unit for one in group.alternatives}
     wider: list[Alternative] = []
     for one in group.alternatives:

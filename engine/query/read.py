@@ -111,7 +111,7 @@ class _Reader:
 
     def _part(self, negated: bool) -> Iterator[_Part]:
         while self._here in _SIGNS and self._here:
-            if named := self._signed(negated):
+            if named := self._read_signed(negated):
                 yield named
                 return
             self._at += 1  # text like any other punctuation
@@ -142,7 +142,7 @@ class _Reader:
         self._at += 1
         return alone
 
-    def _quoted(self) -> str | None:
+    def _read_quoted(self) -> str | None:
         """Return the text between the quote here and the next one, and advance past that."""
         end = self._text.find('"', self._at + 1)
         if end < 0:
@@ -152,20 +152,20 @@ class _Reader:
         return content
 
     def _phrase(self, negated: bool) -> Iterator[_Part]:
-        content = None if _is_word(self._before) else self._quoted()
+        content = None if _is_word(self._before) else self._read_quoted()
         if content is None:
             self._at += 1  # text like any other punctuation
         elif any(map(_is_word, content)):
             yield _unit(Phrase(content), negated)
 
-    def _signed(self, negated: bool) -> _Part | None:
+    def _read_signed(self, negated: bool) -> _Part | None:
         """Read #tag or @mention; return None if the sign is followed by anything else."""
         if not _begins_name(self._text[self._at + 1 : self._at + 2]):
             return None
         found = _SHORT_RUN.match(self._text, self._at)
         run = found[0] if found else ""
         name, also = ("tag", "_") if self._here == "#" else ("mention", "_.-@")
-        value = _trimmed(run[1:]).casefold()
+        value = _trim_punctuation(run[1:]).casefold()
         if len(run) > LONGEST_NAME or not _is_name(value, also) or len(value) >= LONGEST_NAME:
             return None
         self._at += len(run)
@@ -179,15 +179,15 @@ class _Reader:
         if named and (value := self._value(run[named.end() :])):
             yield from _filter(run, named[1], value, negated)
         elif negated:
-            yield _unit(Word(_trimmed(run)), negated)
+            yield _unit(Word(_trim_punctuation(run)), negated)
         else:
-            yield from _capital(_trimmed(run))
+            yield from _capital(_trim_punctuation(run))
 
     def _value(self, rest: str) -> str | None:
         """Return the value of a filter: the rest of its run, or the quoted text that follows."""
         if rest:
-            return _trimmed(rest)
-        return self._quoted() if self._here == '"' else None
+            return _trim_punctuation(rest)
+        return self._read_quoted() if self._here == '"' else None
 
 
 def _capital(word: str) -> Iterator[_Part]:
@@ -212,7 +212,7 @@ def _filter(run: str, name: str, value: str, negated: bool) -> Iterator[_Part]:
         if any(map(_is_word, value)):
             yield _unit(Phrase(value), negated)
     else:
-        yield _unit(Word(_trimmed(run)), negated)
+        yield _unit(Word(_trim_punctuation(run)), negated)
 
 
 def _unit(unit: Unit, negated: bool) -> _Part:
@@ -247,7 +247,7 @@ def _is_name(text: str, also: str) -> bool:
     return known and any(map(str.isalpha, text))
 
 
-def _trimmed(text: str) -> str:
+def _trim_punctuation(text: str) -> str:
     """Return `text` without trailing punctuation."""
     end = len(text)
     while end and not _begins_name(text[end - 1]):

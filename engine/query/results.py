@@ -165,7 +165,7 @@ class Receipts:
         matches = (_match(one, found, norm, corpus.documents) for one in self.plan.sought)
         return FindHit(
             rank=rank,
-            document=attributed(found, corpus),
+            document=attribute_document(found, corpus),
             score=scored.score,
             matched=tuple(match for match in matches if match.count),
             parts=scored.parts,
@@ -182,14 +182,14 @@ class Receipts:
         if plan.plan is Plan.NOTHING:
             said.append(Message("There is no word in this to look for."))
         elif plan.ignored:
-            words = _listed(plan.ignored)
+            words = _quote_units(plan.ignored)
             said.append(Message("Too common to look for, or no word: {words}.", words=words))
         if plan.unseen:
-            said.append(Message("No text says {words}.", words=_listed(plan.unseen)))
+            said.append(Message("No text says {words}.", words=_quote_units(plan.unseen)))
         return said
 
 
-def attributed(found: FoundDocument, corpus: Corpus) -> FoundDocument:
+def attribute_document(found: FoundDocument, corpus: Corpus) -> FoundDocument:
     """Return the document with what its corpus knows of it, and always with an attribution.
 
     Where the export gave none, it is author, source and date: "ana, x#1374658291, 2012-03-14".
@@ -219,14 +219,14 @@ def _match(
     )
 
 
-def _listed(found: Sequence[Unit]) -> str:
+def _quote_units(found: Sequence[Unit]) -> str:
     return ", ".join(f'"{unit.text}"' for unit in found)
 
 
 SHORT = 280  # characters; texts up to this length are always shown whole
 
 
-async def presented(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:
+async def present_hits(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:
     """Return the hits with excerpts and, with `voice`, voice terms.
 
     Queries the database for the words of texts that may have to be cut, and for those of excerpts
@@ -235,14 +235,15 @@ async def presented(index: Reads, corpus: Corpus, found: Found, *, voice: bool) 
     radius = RADIUS[corpus.kind]
     long = [hit for hit in found.hits if len(_text(hit)) > SHORT]
     near = {word for hit in long for word in _near(hit)}
-    known = await _known(index, corpus, near)
+    known = await _count_known_words(index, corpus, near)
     hits = [replace(hit, excerpt=_excerpt(hit, radius, known)) for hit in found.hits]
     if voice:
-        spoken = {spot.word for hit in hits for spot in words(_shown(hit))}
-        known |= await _known(index, corpus, spoken - known.keys())
+        spoken = {spot.word for hit in hits for spot in words(_text_to_show(hit))}
+        known |= await _count_known_words(index, corpus, spoken - known.keys())
         documents = found.counts.corpus
         hits = [
-            replace(hit, voice_terms=voice_terms(_shown(hit), known, documents)) for hit in hits
+            replace(hit, voice_terms=voice_terms(_text_to_show(hit), known, documents))
+            for hit in hits
         ]
     return replace(found, hits=tuple(hits))
 
@@ -251,7 +252,7 @@ def _text(hit: FindHit) -> str:
     return hit.document.candidate.text
 
 
-def _shown(hit: FindHit) -> str:
+def _text_to_show(hit: FindHit) -> str:
     return hit.excerpt.text if hit.excerpt else _text(hit)
 
 
@@ -259,7 +260,7 @@ def _near(hit: FindHit) -> Iterable[str]:
     """Return the words of a hit that may be its matches."""
     lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
     distinct = {spot.word for spot in searched_words(_text(hit))}
-    return (word for word in distinct if may_match(word, lexemes, _folded))
+    return (word for word in distinct if may_match(word, lexemes, _fold_word))
 
 
 def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
@@ -272,7 +273,9 @@ def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Ex
     return window(_text(hit), matches, radius)
 
 
-async def _known(index: Reads, corpus: Corpus, found: Iterable[str]) -> dict[str, Known]:
+async def _count_known_words(
+    index: Reads, corpus: Corpus, found: Iterable[str]
+) -> dict[str, Known]:
     """Return the corpus' figures for words, without those that have no lexeme in any language."""
     asked = sorted(found)
     if not asked:
@@ -291,6 +294,6 @@ async def _known(index: Reads, corpus: Corpus, found: Iterable[str]) -> dict[str
     }
 
 
-def _folded(word: str) -> str:
+def _fold_word(word: str) -> str:
     apart = unicodedata.normalize("NFKD", word.casefold())
     return "".join(character for character in apart if not unicodedata.combining(character))

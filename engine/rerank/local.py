@@ -78,7 +78,7 @@ class MeaningReranker:
         if unknown:
             unknown.sort(key=lambda place: -texts[place].score)
             cosines |= await self._embedded(query, {at: texts[at].text for at in unknown})
-        return {place: scale.placed(cosine) for place, cosine in cosines.items()}
+        return {place: scale.place_on_scale(cosine) for place, cosine in cosines.items()}
 
     async def _embedded(self, query: str, texts: dict[int, str]) -> dict[int, float]:
         """Return the cosines of texts by their place, in this order as time allows."""

@@ -139,7 +139,7 @@ async def _described(database: Database) -> None:
     terms = await search.terms(corpus, "rust rain rainn")
     found = await search.top(corpus, terms, FILTERS, 5)
     assert found
-    assert await Described(database).described(corpus, terms, [one.id for one in found])
+    assert await Described(database).describe_documents(corpus, terms, [one.id for one in found])
 
 
 async def _found(database: Database) -> None:
@@ -154,7 +154,7 @@ async def _found(database: Database) -> None:
 async def _commented(database: Database) -> None:
     corpus = await _full(database)
     found = await Finder(DialectIndex(database)).find(corpus, parse_query("0 OR 1"))
-    commented = await Comments(database).added(corpus, found, 3)
+    commented = await Comments(database).add_comments(corpus, found, 3)
     assert any(hit.comments for hit in commented.hits)
 
 
@@ -163,7 +163,7 @@ async def _written(database: Database) -> None:
     documents = Documents(database)
     changed = [document(one.external_id, "snow", author="ana") for one in TEXTS[:9]]
     new = [document(f"new{number}", "rust", day=1) for number in range(5)]
-    assert await documents.outdated(corpus, {one.external_id: 0 for one in changed})
+    assert await documents.find_outdated(corpus, {one.external_id: 0 for one in changed})
     assert await documents.upsert(corpus, [*changed, *new]) == (5, 9)
     assert await documents.stitch_threads(corpus)
 
@@ -179,8 +179,8 @@ async def _shown(database: Database) -> None:
     found = await shown.document(corpus, "1")
     assert found
     ids = [found.candidate.id]
-    assert await shown.marked(corpus, ids, {"rust"})
-    assert await shown.tagged(corpus, ids, "tag") == set()
+    assert await shown.mark_words(corpus, ids, {"rust"})
+    assert await shown.find_tagged(corpus, ids, "tag") == set()
     assert await shown.count(corpus, FILTERS) == len(TEXTS)
 
 
@@ -247,7 +247,7 @@ async def test_four_ingests_at_once_have_room(many_url: str) -> None:
         async with Watched.on(many_url) as database:
             corpus = await Corpora(database).get(f"c{number}")
             documents = Documents(database)
-            await documents.outdated(corpus, {"0": 0})
+            await documents.find_outdated(corpus, {"0": 0})
             assert await documents.upsert(corpus, TEXTS) == (len(TEXTS), 0)
             await database.held.execute("DROP TABLE staging")  # as the end of a transaction does
             assert await documents.upsert(corpus, [document("0", "snow", author="ana")]) == (0, 1)

@@ -379,7 +379,7 @@ async def test_few_texts_without_spaces_are_read_again_at_once(
             )
     await empty.migrate()
     corpora = {one.name: one for one in await Corpora(empty).list()}
-    assert {name: one.outdated for name, one in corpora.items()} == {
+    assert {name: one.is_outdated for name, one in corpora.items()} == {
         "few": False, "many": True, "none": False
     }  # fmt: skip
     async with empty.connection() as connection:

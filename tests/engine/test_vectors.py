@@ -39,30 +39,30 @@ def test_another_text_has_another_source() -> None:
 
 def test_similarity_means_the_same_for_models_whose_cosines_lie_elsewhere() -> None:
     for scale in (E5, WIDE):
-        assert scale.calibrated(scale.mean) == 0
-        assert scale.calibrated(scale.same) == 1
+        assert scale.calibrate(scale.mean) == 0
+        assert scale.calibrate(scale.same) == 1
     halfway = (E5.mean + E5.deviation + E5.same) / 2
-    assert E5.calibrated(halfway) == pytest.approx(0.5)
+    assert E5.calibrate(halfway) == pytest.approx(0.5)
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1))
 def test_similarity_is_within_bounds_and_keeps_the_order(one: float, other: float) -> None:
     low, high = sorted((one, other))
-    assert 0 <= E5.calibrated(low) <= E5.calibrated(high) <= 1
+    assert 0 <= E5.calibrate(low) <= E5.calibrate(high) <= 1
 
 
 def test_a_model_that_tells_nothing_apart_finds_nothing_alike() -> None:
-    assert Scale(mean=0.9, deviation=0.1, same=0.95).calibrated(0.99) == 0
+    assert Scale(mean=0.9, deviation=0.1, same=0.95).calibrate(0.99) == 0
 
 
 def test_a_document_prefix_makes_another_space() -> None:
-    assert Prefixes(query="query: ").naming("m") == "m"
-    assert Prefixes(document="passage: ").naming("m") == "m 'passage: '"
+    assert Prefixes(query="query: ").name_space("m") == "m"
+    assert Prefixes(document="passage: ").name_space("m") == "m 'passage: '"
 
 
 def test_an_order_tells_texts_apart_that_are_hardly_related() -> None:
     for cosine in (0.76, 0.79, 0.8):
-        assert E5.calibrated(cosine) == 0 < E5.placed(cosine)
-    assert E5.placed(0.7) == E5.placed(0.75) == 0 and E5.placed(0.93) == 1
-    assert 0 < E5.placed(0.79) < E5.placed(0.8) < 1
-    assert Scale(mean=1.0, deviation=0.0, same=1.0).placed(1.0) == 0
+        assert E5.calibrate(cosine) == 0 < E5.place_on_scale(cosine)
+    assert E5.place_on_scale(0.7) == E5.place_on_scale(0.75) == 0 and E5.place_on_scale(0.93) == 1
+    assert 0 < E5.place_on_scale(0.79) < E5.place_on_scale(0.8) < 1
+    assert Scale(mean=1.0, deviation=0.0, same=1.0).place_on_scale(1.0) == 0

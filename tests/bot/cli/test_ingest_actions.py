@@ -417,10 +417,10 @@ def test_threads_are_stitched_also_by_the_run_after_one_that_was_cut_off(
 def test_a_description_is_kept_until_another_one_is_given(
     invoke: Invoke, database: str, file: Path
 ) -> None:
-    def described(*options: str) -> object:
+    def describe_documents(*options: str) -> object:
         assert invoke("ingest", str(file), *options).code == 0
         return ask(database, "SELECT description FROM corpus")
 
-    assert described("--description", "A mayor") == "A mayor"
-    assert described() == "A mayor"
-    assert described("--description", "A captain") == "A captain"
+    assert describe_documents("--description", "A mayor") == "A mayor"
+    assert describe_documents() == "A mayor"
+    assert describe_documents("--description", "A captain") == "A captain"

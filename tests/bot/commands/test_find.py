@@ -125,7 +125,7 @@ def test_where_no_word_was_looked_for_there_is_neither_score_nor_reason() -> Non
 def test_an_alias_is_told_once_with_what_it_stands_for_and_where_it_is() -> None:
     query = parse_query("fed met")
     phrase = Phrase("Federal Reserve")
-    expanded = query.expanded(lambda unit: [(phrase, 0.5)] if unit.text == "fed" else [])
+    expanded = query.expand_aliases(lambda unit: [(phrase, 0.5)] if unit.text == "fed" else [])
 
     def match(count: int, *fields: str, alias_of: str | None = "fed") -> Match:
         term = str(phrase) if alias_of else "met"

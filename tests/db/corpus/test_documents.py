@@ -67,8 +67,8 @@ async def test_outdated_are_the_new_and_the_changed(database: Database) -> None:
     corpus = await load(database, "c", [stored, document("2", "rain")])
     await load(database, "other", [document("3", "snow")])
     digests = {"1": stored.digest, "2": 42, "3": 43}
-    assert await Documents(database).outdated(corpus, digests) == {"2", "3"}
-    assert await Documents(database).outdated(corpus, {}) == set()
+    assert await Documents(database).find_outdated(corpus, digests) == {"2", "3"}
+    assert await Documents(database).find_outdated(corpus, {}) == set()
 
 
 async def test_every_field_is_stored(database: Database) -> None:

@@ -76,8 +76,8 @@ async def test_only_changed_files_are_outdated(database: Database) -> None:
     corpus, documents = await _library(database), Documents(database)
     await documents.upsert(corpus, [_item("a", "storm"), document("c", "snow")])
     asked = {"a": 1, "b": 1, "c": document("c", "snow").digest}
-    assert await documents.outdated(corpus, asked) == {"b"}
-    assert await documents.outdated(corpus, {"a": 2}) == {"a"}
+    assert await documents.find_outdated(corpus, asked) == {"b"}
+    assert await documents.find_outdated(corpus, {"a": 2}) == {"a"}
 
 
 async def test_a_document_may_become_long_and_short_again(database: Database) -> None:

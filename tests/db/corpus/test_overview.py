@@ -45,4 +45,4 @@ async def test_nothing_was_foretold_yet(database: Database) -> None:
 
 async def test_ids_that_a_document_has(database: Database) -> None:
     corpus = await load(database, "c", [document("1", "x"), document("2", "y")])
-    assert await Shown(database).existing(corpus, ["2", "3"]) == {"2"}
+    assert await Shown(database).find_existing_ids(corpus, ["2", "3"]) == {"2"}

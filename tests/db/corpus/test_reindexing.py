@@ -80,12 +80,12 @@ async def assert_as_new(database: Database, corpus: Corpus) -> None:
     assert found == expected
     assert await kept(database, corpus) == await kept(database, new)
     await assert_exact(database, corpus)
-    assert not (await Corpora(database).get(corpus.name)).outdated
+    assert not (await Corpora(database).get(corpus.name)).is_outdated
 
 
 async def test_it_is_as_if_all_had_been_stored_today(database: Database) -> None:
     corpus = await old(database)
-    assert corpus.outdated
+    assert corpus.is_outdated
     assert await Reindexing(database).rest(corpus) == len(TEXTS)
     assert await everything(database, corpus) == (len(TEXTS), 6)
     await assert_as_new(database, corpus)
@@ -116,7 +116,7 @@ async def test_ended_anywhere_it_goes_on_where_it_was(database: Database) -> Non
     assert (await anext(pages)).seen == 3
     await pages.aclose()
     assert await work.rest(corpus) == len(TEXTS) - 3
-    assert (await Corpora(database).get("old")).outdated
+    assert (await Corpora(database).get("old")).is_outdated
     await assert_exact(database, corpus)
     assert (await everything(database, corpus))[0] == len(TEXTS) - 3
     await assert_as_new(database, corpus)
@@ -181,4 +181,4 @@ async def test_all_corpora_catch_up(database: Database) -> None:
     for name in ("one", "two"):
         await old(database, name)
     assert await Reindexing(database).catch_up(pause=0) == 2 * len(TEXTS)
-    assert not any(corpus.outdated for corpus in await Corpora(database).list())
+    assert not any(corpus.is_outdated for corpus in await Corpora(database).list())

@@ -15,7 +15,7 @@ from tests.db.loading import document, load
 async def found_in(database: Database, most: int) -> Found:
     corpus = await Corpora(database).get("posts")
     found = await Finder(DialectIndex(database)).find(corpus, parse_query("coffee"))
-    return await Comments(database).added(corpus, found, most)
+    return await Comments(database).add_comments(corpus, found, most)
 
 
 async def test_the_strongest_come_first_and_no_more_than_asked_for(database: Database) -> None:

@@ -23,7 +23,9 @@ async def test_a_document_is_described_as_the_ranking_gives_it(database: Databas
     search = LexicalIndex(database)
     terms = await search.terms(corpus, "rust rain snow")
     ranked = await search.top(corpus, terms, Filters(), 10)
-    described = await Described(database).described(corpus, terms, [one.id for one in ranked])
+    described = await Described(database).describe_documents(
+        corpus, terms, [one.id for one in ranked]
+    )
     assert len(ranked) == 3
     by_id = {one.id: one for one in described}
     for one in ranked:
@@ -38,10 +40,10 @@ async def test_a_document_without_a_word_in_common_is_described_too(database: Da
     [nothing] = await search.top(corpus, await search.terms(corpus, "common"), Filters(), 1)
     for text in ("rust rain", "zebra", ""):
         terms = await search.terms(corpus, text)
-        [found] = await Described(database).described(corpus, terms, [nothing.id, -1])
+        [found] = await Described(database).describe_documents(corpus, terms, [nothing.id, -1])
         assert (found.id, found.bm25, found.matched) == (nothing.id, 0.0, {})
 
 
 async def test_no_ids_are_no_documents(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
-    assert await Described(database).described(corpus, [], []) == []
+    assert await Described(database).describe_documents(corpus, [], []) == []

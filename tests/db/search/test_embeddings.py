@@ -227,14 +227,14 @@ async def test_the_scale_is_measured_and_measured_anew_when_the_corpus_has_grown
     assert space.scale.same == pytest.approx(1, abs=0.01)  # halves have three digits
     assert abs(space.scale.mean) < 0.2
     assert space.scale.deviation > 0.05
-    assert await embeddings.measured(corpus, space.model_id) == 60
+    assert await embeddings.count_measured(corpus, space.model_id) == 60
     model = WordModel()
     await load(database, "c", [document(f"n{n}", f"new{n}") for n in range(4)])
     await filled(embeddings, model, corpus)
     assert model.queries == []  # a tenth more changes nothing
     await load(database, "c", [document(f"m{n}", f"many{n}") for n in range(9)])
     await filled(embeddings, model, corpus)
-    assert await embeddings.measured(corpus, space.model_id) == 73
+    assert await embeddings.count_measured(corpus, space.model_id) == 73
 
 
 async def test_no_scale_is_measured_with_few_documents(
@@ -247,7 +247,7 @@ async def test_no_scale_is_measured_with_few_documents(
     assert space.scale is None
     await load(database, "c", [document("one more", "word")])
     await filled(embeddings, WordModel(), corpus)
-    assert await embeddings.measured(corpus, space.model_id) == ENOUGH
+    assert await embeddings.count_measured(corpus, space.model_id) == ENOUGH
 
 
 async def test_a_corpus_without_words_has_no_space_and_harms_nothing(

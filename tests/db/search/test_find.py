@@ -19,7 +19,7 @@ from db.search.statements import newest_statement, ranked_statement
 from engine.documents import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
-from engine.query.plan import Plan, units, wanted
+from engine.query.plan import Plan, plan_query, units
 from engine.query.query import Phrase, Unit, Word
 from engine.query.read import parse_query
 from engine.query.results import Found
@@ -235,7 +235,7 @@ async def test_random_queries_find_what_a_scan_finds(database: Database, corpus:
     for _ in range(150):
         query = parse_query(" ".join(chance.choices(f"{words} {more}".split(), k=4)))
         texts = [searchable(unit.text) for unit in units(query)]
-        plan = wanted(query, where.languages, await index.read(where, texts), where.documents)
+        plan = plan_query(query, where.languages, await index.read(where, texts), where.documents)
         expected = await matching(database, where, rows, query)
         if plan.plan is not Plan.NOTHING:
             required = conditions(query.filters)
@@ -245,7 +245,7 @@ async def test_random_queries_find_what_a_scan_finds(database: Database, corpus:
         if plan.plan is not Plan.RANKED:
             continue
         asked += 1
-        found = await index.ranked(
+        found = await index.rank_texts(
             where, plan.by_language, plan.terms, conditions(query.filters), 1000
         )
         assert {one.candidate.id for one in found.documents} == expected, str(query)
@@ -313,7 +313,7 @@ class TestAliases:
 
     async def found(self, database: Database, text: str) -> Found:
         corpus, query = await Corpora(database).get("mixed"), parse_query(text)
-        expanded = query.expanded(lambda unit: self.ALIASES.get(unit, ()))
+        expanded = query.expand_aliases(lambda unit: self.ALIASES.get(unit, ()))
         return await Finder(DialectIndex(database)).find(corpus, query, expanded=expanded)
 
     async def test_an_alias_is_found_and_named(self, database: Database) -> None:

@@ -11,7 +11,7 @@ from db.search.find import DialectIndex
 from engine.documents import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
-from engine.query.plan import units, wanted
+from engine.query.plan import plan_query, units
 from engine.query.read import parse_query
 from engine.query.results import Found, FoundDocuments
 from engine.settings.searching import FindSettings, ScoreSettings, SocialSettings
@@ -46,9 +46,9 @@ async def pool(database: Database, text: str, limit: int, *, profiled: bool) -> 
         parse_query(text),
     )
     read = await index.read(corpus, [searchable(unit.text) for unit in units(query)])
-    plan = wanted(query, corpus.languages, read, corpus.documents)
+    plan = plan_query(query, corpus.languages, read, corpus.documents)
     required = conditions(query.filters)
-    return await index.ranked(
+    return await index.rank_texts(
         corpus, plan.by_language, plan.terms, required, limit, profiled=profiled
     )
 

@@ -104,7 +104,7 @@ async def test_what_another_process_embeds_is_left_to_it(
     monkeypatch.setattr("engine.embed.store.RANGE", 2)
     corpus = await load_texts(database, "c", [f"text {n}" for n in range(6)])
     model_id = await embeddings.prepare("words", 16)
-    held = range_of((await embeddings.unembedded(corpus, model_id, await ids(database)))[0].id)
+    held = range_of((await embeddings.find_unembedded(corpus, model_id, await ids(database)))[0].id)
     async with embeddings.claim(corpus, model_id, held) as claim:
         assert claim
         assert 4 <= await Turns(embeddings).turn(corpus) < 6
@@ -132,8 +132,8 @@ async def test_the_share_counts_each_document_once_and_forgets_what_is_gone(
 ) -> None:
     corpus = await load_texts(database, "c", ["one", "two", "https://t.co/x", "four"])
     model_id = await embeddings.prepare("words", 16)
-    ids = [one.id async for part in embeddings.missing(corpus, model_id) for one in part]
-    some = await embeddings.unembedded(corpus, model_id, ids[:3])
+    ids = [one.id async for part in embeddings.find_missing(corpus, model_id) for one in part]
+    some = await embeddings.find_unembedded(corpus, model_id, ids[:3])
     assert sorted(one.id for one in some) == sorted(ids[:3])
     turns = Turns(embeddings)
     await turns.turn(corpus, seconds=0)

@@ -20,7 +20,7 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search import lexical as search_module
 from db.search.lexical import LexicalIndex
-from db.search.scoring import MAX_LEXEMES, quoted, weighted_lexemes
+from db.search.scoring import MAX_LEXEMES, quote_lexeme, weighted_lexemes
 from db.search.statements import rank_statement, ranked_by_postings
 from engine.documents import Document
 from engine.ranking import Bm25, expected_threshold
@@ -469,7 +469,7 @@ async def test_an_operator_is_a_lexeme_like_any_other(large: Database, lexeme: s
 
 async def assert_literal(connection: Connection, lexemes: list[str]) -> None:
     """The OR of the quoted lexemes matches each of them alone, and nothing else."""
-    query = "|".join(map(quoted, lexemes))
+    query = "|".join(map(quote_lexeme, lexemes))
     rows = await connection.fetch(
         "SELECT l, array_to_tsvector(ARRAY[l]) @@ $2 AS same,"
         " array_to_tsvector(ARRAY[l || 'x', 'x' || l]) @@ $2 AS other, numnode($2) AS nodes"
@@ -601,7 +601,7 @@ async def test_phrases_find_what_each_would_find_alone(large: Database) -> None:
     checked = await Checked.of(large, "large")
     phrases = [*checked.headlines(7, seed=29), "", "..."]
     for filters in (ANY, Filters(before=START + timedelta(days=300), exclude=Flag.REPOST)):
-        found = await checked.search.ranked(checked.corpus, phrases, filters, 40)
+        found = await checked.search.rank_phrases(checked.corpus, phrases, filters, 40)
         alone = [await checked.ask(phrase, filters, 40) for phrase in phrases]
         assert found == [[one.id for one in each] for each in alone]
         assert any(found)
@@ -609,6 +609,6 @@ async def test_phrases_find_what_each_would_find_alone(large: Database) -> None:
 
 async def test_no_phrases_and_no_room_find_nothing(large: Database) -> None:
     checked = await Checked.of(large, "large")
-    assert await checked.search.ranked(checked.corpus, [], ANY, 40) == []
+    assert await checked.search.rank_phrases(checked.corpus, [], ANY, 40) == []
     [phrase] = checked.headlines(1, seed=3)
-    assert await checked.search.ranked(checked.corpus, [phrase], ANY, 0) == [[]]
+    assert await checked.search.rank_phrases(checked.corpus, [phrase], ANY, 0) == [[]]

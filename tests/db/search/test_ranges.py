@@ -141,7 +141,7 @@ async def test_who_was_frozen_stores_nothing_over_what_its_successor_stored(
     embeddings = Embeddings(database, times=LeaseTimes(renewal=0.05))
     model_id = await embeddings.prepare("words", 2)
     [number] = await embeddings.missing_by_range(corpus, model_id)
-    [[one]] = [part async for part in embeddings.missing(corpus, model_id)]
+    [[one]] = [part async for part in embeddings.find_missing(corpus, model_id)]
     mine = Embedded(id=one.id, source=source_of("mine"), vector=[1.0, 0.0])
     async with embeddings.claim(corpus, model_id, number) as claim:
         assert claim
@@ -186,9 +186,9 @@ async def test_who_lost_the_claim_stores_no_scale(database: Database) -> None:
         assert claim is not None
         lost = replace(claim, fence=claim.fence + 1)
         await embeddings.keep_scale(corpus, model_id, scale, documents=7, claim=lost)
-        assert await embeddings.measured(corpus, model_id) == 0
+        assert await embeddings.count_measured(corpus, model_id) == 0
         await embeddings.keep_scale(corpus, model_id, scale, documents=7, claim=claim)
-        assert await embeddings.measured(corpus, model_id) == 7
+        assert await embeddings.count_measured(corpus, model_id) == 7
 
 
 async def test_of_two_that_notice_other_words_one_begins_a_generation(database: Database) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.search.scoring import WeightedLexeme, quoted
-from db.search.statements import CLASSES, DocumentClass, rank_statement, reaching
+from db.search.scoring import WeightedLexeme, quote_lexeme
+from db.search.statements import CLASSES, DocumentClass, build_threshold_query, rank_statement
 from engine.ranking import Bm25
 
 _LEXEMES = tuple(string.ascii_lowercase)
@@ -32,7 +32,7 @@ def test_every_document_that_can_reach_the_need_matches(
     lexemes = data.draw(st.sets(st.sampled_from(_LEXEMES)))
     reachable = sum(bounds.get(lexeme, 0) for lexeme in lexemes)
     if lexemes & set(bounds) and reachable >= need:
-        assert matches(reaching(list(bounds.items()), need), lexemes)
+        assert matches(build_threshold_query(list(bounds.items()), need), lexemes)
 
 
 @given(bounds=_bounds, data=st.data())
@@ -43,7 +43,7 @@ def test_a_document_that_reaches_exactly_the_need_matches(
     lexemes = data.draw(st.sets(st.sampled_from(sorted(bounds)), min_size=1))
     one_way = sum(bounds[lexeme] for lexeme in sorted(lexemes))
     other_way = sum(bounds[lexeme] for lexeme in sorted(lexemes, reverse=True))
-    assert matches(reaching(list(bounds.items()), max(one_way, other_way)), lexemes)
+    assert matches(build_threshold_query(list(bounds.items()), max(one_way, other_way)), lexemes)
 
 
 @given(bounds=_bounds, need=st.floats(0.001, 80))
@@ -52,7 +52,7 @@ def test_a_lexeme_alone_matches_only_when_its_bound_is_enough(
 ) -> None:
     for lexeme, bound in bounds.items():
         if bound < need * 0.999:
-            assert not matches(reaching(list(bounds.items()), need), {lexeme})
+            assert not matches(build_threshold_query(list(bounds.items()), need), {lexeme})
 
 
 @given(bounds=_bounds, share=st.floats(0.01, 1), data=st.data())
@@ -63,24 +63,24 @@ def test_two_that_with_all_weaker_ones_cannot_reach_it_do_not_match(
     strong, other = data.draw(st.lists(st.sampled_from(_LEXEMES), min_size=2, max_size=2))
     weaker = sum(bound for bound in bounds.values() if bound <= bounds.get(other, 0))
     if bounds.get(strong, 0) > bounds.get(other, 0) and bounds[strong] + weaker < need * 0.999:
-        assert not matches(reaching(list(bounds.items()), need), {strong, other})
+        assert not matches(build_threshold_query(list(bounds.items()), need), {strong, other})
 
 
 def test_nothing_matches_what_nothing_can_reach() -> None:
-    assert reaching([("a", 1.0), ("b", 2.0)], 3.5) == ""
-    assert reaching([], 0.0) == ""
+    assert build_threshold_query([("a", 1.0), ("b", 2.0)], 3.5) == ""
+    assert build_threshold_query([], 0.0) == ""
 
 
 def test_without_a_need_it_is_the_plain_or() -> None:
-    assert reaching([("a", 1.0), ("b", 2.0)], 0.0) == "'b'|'a'"
+    assert build_threshold_query([("a", 1.0), ("b", 2.0)], 0.0) == "'b'|'a'"
 
 
 def test_it_asks_for_what_has_to_come_together() -> None:
     bounds = [("rare", 5.0), ("usual", 2.0), ("common", 1.0)]
-    assert reaching(bounds, 5.0) == "'rare'"
-    assert reaching(bounds, 6.5) == "'rare'&('usual')"
-    assert reaching(bounds, 3.0) == "'rare'|'usual'&('common')"
-    assert reaching(bounds, 5.5) == "'rare'&('usual'|'common')"
+    assert build_threshold_query(bounds, 5.0) == "'rare'"
+    assert build_threshold_query(bounds, 6.5) == "'rare'&('usual')"
+    assert build_threshold_query(bounds, 3.0) == "'rare'|'usual'&('common')"
+    assert build_threshold_query(bounds, 5.5) == "'rare'&('usual'|'common')"
 
 
 @pytest.mark.parametrize("terms", [1, 12, 20, 40, 64])
@@ -88,7 +88,7 @@ def test_it_asks_for_what_has_to_come_together() -> None:
 @pytest.mark.parametrize("spread", [0.0, 0.01, 1.0])
 def test_the_query_stays_small(terms: int, share: float, spread: float) -> None:
     bounds = [(f"w{i}", 5.0 + spread * i) for i in range(terms)]
-    query = reaching(bounds, share * sum(bound for _, bound in bounds))
+    query = build_threshold_query(bounds, share * sum(bound for _, bound in bounds))
     assert query.count("'") // 2 <= 512
 
 
@@ -101,7 +101,7 @@ def test_a_small_query_of_many_terms_still_lets_everything_through(
     lexemes = {letter for letter in letters if draw.random() < share + 0.1}
     reachable = sum(bounds[lexeme] for lexeme in lexemes)
     if lexemes:
-        assert matches(reaching(list(bounds.items()), reachable), lexemes)
+        assert matches(build_threshold_query(list(bounds.items()), reachable), lexemes)
 
 
 @pytest.mark.parametrize("dates_first", [False, True])
@@ -180,4 +180,4 @@ def migrations() -> str:
     [("storm", "'storm'"), ("o'neil", "'o''neil'"), ("a\\b", "'a\\\\b'"), ("a & b", "'a & b'")],
 )
 def test_a_lexeme_is_quoted(lexeme: str, literal: str) -> None:
-    assert quoted(lexeme) == literal
+    assert quote_lexeme(lexeme) == literal

@@ -11,7 +11,7 @@ from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.query.results import Found, presented
+from engine.query.results import Found, present_hits
 from engine.search import Filters
 from engine.text.clean import searchable
 from engine.values import INDEX_VERSION, Corpus
@@ -94,7 +94,7 @@ async def test_a_long_text_is_shown_around_its_match(database: Database) -> None
     filler = "아무 말 없이 걸었다. " * 60
     texts = [document("long", f"{filler} 여자는 울었다. {filler}")]
     corpus = await load(database, "c", texts, "simple")
-    found = await presented(
+    found = await present_hits(
         DialectIndex(database), corpus, await ask(database, corpus, "여자"), voice=True
     )
     [hit] = found.hits
@@ -113,7 +113,7 @@ async def test_what_was_stored_before_is_indexed_anew(database: Database) -> Non
         await connection.execute("ALTER TABLE document ENABLE TRIGGER document_index")
         await connection.execute("UPDATE corpus SET index_version = 2")
     old = await Corpora(database).get("c")
-    assert old.outdated
+    assert old.is_outdated
     assert not (await ask(database, old, "京都")).hits
     changed = [page.changed async for page in Reindexing(database).pages(corpus)]
     assert changed == [len(TEXTS) - 1]

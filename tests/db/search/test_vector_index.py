@@ -141,7 +141,7 @@ async def test_the_build_of_a_killed_process_is_waited_for(
     name = index_name(corpus, model_id)
     orphan = await asyncpg.connect(database_url)
     async with an_old_reader(database_url, model_id):
-        create = embeddings._formatted("index", corpus, model_id, index=name)
+        create = embeddings._format_statement("index", corpus, model_id, index=name)
         begun = asyncio.create_task(orphan.execute(create.format(concurrently="CONCURRENTLY")))
         await until(lambda: waits_for_readers(database))
         async with database.connection() as connection:

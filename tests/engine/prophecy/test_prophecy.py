@@ -386,7 +386,7 @@ class StandInPhrases:
             raise
         return self.named
 
-    async def ranked(
+    async def rank_phrases(
         self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
     ) -> list[list[int]]:
         return [
@@ -394,7 +394,7 @@ class StandInPhrases:
             for phrase in phrases
         ]
 
-    async def described(
+    async def describe_documents(
         self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
     ) -> list[Candidate]:
         found = [one for one in self.texts if one.id in ids]

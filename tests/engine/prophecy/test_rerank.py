@@ -61,7 +61,7 @@ class Vectors:
             raise self.refusal
         return 1
 
-    async def unembedded(
+    async def find_unembedded(
         self, corpus: Corpus, model_id: int, ids: Sequence[int]
     ) -> list[Unembedded]:
         missing = [one for one in reversed(ids) if one not in self.kept]
@@ -94,7 +94,7 @@ class Vectors:
     ) -> list[tuple[int, float]]:
         raise AssertionError("a re-ranking finds nothing new")
 
-    def missing(
+    def find_missing(
         self,
         corpus: Corpus,
         model_id: int,
@@ -125,7 +125,7 @@ class Vectors:
     async def count(self, corpus: Corpus, model_id: int) -> int:
         raise NotImplementedError
 
-    async def measured(self, corpus: Corpus, model_id: int) -> int:
+    async def count_measured(self, corpus: Corpus, model_id: int) -> int:
         raise NotImplementedError
 
     async def keep_scale(
@@ -215,8 +215,8 @@ def test_the_compared_are_always_the_first(kept: set[int], made: int) -> None:
 
 async def _with_refused(model: Model, vectors: Vectors, refused: set[int]) -> dict[int, float]:
     one = reranker(model, vectors)
-    fitting = one._fitting
-    one._fitting = lambda wanted, seconds: [  # type: ignore[method-assign]
+    fitting = one._select_fitting
+    one._select_fitting = lambda wanted, seconds: [  # type: ignore[method-assign]
         text for text in fitting(wanted, seconds) if text.id not in refused
     ]
     compared = await one.compare(CORPUS, "snow", BEST_FIRST)
@@ -278,7 +278,7 @@ class Words:
             for number in range(1, 7)
         ]
 
-    async def described(
+    async def describe_documents(
         self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
     ) -> list[Candidate]:
         return []

@@ -37,7 +37,7 @@ class Words:
         self.asked.append(filters)
         return [candidate(number) for number in (1, 2, 3, 4)][:limit]
 
-    async def described(
+    async def describe_documents(
         self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
     ) -> list[Candidate]:
         self.described_ids += ids
@@ -51,7 +51,7 @@ class PhraseLists:
     lists: Mapping[str, Sequence[int]]
     asked: list[tuple[Filters, int]] = field(default_factory=list)
 
-    async def ranked(
+    async def rank_phrases(
         self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
     ) -> list[Sequence[int]]:
         self.asked.append((filters, limit))
@@ -305,7 +305,7 @@ async def test_a_corpus_without_a_scale_goes_by_that_of_its_model() -> None:
     scale = SCALES["tfidf-384"]
     found = await retrieved(Mode.HYBRID, vectors=Vectors(scale=None), model=Model(name="tfidf-384"))
     similarity = {one.id: one.similarity for one in found.candidates}
-    assert similarity[2] == pytest.approx(scale.calibrated(0.9))
+    assert similarity[2] == pytest.approx(scale.calibrate(0.9))
     assert similarity[4] is None
 
 

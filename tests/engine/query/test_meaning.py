@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.query.meaning import meant_by, reordered
+from engine.query.meaning import meant_by, order_by_similarity
 from engine.query.plan import Plan
 from engine.query.read import parse_query
 from engine.query.results import Counts, FindHit, Found, FoundDocument
@@ -46,7 +46,7 @@ def ids(answer: Found) -> list[int]:
 
 
 def test_the_likest_come_first_and_are_numbered_anew() -> None:
-    answer = reordered(found(3), {1: 0.1, 2: 0.9, 3: 0.5}, 2)
+    answer = order_by_similarity(found(3), {1: 0.1, 2: 0.9, 3: 0.5}, 2)
     assert ids(answer) == [2, 3]
     assert [one.rank for one in answer.hits] == [1, 2]
     assert [one.similarity for one in answer.hits] == [0.9, 0.5]
@@ -55,7 +55,7 @@ def test_the_likest_come_first_and_are_numbered_anew() -> None:
 
 
 def test_what_is_not_known_follows_in_its_order_and_is_counted() -> None:
-    answer = reordered(found(4), {3: 0.0}, 4)
+    answer = order_by_similarity(found(4), {3: 0.0}, 4)
     assert ids(answer) == [3, 1, 2, 4]
     assert [str(one) for one in answer.notices] == [
         "3 of the texts found are not ordered by meaning."
@@ -66,7 +66,7 @@ def test_what_is_not_known_follows_in_its_order_and_is_counted() -> None:
 def test_a_text_whose_likeness_is_not_known_goes_before_none_that_is(
     similarities: Mapping[int, float], limit: int
 ) -> None:
-    answer = reordered(found(6), similarities, limit)
+    answer = order_by_similarity(found(6), similarities, limit)
     known = [one.similarity is not None for one in answer.hits]
     assert known == sorted(known, reverse=True)
     assert len(answer.hits) == min(6, limit)

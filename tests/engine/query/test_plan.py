@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from engine.query.find import reference
-from engine.query.plan import Plan, Wanted, units, wanted
+from engine.query.plan import Plan, Wanted, plan_query, units
 from engine.query.query import Phrase, Unit, Word
 from engine.query.read import parse_query
 from engine.ranking import idf
@@ -41,7 +41,7 @@ CORPUS = replace(
 def plan(text: str, languages: tuple[str, ...] = LANGUAGES, aliases: str = "") -> Wanted:
     query = parse_query(text)
     if aliases:
-        query = query.expanded(lambda _: [(Word(name), 0.5) for name in aliases.split()])
+        query = query.expand_aliases(lambda _: [(Word(name), 0.5) for name in aliases.split()])
     readings = [
         Reading(
             unit=number,
@@ -55,7 +55,7 @@ def plan(text: str, languages: tuple[str, ...] = LANGUAGES, aliases: str = "") -
         for language in languages
         for position, lexeme in enumerate(LEXEMES.get((unit.text, language), []), start=1)
     ]
-    return wanted(query, languages, readings, documents=35)
+    return plan_query(query, languages, readings, documents=35)
 
 
 def required(found: Wanted) -> dict[str, list[list[str]]]:
@@ -165,6 +165,6 @@ def test_what_a_query_asks_is_each_group_s_rarest_alternative(text: str, expecte
 
 
 def test_an_alias_asks_for_less_than_its_word_would() -> None:
-    query = parse_query("wall").expanded(lambda _: [(Word("casas"), 0.5)])
+    query = parse_query("wall").expand_aliases(lambda _: [(Word("casas"), 0.5)])
     found = plan("wall", ("english",), aliases="casas")
     assert reference(query, found, CORPUS) == pytest.approx(0.5 * idf(35, 4))

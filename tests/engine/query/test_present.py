@@ -9,7 +9,7 @@ from db.pool import Database
 from db.search.find import DialectIndex
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.query.results import Found, presented
+from engine.query.results import Found, present_hits
 from engine.text.terms import Reading
 from engine.values import Corpus, Kind
 from tests.bot.kinds import fill
@@ -35,7 +35,7 @@ async def shown(
 ) -> tuple[Found, CountingIndex]:
     found = await Finder(DialectIndex(database)).find(corpus, parse_query(query))
     index = CountingIndex(database)
-    return await presented(index, corpus, found, voice=voice), index
+    return await present_hits(index, corpus, found, voice=voice), index
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ async def test_without_a_known_match_the_beginning_is_shown(database: Database) 
     corpus = await fill(database, "c", Kind.PERSONAL, [document("a", f"Coffee. {FILLER}")])
     found, _ = await shown(database, corpus, "coffee")
     lost = replace(found.hits[0], matched=())
-    again = await presented(
+    again = await present_hits(
         DialectIndex(database), corpus, replace(found, hits=(lost,)), voice=False
     )
     assert again.hits[0].excerpt

@@ -18,7 +18,7 @@ from engine.query.find import (
     hashtags,
     is_preferred,
     lexical_share,
-    ranked,
+    rank_documents,
     recency,
 )
 from engine.query.read import parse_query
@@ -41,7 +41,7 @@ def found(
 def order(
     profile: KindProfile, *documents: FoundDocument, asked: FeatureContext = ASKED
 ) -> list[int]:
-    return [one.document.candidate.id for one in ranked(documents, asked, profile)]
+    return [one.document.candidate.id for one in rank_documents(documents, asked, profile)]
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(1e-3, 1e6))
@@ -168,7 +168,7 @@ def test_ties_break_by_date_then_id() -> None:
 
 
 def test_weights_are_renormalised_over_what_is_known() -> None:
-    unknown = ranked([found(1, role=None)], replace(ASKED, now=None), PERSONAL)[0]
+    unknown = rank_documents([found(1, role=None)], replace(ASKED, now=None), PERSONAL)[0]
     assert unknown.parts["role"] is None
     assert unknown.parts["recency"] is None
     assert unknown.score == pytest.approx((0.6 * 0.5 + 0.1 * 0) / 0.7)
@@ -177,14 +177,16 @@ def test_weights_are_renormalised_over_what_is_known() -> None:
 def test_what_is_not_known_of_a_message_gains_it_nothing_beside_others() -> None:
     own, other, unknown = found(1, role="me"), found(2, role="others"), found(3, role=None)
     assert order(PERSONAL, unknown, other, own) == [1, 2, 3]
-    scores = {one.document.candidate.id: one for one in ranked([own, unknown], ASKED, PERSONAL)}
+    scores = {
+        one.document.candidate.id: one for one in rank_documents([own, unknown], ASKED, PERSONAL)
+    }
     assert scores[3].parts["role"] == 0.0
 
 
 @pytest.mark.parametrize("profile", [PERSONAL, SOCIAL, PUBLISHED])
 def test_scores_are_shares_and_parts_are_those_weighed(profile: KindProfile) -> None:
     document = found(1, engagement=10**9, tags=("coffee",), role="me")
-    [one] = ranked([document], ASKED, profile)
+    [one] = rank_documents([document], ASKED, profile)
     assert one.score is not None
     assert 0 <= one.score <= 1
     assert set(one.parts) == set(profile.weights) == set(features(document, ASKED, profile))
@@ -192,5 +194,5 @@ def test_scores_are_shares_and_parts_are_those_weighed(profile: KindProfile) -> 
 
 
 def test_a_feature_without_weight_is_no_part() -> None:
-    [one] = ranked([found(1)], ASKED, SocialSettings(recency=0))
+    [one] = rank_documents([found(1)], ASKED, SocialSettings(recency=0))
     assert set(one.parts) == {"lexical", "engagement", "hashtags"}

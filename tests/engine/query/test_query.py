@@ -14,7 +14,7 @@ ALIASES: dict[Unit, Sequence[tuple[Unit, float]]] = {
 
 
 def expanded(text: str) -> str:
-    return str(parse_query(text).expanded(lambda unit: ALIASES.get(unit, ())))
+    return str(parse_query(text).expand_aliases(lambda unit: ALIASES.get(unit, ())))
 
 
 def test_required_and_or_words_become_groups() -> None:
@@ -31,7 +31,7 @@ def test_what_was_written_is_no_alias_of_itself() -> None:
 
 
 def test_an_alias_keeps_its_weight_and_what_it_stands_for() -> None:
-    [group] = parse_query("login").expanded(lambda unit: ALIASES.get(unit, ())).groups
+    [group] = parse_query("login").expand_aliases(lambda unit: ALIASES.get(unit, ())).groups
     assert group == Group(
         (
             Alternative(Word("login")),

@@ -3,26 +3,26 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ranking import fused, ranks
+from engine.ranking import fuse_rankings, ranks
 
 RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=20), max_size=3)
 
 
 def test_what_two_lists_propose_comes_before_what_one_does() -> None:
-    assert fused([["a", "b", "c"], ["d", "b", "e"]])[0] == "b"
+    assert fuse_rankings([["a", "b", "c"], ["d", "b", "e"]])[0] == "b"
 
 
 def test_one_list_keeps_its_order() -> None:
-    assert fused([["c", "a", "b"], []]) == ["c", "a", "b"]
+    assert fuse_rankings([["c", "a", "b"], []]) == ["c", "a", "b"]
 
 
 def test_ties_go_to_the_earlier_list() -> None:
-    assert fused([["a", "b"], ["c", "d"]]) == ["a", "c", "b", "d"]
+    assert fuse_rankings([["a", "b"], ["c", "d"]]) == ["a", "c", "b", "d"]
 
 
 @given(RANKINGS)
 def test_nothing_is_lost_and_nothing_comes_twice(rankings: list[list[int]]) -> None:
-    order = fused(rankings)
+    order = fuse_rankings(rankings)
     assert len(order) == len(set(order))
     assert set(order) == {item for ranking in rankings for item in ranking}
 
@@ -31,7 +31,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(rankings: list[list[int]]) -> N
 def test_what_every_list_puts_first_comes_first(
     rankings: list[list[int]], one: int, other: int
 ) -> None:
-    order = fused(rankings)
+    order = fuse_rankings(rankings)
     if one == other or not {one, other} <= set(order):
         return
     higher = [
@@ -60,4 +60,4 @@ def test_the_constant_is_that_of_the_paper() -> None:
     places = {"first": (1, 13), "second": (5, 8), "third": (6, 9), "fourth": (2, 14)}
     for item, (here, there) in places.items():
         one[here - 1] = other[there - 1] = item
-    assert fused([one, other])[:4] == list(places)
+    assert fuse_rankings([one, other])[:4] == list(places)
