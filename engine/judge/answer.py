@@ -33,7 +33,7 @@ _MENTION = re.compile(r"[@＠]\w+|<[@!#][^>]*>")
 # Control characters, line ends, bidirectional and invisible characters, and markup.
 _UNWANTED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
-    "\U000e0000-\U000e007f<>`*_|\\[\\]{}#]"
+    "\U000e0000-\U000e0fff<>`*_|\\[\\]{}#]"
 )
 
 

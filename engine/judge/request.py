@@ -15,11 +15,12 @@ TEXT_LENGTH = 280  # characters, as in a tweet; longer texts are cut around the 
 _BEGINNING = 5  # letters that forms of a word share, precise enough to choose a window
 _LONGEST_MATCH = 20  # characters that a window reserves for the word in its middle
 
-# Control characters, line separators, bidirectional overrides, lone surrogates, byte order marks
-# and invisible tag characters: they break lines, break UTF-8 or hide text from people.
+# Control characters, line separators, bidirectional overrides, lone surrogates, byte order marks,
+# invisible tag characters and variation selectors of that plane: they break lines, break UTF-8 or
+# hide text from people.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
-    "\U000e0000-\U000e007f]"
+    "\U000e0000-\U000e0fff]"
 )
 
 

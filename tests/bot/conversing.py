@@ -19,6 +19,7 @@ from bot.conversation.gates import Gates
 from bot.conversation.writing import Compose, Writing, WritingParts
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
+from bot.jobs.troubles import ignore
 from bot.queries.compose import Charge, ComposeServices
 from bot.replies.picture import Pictures
 from bot.reply import Reply
@@ -40,7 +41,7 @@ from db.posting.subscriptions import Subscriptions
 from db.search.find import DialectIndex
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat
-from engine.errors import CorpusNotFound, FetchFailed
+from engine.errors import CorpusNotFound, FetchFailed, PresagioError
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
 from engine.values import Corpus, Kind
@@ -254,6 +255,7 @@ async def bot_on(
     step_after: float = 60.0,
     compose: Compose | None = None,
     charge: Charge | None = None,
+    report: Callable[[PresagioError], None] = ignore,
     **services: object,
 ) -> AsyncIterator[Bot]:
     """Lend one process of the bot. `trusted` are changes of the services of some chats, `access`
@@ -335,6 +337,7 @@ async def bot_on(
             most_in_chat=most_in_chat,
             step_after=step_after,
             writing=writing,
+            report=report,
         )
         try:
             yield Bot(conversation, chosen, engine, MemoryFace(), claims, known)

@@ -16,7 +16,7 @@ from bot.request import Person, Place, Request, Trigger
 from bot.settings.faces import ChatSettings
 from db.pool import Database
 from engine.chat import Listening
-from engine.errors import CorpusNotFound, StorageUnreachable
+from engine.errors import CorpusNotFound, ExtraMissing, PresagioError, StorageUnreachable
 from engine.messages import Message
 from engine.values import Corpus
 from tests.bot.conversing import (
@@ -329,6 +329,24 @@ class TestErrors:
         else:  # the same, without a fault, is answered
             assert await bot.hear(overheard)
         assert len(bot.engine.calls) == 1
+
+    @pytest.mark.parametrize("trigger", [Trigger.COMMAND, Trigger.OVERHEARD])
+    async def test_what_an_operator_has_to_mend_is_reported(
+        self, storage: Database, trigger: Trigger
+    ) -> None:
+        told: list[PresagioError] = []
+        missing = ExtraMissing(Message("Pictures need libraries."), extra="pictures")
+        async with bot_on(storage, report=told.append) as bot:
+            await bot.set_up(listening=Listening.ALL)
+            bot.engine.errors["Senate"] = missing
+            text = HEADLINE if trigger is Trigger.OVERHEARD else f"/prophecy {HEADLINE}"
+            reply = await bot.hear(event(text, place=GROUP, trigger=trigger))
+        assert told == [missing]
+        assert (reply and reply.text) == (
+            None
+            if trigger is Trigger.OVERHEARD
+            else "A part of me that this needs is not installed."
+        )
 
     async def test_a_bug_in_a_face_ends_nothing(self, bot: Bot, storage: Database) -> None:
         bot.face.error = ZeroDivisionError()

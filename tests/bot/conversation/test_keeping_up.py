@@ -4,14 +4,17 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from bot.adapter import Refused
 from bot.conversation.conversation import steps_shown
-from bot.request import Request, Trigger
+from bot.request import Place, Request, Trigger
+from bot.settings.faces import ChatSettings
 from db.pool import Database
-from tests.bot.conversing import GROUP, Bot, MemoryFace, bot_on, event, until
+from engine.errors import CorpusNotFound
+from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryFace, bot_on, event, until
 from tests.bot.prophecies import NOW
 
 
@@ -89,6 +92,22 @@ async def test_the_answer_to_a_deleted_message_goes(bot: Bot) -> None:
     assert bot.face.withdrawn == ["m1"]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"limits": ChatSettings(block=("test:g",))}, {"access": "owner"}],
+    ids=["blocked", "not let in"],
+)
+async def test_what_is_changed_in_a_chat_that_was_shut_out_since_changes_nothing(
+    bot: Bot, storage: Database, changes: dict[str, Any]
+) -> None:
+    asked = event("Coffee prices soar", place=GROUP)
+    assert await bot.hear(asked)
+    async with bot_on(storage, **changes) as since:
+        assert await since.hear(edited(asked, "Tea prices soar")) is None
+        assert await since.hear(deleted(asked)) is None
+        assert (since.face.changed, since.face.withdrawn, since.engine.calls) == ([], [], [])
+
+
 async def test_nothing_goes_with_a_message_that_had_no_answer(bot: Bot) -> None:
     await bot.hear(deleted(event("Coffee prices soar")))
     assert bot.face.withdrawn == []
@@ -134,6 +153,24 @@ class TestSteps:
         await answering
         await bot.hear(deleted(asked))
         assert bot.face.withdrawn == ["step"]
+
+    @pytest.mark.parametrize("place", [GROUP, PRIVATE], ids=["group", "private"])
+    async def test_what_one_person_may_read_takes_no_public_step_s_place(
+        self, bot: Bot, place: Place
+    ) -> None:
+        bot.engine.gate = asyncio.Event()
+        bot.engine.errors["Coffee"] = CorpusNotFound("There is no corpus.")
+        asked = asyncio.create_task(bot.hear(event("Coffee prices soar", place=place)))
+        await until(lambda: bot.face.steps)
+        bot.engine.gate.set()
+        reply = await asked
+        if place.private:
+            assert reply is None
+            assert [message for message, _ in bot.face.changed] == ["step"]
+        else:
+            assert reply
+            assert reply.ephemeral
+            assert (bot.face.changed, bot.face.withdrawn) == ([], ["step"])
 
     async def test_what_is_overheard_shows_no_step(self, storage: Database) -> None:
         face = MemoryFace()

@@ -69,6 +69,8 @@ def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
         # repeated, foreign and impossible values
         ('{"n": 3, "scores": [[1, 5], [1, 5]]}', {1: 5, 2: 0, 3: 0}, {"repeated": 1}),
         ('{"n": 3, "scores": [[1, 6], [1, 2]]}', {1: 2, 2: 0, 3: 0}, {"repeated": 1}),
+        ('{"n": 3, "scores": [[1, 2], [1, 6]]}', {1: 2, 2: 0, 3: 0}, {"repeated": 1}),
+        ('{"n": 3, "scores": [[1, 3], [1, 2], [1, 6]]}', {1: 2, 2: 0, 3: 0}, {"repeated": 2}),
         ('{"n": 3, "scores": [[1, 5], [9, 6]]}', {1: 5}, {"unknown_number": 1}),
         (
             '{"n": 3, "scores": [[0, 5], [-1, 5], [1.5, 5]]}',
@@ -79,6 +81,7 @@ def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
         ('{"n": 3, "scores": [[1, -1], [2, 10]]}', {3: 0}, {"bad_score": 2}),
         ('{"n": 3, "scores": [[1, 6.4], [2, 6.6]]}', {1: 6, 3: 0}, {"bad_score": 1, "coerced": 2}),
         ('{"n": 3, "scores": [[1, 9], [1, 4]]}', {1: 4, 2: 0, 3: 0}, {"bad_score": 1}),
+        ('{"n": 3, "scores": [[1, 4], [1, 9]]}', {1: 4, 2: 0, 3: 0}, {"bad_score": 1}),
         ('{"n": 3, "scores": [[1, NaN], [2, Infinity]]}', {3: 0}, {"bad_score": 2, "coerced": 2}),
         ('{"n": 3, "scores": [[1, null], [2, true]]}', {3: 0}, {"bad_score": 2, "coerced": 2}),
         ('{"n": 3, "scores": [[1, "high"]]}', {2: 0, 3: 0}, {"bad_score": 1, "coerced": 1}),

@@ -19,6 +19,7 @@ from engine.judge.answer import LONGEST, MOST_WORDS, plain_reason
         ("the U.S. pays 3.5 % more", "the U.S. pays 3.5 % more"),
         ("<b>bold</b> [link](x) *loud* `code` #tag", "b bold /b link (x) loud code tag"),
         ("turned \u202eround\u2066 and\u200b hidden", "turned round and hidden"),
+        ("fits\U000e0069\U000e0067\U000e0100 well", "fits well"),
         (" ".join("abcdefghijklmn"), "a b c d e f g h i j k l…"),
         ("x" * 500, None),
         ("... 12 !", None),

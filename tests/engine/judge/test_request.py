@@ -4,6 +4,7 @@ import json
 import random
 from datetime import UTC, datetime, timedelta, timezone
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +38,23 @@ def test_the_headline_comes_first_and_then_one_object_a_line() -> None:
         '{"i":1,"date":"2013-08-30","text":"He said \\"no\\" and left"}',
     ]
     assert request.ids == (7,)
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        *("\x00", "\x1f", "\x7f", "\x9f", "\u2028", "\u2029", "\u202a", "\u202e"),
+        *("\u2066", "\u2069", "\ud800", "\udfff", "\ufeff"),
+        *("\U000e0000", "\U000e0001", "\U000e0041", "\U000e007f"),  # tags, which spell words
+        *("\U000e0100", "\U000e01ef"),  # variation selectors, which do so too
+    ],
+)
+def test_what_nobody_sees_does_not_reach_the_model(unseen: str) -> None:
+    request = build(f"A wall{unseen}falls", [candidate(7, f"He{unseen}said no{unseen}")])
+    assert unseen not in request.content.replace("\n", "")
+    first, line = request.content.split("\n")
+    assert first == "A wall falls"
+    assert json.loads(line)["text"] == "He said no"
 
 
 def test_the_date_is_the_day_in_utc() -> None:

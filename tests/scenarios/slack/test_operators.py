@@ -1,5 +1,7 @@
 """A key that is refused: the channel reads a plain sentence, the owner what to mend."""
 
+import pytest
+
 from tests.fakes.model import failure
 from tests.fakes.slack import SlackServer
 from tests.scenarios.slack.stage import slack_staged
@@ -30,3 +32,21 @@ async def test_the_owner_is_told_in_private_once_of_a_key_that_is_refused(
         private = [message for message in home.messages if "whoever runs me" in message.visible]
         assert private == [told]
         assert not any("401" in message.visible for message in general.messages)
+
+
+async def test_the_owner_is_told_of_a_part_that_is_missing(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.card.find_spec", lambda _: None)
+    async with slack_staged(database_url, SlackServer()) as stage:
+        stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
+        alice, general, home = stage.alice, stage.general, stage.slack.im(stage.alice)
+        async with stage.serving():
+            await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
+            await home.until(lambda message: "You own this bot now." in message.visible)
+            await alice.commands(general, "/prophecy", HEADLINE)
+            await alice.commands(general, "/presagio", "picture")
+            said = "A part of me that this needs is not installed."
+            await general.until(lambda message: said in message.visible)
+            told = await home.until(lambda message: "whoever runs me" in message.visible)
+            assert "pictures" in told.visible
