@@ -181,7 +181,7 @@ def makes_claim(text: str) -> bool:
     plain = _HASHTAG.sub(" ", text).strip()
     if not re.search(r"[^\W\d_]", plain) and not re.search(r"\d", plain):
         return False
-    if figures(_COUNTER.sub(" ", plain)) or mentions(plain):
+    if figures(_NUMBERING.sub(" ", plain)) or mentions(plain):
         return True
     if quotations(plain) or superlatives(plain):
         return True
@@ -190,7 +190,7 @@ def makes_claim(text: str) -> bool:
 
 
 _HASHTAG = re.compile(r"#\w+")
-_COUNTER = re.compile(r"^\s*\(?\d{1,2}\s?(?:/\s?\d{0,2}|\))")
+_NUMBERING = re.compile(r"^\s*\(?\d{1,2}\)")  # "1)" and "(2)": the number of a line, not a claim
 _OPENING = re.compile(
     r"(?:a |un |el |the )?(?:thread|hilo|sources?|fuentes?|read on|sigue|abro hilo)\s*",
     re.IGNORECASE,
@@ -200,7 +200,7 @@ _OPENING = re.compile(
 def _against(text: str, witness: Witness) -> tuple[Finding, ...]:
     found = [
         Finding(GuardFault.NUMBER, one.shown)
-        for one in figures(without_dates(_COUNTER.sub(" ", text)))
+        for one in figures(without_dates(_NUMBERING.sub(" ", text)))
         if not witness.figures.hold(one)
     ]
     found += [

@@ -349,25 +349,47 @@ def read_drafts(
     return Drafts(variants=kept[:variants], language=str(language) if known else None)
 
 
-_COUNTER = re.compile(r"^\W*\d{1,2}\s?/\s?\d{0,2}[\s.:)]*")
 _CALL = re.compile(r"(?<![\w@＠])[@＠]++(?=\w)")
+_COUNTER = re.compile(r"^\W*(\d{1,2})\s?/\s?(\d{0,2})(?!\d)[\s.:)]*")
 _SOURCES = re.compile(r"^\W*(?:sources?|fuentes?)\s*:", re.IGNORECASE)
 
 
 def _draft(entry: object, given: Mapping[int, str]) -> Draft:
     tweets = entry.get("tweets") if isinstance(entry, dict) else entry
     listed_tweets = [tweets] if isinstance(tweets, str) else listed(tweets)
-    read = [
-        read_sentences(one, given)
-        for one in listed_tweets
-        if isinstance(one, str) and not _SOURCES.match(one)
-    ]
+    texts = [one for one in listed_tweets if isinstance(one, str) and not _SOURCES.match(one)]
+    read = [read_sentences(one, given) for one in without_counters(texts)]
     return tuple(tweet for tweet in read if tweet)[: MOST_TWEETS - 1]
+
+
+def without_counters(tweets: Sequence[str]) -> list[str]:
+    """Return tweets without their places in a thread, such as "1/3" or "(2/)".
+
+    "9/11" is none, and neither is what goes on as a fraction does, "1/3 of them", unless other
+    tweets are counted in the same way.
+    """
+    counters = [_counter(tweet, place) for place, tweet in enumerate(tweets, start=1)]
+    known = [one for one in counters if one]
+    counted = len(known) > 1 and len({one[2] for one in known}) == 1
+    return [
+        tweet[found.end() :]
+        if found and (counted or not tweet[found.end() :][:1].islower())
+        else tweet
+        for tweet, found in zip(tweets, counters, strict=True)
+    ]
+
+
+def _counter(tweet: str, place: int) -> re.Match[str] | None:
+    """Return the counter that a tweet begins with if it fits the tweet's place."""
+    found = _COUNTER.match(tweet[:_LONGEST_TWEET])
+    if found is None or int(found[1]) != place or int(found[2] or place) < place:
+        return None
+    return found
 
 
 def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, ...]:
     """Return the sentences of a tweet that a model wrote: plain text, marks apart."""
-    shown = without_markup(_COUNTER.sub("", text[:_LONGEST_TWEET], count=1))
+    shown = without_markup(text[:_LONGEST_TWEET])
     found: list[DraftSentence] = []
     for line in filter(None, (line.strip() for line in shown.split("\n"))):
         starts = bool(found)

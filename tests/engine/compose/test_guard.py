@@ -49,6 +49,7 @@ def test_precision_and_recall_on_the_labelled_set() -> None:
         ("14 %", "14 per cent"),
         ("14%", "un 14 por ciento"),
         ("10-12 %", "between 10 and 12 percent"),
+        ("10 cars and 12 %", "10 people and 12 %"),
         ("two hundred thousand homes", "200 000 viviendas"),
         ("treinta y cinco muertos", "35 dead"),
         ("twenty-one ships", "21 ships"),
@@ -72,6 +73,9 @@ def test_numbers_that_are_the_same(written: str, held: str) -> None:
         ("14 %", "41 %"),
         ("14 %", "14 people"),
         ("14 people", "14 %"),
+        ("10-12 %", "10 people and 12 %"),
+        ("10 to 12 to 14 %", "10 people, 12 % and 14 %"),
+        ("de 10 a 12 %", "10 personas y 12 %"),
         ("$3 million", "€3 million"),
         ("14,000 cars", "14 cracks"),
         ("three members", "two of nine members"),
@@ -202,11 +206,34 @@ def test_no_superlatives(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["¿Qué pasó con el café?", "A thread:", "Hilo 🧵", "#coffee #prices", "🧵👇", "Why?"]
+    "text",
+    [
+        "¿Qué pasó con el café?",
+        "A thread:",
+        "Hilo 🧵",
+        "#coffee #prices",
+        "🧵👇",
+        "Why?",
+        "1) Why?",
+    ],
 )
 def test_what_claims_nothing_needs_no_source(text: str) -> None:
     assert not makes_claim(text)
     assert guard(DraftSentence(text=text), []) == ()
+
+
+@pytest.mark.parametrize("text", ["1) Prices rose.", "(2) Prices rose."])
+def test_the_number_of_a_line_needs_no_source(text: str) -> None:
+    assert guard(DraftSentence(text=text, sources=(1,)), [passage("Prices rose.")]) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["67/77 doctors agree.", "1/ Doctors agree.", "(77 doctors) agree."]
+)
+def test_a_number_at_the_beginning_does(text: str) -> None:
+    found = guard(DraftSentence(text=text, sources=(1,)), [passage("Doctors agree.")])
+    assert {one.fault for one in found} == {GuardFault.NUMBER}
+    assert makes_claim("24/7: why?")
 
 
 @pytest.mark.parametrize(

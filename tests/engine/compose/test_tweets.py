@@ -15,6 +15,7 @@ from engine.compose.write import (
     sources_tweet,
     tweet_length,
     tweet_text,
+    without_counters,
 )
 from tests.engine.compose.bench import passage
 from tests.patterns import grows_faster, needs_timer
@@ -129,6 +130,27 @@ def test_words_of_the_cited_passage_stay_as_written() -> None:
     assert other.text == 'Put a. out into srv with Node. js, as says: "w/bob" and bob.'
 
 
+@pytest.mark.parametrize(
+    ("tweets", "kept"),
+    [
+        (["1/2 Coffee is dear.", "2/2 Tea is not."], ["Coffee is dear.", "Tea is not."]),
+        (["(1/3) coffee", "2/3: tea"], ["coffee", "tea"]),  # the third holds the sources
+        (["1/ Coffee", "2/ Tea", "3/ Milk"], ["Coffee", "Tea", "Milk"]),
+        (["1/5 Coffee is dear."], ["Coffee is dear."]),  # cut off after it
+        (["1/1 “Coffee”"], ["“Coffee”"]),
+        (["**1/2** coffee", "2/2 tea"], ["** coffee", "tea"]),
+        (["9/11 changed us.", "24/7 is long."], ["9/11 changed us.", "24/7 is long."]),
+        (["1/3 of the harvest is lost."], ["1/3 of the harvest is lost."]),
+        (["1/3 of it", "2/5 of that"], ["1/3 of it", "2/5 of that"]),
+        (["2/2 Tea", "1/2 Coffee"], ["2/2 Tea", "1/2 Coffee"]),
+        (["Coffee", "2/1 Odds"], ["Coffee", "2/1 Odds"]),
+        (["1/2021 was cold"], ["1/2021 was cold"]),
+    ],
+)  # fmt: skip
+def test_only_a_place_in_the_thread_goes(tweets: list[str], kept: list[str]) -> None:
+    assert without_counters(tweets) == kept
+
+
 def test_a_quotation_of_several_sentences_is_one() -> None:
     (one,) = read_sentences("She said “Coffee is dear. Tea is not. So it is.” in May [1].", {1: ""})
     assert one.text.startswith("She said “Coffee is dear. Tea") and one.sources == (1,)
@@ -168,6 +190,8 @@ def test_sources_have_links_or_titles_and_always_fit() -> None:
         ('{"variants": [{"tweets": "A [1]."}]}', [["A. [1]"]]),
         ('{"variants": [{"tweets": ["A [1].", "Sources: [1] x"]}]}', [["A. [1]"]]),
         ('{"language": "en", "variants": [{"tweets": ["A [1]."]}, {"twe', [["A. [1]"]]),
+        ('{"variants": [{"tweets": ["1/2 A [1].", 7, "2/2 B [1]."]}]}', [["A. [1]", "B. [1]"]]),
+        ('{"variants": [{"tweets": ["9/11 was a day [1]."]}]}', [["9/11 was a day. [1]"]]),
         ('{"variants": [{"tweets": [1, null, {}]}, 7]}', []),
     ],
 )
