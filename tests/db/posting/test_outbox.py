@@ -627,6 +627,19 @@ async def test_unsubscribing_gives_up_what_is_owed_and_not_being_sent(
     assert [(one.key, one.error) for one in told] == [("b", "the chat unsubscribed"), ("a", None)]
 
 
+async def test_who_unsubscribes_is_still_told_what_only_an_operator_can_mend(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    await owe(database, subscription, "a post")
+    assert await outbox.owe_trouble(subscription.chat, "Kind", "{}", pace=DAY, now=NOW)
+    await Subscriptions(database).set(replace(subscription, mode=PostingMode.OFF), now=NOW)
+    left = await lease_one(outbox)
+    assert left.delivery.key.startswith("trouble:")
+    assert await outbox.sent(left, "1", now=NOW)
+    assert not await lease(outbox, now=NOW + DAY)
+
+
 @pytest.mark.parametrize(
     ("days", "left"),
     [

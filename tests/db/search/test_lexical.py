@@ -374,6 +374,13 @@ async def test_a_misspelt_word_finds_its_neighbour(database: Database) -> None:
     assert [c.text for c in await checked.ask_terms(terms)] == ["the earthquake"]
 
 
+async def test_a_neighbour_is_in_no_more_documents_than_there_were(database: Database) -> None:
+    corpus = await load_texts(database, "c", ["the earthquake", "an earthquake", "earth"])
+    before = replace(corpus, documents=1)  # texts were added since it was read
+    terms = await LexicalIndex(database).terms(before, "eartquake")
+    assert [(t.word, t.document_frequency) for t in terms] == [("eartquake", 0), ("earthquake", 1)]
+
+
 async def test_neighbours_are_looked_up_for_the_first_few_unknown_words_only(
     database: Database,
 ) -> None:

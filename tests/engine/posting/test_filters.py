@@ -38,7 +38,8 @@ TITLE = "México's central bank raises rates; markets fall"
         ({"categories": ("Economy",)}, None),
         ({"categories": ("sport", "politics")}, None),
         ({"categories": ("sport",)}, Unwanted.CATEGORY),
-        ({"since": NOW - timedelta(hours=3)}, None),
+        ({"since": NOW - timedelta(hours=2, minutes=30)}, None),  # of before, seen since
+        ({"since": NOW - timedelta(hours=2)}, None),
         ({"since": NOW - timedelta(hours=1)}, Unwanted.OLD),
     ],
 )

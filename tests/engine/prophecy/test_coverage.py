@@ -43,6 +43,12 @@ def test_the_first_word_weighs_half_as_much_again_as_the_last() -> None:
     assert first > middle > last
 
 
+@pytest.mark.parametrize("documents", [1, 2])
+def test_in_a_tiny_corpus_no_word_weighs_less_than_nothing(documents: int) -> None:
+    weights = term_weights([term("a", 1), term("b", documents)], documents, rarest=3)
+    assert min(weights) > 0
+
+
 def test_a_neighbour_stands_where_its_word_stands() -> None:
     unknown, neighbour = term("b", 10), term("bb", 10, weight=0.5, of="b")
     weights = term_weights([term("a"), unknown, neighbour, term("c")], DOCUMENTS)

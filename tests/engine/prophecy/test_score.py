@@ -19,7 +19,7 @@ from engine.prophecy.score import (
     lexical_part,
     share_covered,
 )
-from engine.search import Candidate, Hit, Term
+from engine.search import Candidate, Hit, ItemPlace, Term
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
 from engine.values import Flag
 from tests.engine.prophecy.terms import AVERAGE, DOCUMENTS, NOW, TERMS, found, term
@@ -158,6 +158,23 @@ def test_what_was_judged_as_little_is_near_and_as_nothing_is_not() -> None:
     assert [hit.rank for hit in (*found_hits, *near)] == [1, 2, 3, 4]
     found_hits, near = scorer().hits_and_near(candidates[:3], judgments, 1)
     assert (ids(found_hits), ids(near), near[0].rank) == ([], [2], 1)
+
+
+def test_a_stronger_part_that_is_no_hit_does_not_hide_the_one_that_is() -> None:
+    book = ItemPlace(item=1, title="A book")
+    strong = replace(found(1, {0: 1, 1: 1, 2: 1}, days=5000), similarity=1.0, place=book)
+    weak = replace(found(2, {}, days=10), similarity=0.0, place=replace(book, part=2))
+    for candidates in ([strong, weak], [weak, strong]):
+        scored = {hit.candidate.id: hit for hit in _each(candidates, {1: 2, 2: 3})}
+        assert scored[1].score > scored[2].score
+        found_hits, near = scorer().hits_and_near(candidates, {1: 2, 2: 3}, 9)
+        assert (ids(found_hits), ids(near)) == ([2], [])
+
+
+def _each(candidates: Sequence[Candidate], judgments: Mapping[int, int]) -> list[Hit]:
+    """Return every part as a hit or near, as for passages."""
+    found_hits, near = replace(scorer(), passages=True).hits_and_near(candidates, judgments, 9)
+    return [*found_hits, *near]
 
 
 def test_nothing_is_near_where_every_judgment_is_enough() -> None:

@@ -1,13 +1,15 @@
 """Near-identical texts collapse to the one that stands for them."""
 
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from engine.ranking import alike, bare, eldest, first_of_items
 from engine.search import Candidate, ItemPlace
@@ -178,6 +180,50 @@ def test_long_texts_are_alike_exactly_if_their_ratio_says_so(
     found = distinct([posted(1, text), posted(2, other)], similarity=similarity)
     same = fuzz.ratio(bare(text), bare(other)) >= similarity
     assert len(found) == (1 if same else 2)
+
+
+def _strewn(text: str, every: float) -> str:
+    """A text with a letter of no other kind after each `every` of its own."""
+    marks = {round(every * number) for number in range(1, int(len(text) / every) + 1)}
+    return "".join(letter + ("z" if at in marks else "") for at, letter in enumerate(text))
+
+
+@pytest.mark.parametrize(
+    ("length", "every", "similarity", "same"),
+    [
+        (500, 4.5, 90, True),
+        (500, 4.4, 90, False),
+        (500, 2.0, 80, True),
+        (500, 1.9, 80, False),
+        (390, 10.0, 90, True),  # the shorter one is too short for its pairs to be counted
+    ],
+)
+def test_letters_strewn_over_a_long_text_change_the_most_pairs(
+    length: int, every: float, similarity: float, same: bool
+) -> None:
+    """Each letter more removes one pair and adds two, which is the most that it can."""
+    text = "".join(random.Random(3).choices("abcdefghij", k=length))
+    longer = _strewn(text, every)
+    assert (fuzz.ratio(text, longer) >= similarity) is same
+    for found in ([posted(1, text), posted(2, longer)], [posted(2, longer), posted(1, text)]):
+        assert len(distinct(found, similarity=similarity)) == (1 if same else 2)
+
+
+def test_long_texts_on_other_things_are_not_compared_letter_by_letter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[int] = []
+
+    def extract(key: str, choices: Sequence[str] | Mapping[int, str], **options: Any) -> None:
+        compared.append(len(choices))
+
+    monkeypatch.setattr(process, "extractOne", extract)
+    texts = ["".join(random.Random(1).choices(own, k=600)) for own in ("abcd", "efgh", "ijkl")]
+    assert len(distinct([posted(number, text) for number, text in enumerate(texts)])) == 3
+    assert compared == [0, 0, 0]
+    compared.clear()
+    distinct([posted(1, texts[0]), posted(2, TEXT), posted(3, OTHER)])
+    assert compared == [0, 1, 2], "a short one is compared with all"
 
 
 def _part(identity: int, item: int, text: str = TEXT) -> Candidate:

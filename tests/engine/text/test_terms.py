@@ -61,6 +61,13 @@ def test_a_word_read_in_two_languages_is_one_term_as_rare_as_the_word() -> None:
     assert (term.document_frequency, term.max_tf) == (42, 5)
 
 
+def test_a_word_is_in_no_more_documents_than_there_are() -> None:
+    # Documents in several languages have it in each of them.
+    readings = [reading(0, "inflat", 90), spanish(0, "inflacion", 80)]
+    [term] = headline_terms(["inflation"], BOTH, readings, 100)
+    assert term.document_frequency == 100
+
+
 def test_a_reading_that_no_document_holds_is_left_out_of_a_known_word() -> None:
     [term] = headline_terms(
         ["storms"], BOTH, [reading(0, "storm", 4), spanish(0, "storms", 0)], 100
