@@ -43,6 +43,7 @@
         │   └── ModelAnswerCut   the token limit was reached before the answer began
         ├── ModelPaused          the breaker is open
         ├── CorpusWithheld       private texts may not be sent there
+        ├── TextSetAside         the text breaks a model on this machine
         └── BudgetExhausted
 
 `str(error)` is one line for the user: what happened, then what to do.
@@ -287,6 +288,12 @@ class CorpusWithheld(ModelError):
     """The corpus is private and may not be sent to the endpoint; nothing was sent."""
 
     plain = Message("My model may not read this archive.")
+
+
+class TextSetAside(ModelError):
+    """The text ended the process of a model on this machine twice, and is not given to it again."""
+
+    plain = Message("My model cannot read this text.")
 
 
 class BudgetExhausted(ModelError):

@@ -4,7 +4,7 @@ Any method of a storage port may also raise StorageUnreachable, StorageInterrupt
 StorageFull, StorageRights or StorageOutdated.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Protocol
 
@@ -112,6 +112,16 @@ class Embedder(Protocol):
 
     async def embed_query(self, text: str) -> Vector:
         """Return the vector of a question."""
+
+
+class SetAsideTexts(Protocol):
+    """The texts that a model on this machine breaks down over, by engine.vectors.source_of."""
+
+    async def sources(self, model: str) -> Collection[str]:
+        """Return those of a model. Raises the errors of storage ports."""
+
+    async def add(self, model: str, source: str, *, characters: int) -> None:
+        """Keep one more, of so many characters. Raises the errors of storage ports."""
 
 
 class Reranker(Protocol):

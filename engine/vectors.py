@@ -119,4 +119,5 @@ def source_of(text: str, generation: int = 0) -> str:
     A different `generation` gives different digits, so that the vector is made anew.
     """
     reading = f"{READING}.{generation}" if generation else str(READING)
-    return hashlib.md5(f"{reading}\n{text}".encode(), usedforsecurity=False).hexdigest()
+    content = f"{reading}\n{text}".encode("utf-8", "surrogatepass")
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()

