@@ -1,5 +1,6 @@
 """Chooses the embedding model from the settings. The model is loaded on first use."""
 
+import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
@@ -7,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from bot.query_log import source
 from bot.settings import Settings
-from bot.settings.model import revealed
+from bot.settings.model import model_environment, revealed
 from db.model_cache import Ledger
 from db.pool import Database
-from db.search.embeddings import Embeddings
+from db.search.embeddings import Embeddings, SetAside
 from db.search.nearest import CorpusVocabulary
 from engine.budget import Budget
 from engine.embed.fill import BATCH
@@ -52,7 +53,14 @@ def open_embedders(
 
     if chosen.backend == "auto" and not is_installed(chosen.model):
         return None
-    local = LocalEmbedder(chosen.model, chosen.prefixes, batch=chosen.batch or AT_ONCE)
+    local = LocalEmbedder(
+        chosen.model,
+        chosen.prefixes,
+        batch=chosen.batch or AT_ONCE,
+        set_aside=SetAside(database),
+        environment=model_environment(chosen.model, os.environ),
+    )
+    stack.push_async_callback(local.aclose)
     return lambda _: local
 
 

@@ -1,6 +1,7 @@
 """Opens what finds and orders evidence: the search of the web, and the rankers of passages."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from bot.query_log import source
 from bot.settings import Settings
-from bot.settings.model import Secrets, revealed
+from bot.settings.model import Secrets, model_environment, revealed
 from db.model_cache import Ledger, WebPages
 from db.pool import Database
+from db.search.embeddings import SetAside
 from engine.budget import Budget
 from engine.errors import CorpusWithheld, WebSearchError
 from engine.llm.endpoint import Consent, rerank_endpoint
@@ -136,7 +138,12 @@ def open_rerankers(
     if chosen.backend == "cross-encoder":
         from engine.rerank.remote import CrossEncoderReranker  # noqa: PLC0415 - its backend
 
-        encoder = CrossEncoderReranker(chosen.model)
+        encoder = CrossEncoderReranker(
+            chosen.model,
+            set_aside=SetAside(database),
+            environment=model_environment(chosen.model, os.environ),
+        )
+        stack.push_async_callback(encoder.aclose)
         return lambda _: encoder
     if chosen.backend == "remote":
         return _Remote(settings, database, local, stack)

@@ -25,6 +25,7 @@ from db.posting.feeds import Feeds
 from db.posting.job_outcomes import JobOutcome, JobOutcomes, RunOutcome
 from db.posting.outbox import Outbox
 from db.replicas import ReplicaState
+from db.search.embeddings import SetAside, SetAsideOfModel
 from db.search.nearest import ToEmbed
 from engine.chat import WEBHOOKS
 from engine.embed.local import how_to_embed
@@ -158,6 +159,7 @@ def _webhook(
 _REPLAY_SECONDS = 3.0
 _MANY = 10_000
 _PGVECTOR, _OLDEST = "vector", (0, 7)
+_SHOWN = 5  # texts that are set aside
 
 
 async def database_checks(
@@ -183,6 +185,8 @@ async def database_checks(
             yield _outdated(corpus)
         yield await _corpus_check(database, corpus)
     yield await _vectors_check(settings, database, corpora)
+    for found in await SetAside(database).by_model():
+        yield _set_aside_check(found)
     for check in await news_checks(database, settings, now):
         yield check
     if waiting := await _wall_check(settings, database):
@@ -302,6 +306,21 @@ async def _vectors_check(settings: Settings, database: Database, corpora: list[C
     missing = ", ".join(f"{corpus} lacks {model}" for corpus, model in lacking.items())
     fix = "presagio serve makes what is missing a little at a time; at once: presagio embed"
     return Check(check=name, ok=None, detail=f"{detail}; {missing}", fix=fix)
+
+
+def _set_aside_check(found: SetAsideOfModel) -> Check:
+    """Return the check that names the texts which a model on this machine breaks down over."""
+    named = [f"{corpus} {external_id}" for corpus, external_id in found.documents[:_SHOWN]]
+    if beyond := len(found.documents) - len(named):
+        named.append(f"{beyond:,} more")
+    if found.questions:
+        named.append("a question" if found.questions == 1 else f"{found.questions:,} questions")
+    return Check(
+        check="set aside",
+        ok=None,
+        detail=f"{found.model} breaks down over {', '.join(named)}: found by words alone",
+        fix=f"Once the model is mended: presagio embed --clear '{found.model}'",
+    )
 
 
 def _first(shares: list[str]) -> str | None:

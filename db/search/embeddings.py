@@ -8,6 +8,8 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import cast
 
 from db.connection import Connection, statements
@@ -179,6 +181,7 @@ class Embeddings(ToEmbed):
         """Remove all vectors of a model. Raises UsageError if there is none of that name."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock"])
+            await connection.execute(self._sql["forget_set_aside"], model)
             model_id = await connection.fetchval(self._sql["remove_model"], model)
             if model_id is not None:
                 await connection.execute(f"DROP TABLE {embedding_table(model_id)}")
@@ -309,6 +312,56 @@ class Embeddings(ToEmbed):
         create = self._sql["create"].format(embedding=table, dimensions=int(dimensions))
         await connection.execute(create)
         return KeptModel(id=model_id, name=name, dimensions=dimensions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAsideOfModel:
+    """The texts that a model breaks down over; what is no document was a question."""
+
+    model: str
+    documents: tuple[tuple[str, str], ...]  # corpus and external id
+    questions: int
+
+
+class SetAside:
+    """Keeps the texts that models on this machine break down over."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("embeddings")
+
+    async def sources(self, model: str) -> set[str]:
+        """Return the texts of a model, as engine.vectors.source_of names them."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["set_aside"], model)
+        return {row["source"] for row in rows}
+
+    async def add(self, model: str, source: str, *, characters: int) -> None:
+        """Keep one more text, of so many characters."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["add_set_aside"], model, source, characters)
+
+    async def by_model(self) -> list[SetAsideOfModel]:
+        """Return all of them, by model."""
+        found = list[SetAsideOfModel]()
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["set_aside_texts"])
+            for (model, model_id), some in groupby(rows, itemgetter("model", "model_id")):
+                sources = [row["source"] for row in some]
+                documents = []
+                if model_id is not None:
+                    named = self._sql["set_aside_documents"].format(
+                        embedding=embedding_table(model_id)
+                    )
+                    documents = await connection.fetch(named, sources)
+                found.append(
+                    SetAsideOfModel(
+                        model=model,
+                        documents=tuple((row["corpus"], row["external_id"]) for row in documents),
+                        questions=len(sources) - len({row["source"] for row in documents}),
+                    )
+                )
+        return found
 
 
 def _leases(corpus: Corpus, model_id: int) -> str:

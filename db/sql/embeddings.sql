@@ -228,3 +228,32 @@ SELECT id, external_id, text, context, created_at, author, url, lang, flags, len
        {bm25} AS bm25, ARRAY[{frequencies}]::integer[] AS frequencies
   FROM {document}
  WHERE id = ANY ($4::bigint[])
+
+-- name: set_aside(model)
+SELECT replace(source::text, '-', '') AS source FROM set_aside_text WHERE model = $1
+
+-- Questions come from strangers: the newest thousand stay.
+-- name: add_set_aside(model, source, characters)
+WITH old AS (
+    DELETE FROM set_aside_text
+     WHERE model = $1 AND source IN (SELECT source FROM set_aside_text WHERE model = $1
+                                      ORDER BY set_aside_at DESC OFFSET 999)
+)
+INSERT INTO set_aside_text (model, source, characters) VALUES ($1, $2::uuid, $3)
+ON CONFLICT DO NOTHING
+
+-- name: set_aside_texts
+SELECT s.model, m.id AS model_id, s.source, s.characters
+  FROM set_aside_text s LEFT JOIN embedding_model m ON m.name = s.model
+ ORDER BY s.model, s.set_aside_at, s.source
+
+-- name: set_aside_documents(sources)
+SELECT c.name AS corpus, d.external_id, e.source
+  FROM {embedding} e
+  JOIN document d ON d.corpus_id = e.corpus_id AND d.id = e.document_id
+  JOIN corpus c ON c.id = e.corpus_id
+ WHERE e.source = ANY ($1::uuid[]) AND e.vector IS NULL
+ ORDER BY c.name, d.id
+
+-- name: forget_set_aside(model)
+DELETE FROM set_aside_text WHERE model = $1

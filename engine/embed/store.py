@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.errors import CorpusWithheld
+from engine.errors import CorpusWithheld, TextSetAside
 from engine.ports import Embedder, VectorIndex
 from engine.values import Corpus
 from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector
@@ -162,7 +162,10 @@ async def measured_scale(store: VectorStore, embedder: Embedder, corpus: Corpus)
         documents = await store.sample(corpus, space.model_id, _BACKGROUND)
         ids = [document.id for document in documents]
         for probe in documents[:_PROBES]:
-            vector = await embedder.embed_query(probe.text)
+            try:
+                vector = await embedder.embed_query(probe.text)
+            except TextSetAside:
+                continue
             cosines = dict(await store.cosines(corpus, space, vector, ids))
             if probe.id in cosines:
                 same.append(cosines.pop(probe.id))

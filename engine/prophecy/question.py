@@ -16,7 +16,7 @@ from engine.vectors import Vector, VectorSpace, percent
 
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
 _LONGEST_QUESTION = 1000  # characters
-_PATIENCE = 10.0  # seconds for the vector of a headline
+_PATIENCE = 4.0  # seconds for the vector of a headline: later, words alone answer
 # Share of a corpus' documents that must be embedded before it is searched by meaning by default:
 # a document without a vector is not found by meaning, and counts as dissimilar.
 HONEST = 0.9

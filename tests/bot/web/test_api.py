@@ -3,6 +3,7 @@
 import io
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 import pytest
@@ -29,6 +30,7 @@ from tests.bot.prophecies import make_hit, make_prophecy
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
 from tests.db.loading import document, load, load_texts
 from tests.db.vectors import can_keep_vectors
+from tests.engine.embed.libraries import put_library
 from tests.fakes.model import ModelServer, failure, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
@@ -70,6 +72,27 @@ class TestByMeaning:
         found = await vectors_web.json("/api/search", q=HEADLINE)
         assert found["mode"] == "lexical"
         assert found["hits"]
+
+    async def test_what_a_stranger_asks_ends_the_process_of_the_model_at_most(
+        self, coffee_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        library = put_library("model2vec", tmp_path, monkeypatch)
+        environ = {
+            "DATABASE_URL": coffee_url,
+            "PRESAGIO_EMBEDDINGS__BACKEND": "local",
+            "PRESAGIO_EMBEDDINGS__MODEL": "model2vec:tiny",
+        }
+        async with web_stage(environ) as stage:
+            if not await can_keep_vectors(stage.app.database):
+                pytest.skip("this server has no pgvector 0.7 or newer")
+            for _ in range(3):
+                found = await stage.json("/api/search", q="Coffee crash")
+                assert found["hits"]
+                assert "cannot read this text" in found["notice"]
+            assert library.calls("encode").count([["Coffee crash"]]) == 2
+            # What looks like an attack on the shipped library is an ordinary text to any.
+            found = await stage.json("/api/search", q="Coffee " + "\ufdfa" * 20)
+            assert "cannot read" not in str(found["notice"])
 
 
 def _mute() -> Output:

