@@ -1,18 +1,19 @@
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
-RUN python -m venv /opt/presagio
-# A layer for the dependencies, which change less often than the sources: the package is installed
-# without its sources, and removed.
-COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
-RUN mkdir -p bot/i18n/locale db engine examples \
-    && /opt/presagio/bin/pip install --constraint constraints.txt '.[documents,glossary,local,mcp,pictures]' \
-    && /opt/presagio/bin/pip uninstall --yes presagio
+# A layer for the dependencies, which change less often than the sources.
+COPY requirements requirements
+RUN python -m venv /opt/build \
+    && /opt/build/bin/pip install --require-hashes --requirement requirements/build.txt \
+    && python -m venv /opt/presagio \
+    && /opt/presagio/bin/pip install --require-hashes --requirement requirements/service.txt
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY bot bot
 COPY db db
 COPY engine engine
 COPY examples examples
-RUN /opt/presagio/bin/pip install --no-deps .
+RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir dist . \
+    && /opt/presagio/bin/pip install --no-deps dist/presagio-*.whl
 
 FROM python:3.11-slim-bookworm
 # tesseract reads scans, in English and Spanish.

@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+QUIETLY := --quiet --disable-pip-version-check
 # Two cores are the smallest machine this is meant for.
 JOBS   ?= 2
 # Which examples the slow suite tries: random, or fixed ones.
@@ -12,15 +13,17 @@ PROPERTIES ?= random
 # test starts would compile everything anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test installed test-slow coverage check format docs audit words pictures bench setup clean
+.PHONY: demo test installed test-slow coverage check format docs hashes audit words pictures bench setup clean
 
 setup: $(READY)
 
-# The install compiles the catalogues.
-$(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard bot/i18n/locale/*.po)
+# Each file that is installed has one of the hashes in requirements. The install compiles the
+# catalogues.
+$(READY): pyproject.toml $(wildcard requirements/*.txt) hatch_build.py $(wildcard bot/i18n/locale/*.po)
 	@echo "Installing what presagio needs into $(VENV): a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install $(QUIETLY) --require-hashes --requirement requirements/development.txt
+	$(BIN)/python -m pip install $(QUIETLY) --no-deps --no-build-isolation --editable .
 	touch $(READY)
 
 demo: $(READY)
@@ -65,6 +68,10 @@ pictures: $(READY)
 # config.example.toml, and the tables of the docs that are taken from the code.
 docs: $(READY)
 	$(BIN)/python -m bench.docs
+
+# After a change of constraints.txt or pyproject.toml: the hashes of what is installed.
+hashes:
+	$(PYTHON) .ci/hashes
 
 # Known vulnerabilities of what is installed; says what it cannot check, as offline.
 audit:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("bot", "db", "engine")
@@ -129,12 +131,83 @@ def test_the_workflow_runs_what_everybody_can_run() -> None:
     assert "\naudit:\n" in MAKEFILE
 
 
+# --- requirements/*.txt ----------------------------------------------------------------------
+
+BUILD, SERVICE, DEVELOPMENT = (
+    ROOT / "requirements" / name for name in ("build.txt", "service.txt", "development.txt")
+)
+SERVICE_EXTRAS = (ROOT / ".ci" / "hashes").read_text("utf-8").partition("\nSERVICE_EXTRAS = ")[2]
+SERVICE_EXTRAS = SERVICE_EXTRAS.partition("\n")[0]
+_ENTRY = re.compile(
+    r"(?P<name>[\w.-]+)==(?P<version>[^\s;]+)(?P<marker> ; .+?)?(?: --hash=sha256:[0-9a-f]{64})+"
+)
+
+
+def read_entries(path: Path) -> dict[str, re.Match[str]]:
+    """Return the entries of a file by the name of the package; there is nothing else in it."""
+    entries: dict[str, re.Match[str]] = {}
+    others: list[str] = []
+    for line in re.sub(r" \\\n +", " ", path.read_text("utf-8")).splitlines():
+        if found := _ENTRY.fullmatch(line):
+            entries[canonicalize_name(found["name"])] = found
+        else:
+            others.append(line)
+    assert all(line.startswith(("# Written by .ci/hashes", "-r ")) for line in others), others
+    return entries
+
+
+def pinned_versions() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    return {
+        canonicalize_name(name): version for name, version in (one.split("==") for one in lines)
+    }
+
+
+def test_what_is_installed_has_the_versions_that_are_pinned_and_a_hash_for_each_file() -> None:
+    entries = [
+        entry for path in (BUILD, SERVICE, DEVELOPMENT) for entry in read_entries(path).items()
+    ]
+    pinned = pinned_versions()
+    assert {name for name, _ in entries} >= set(pinned), "run: make hashes"
+    for name, entry in entries:
+        needed = "editables" if name == "editables" else pinned.get(name, entry["marker"])
+        assert needed, f"{name} is not pinned: run make hashes"
+        assert entry["version"] == pinned.get(name, entry["version"]), "run: make hashes"
+    assert DEVELOPMENT.read_text("utf-8").count("\n-r ") == 2
+
+
+@pytest.mark.parametrize(("path", "extras"), [(SERVICE, SERVICE_EXTRAS), (DEVELOPMENT, "dev")])
+def test_what_the_project_names_is_installed(path: Path, extras: str) -> None:
+    installed = set(read_entries(path))
+    if path == DEVELOPMENT:
+        installed |= set(read_entries(SERVICE)) | set(read_entries(BUILD))
+    optional = PROJECT["optional-dependencies"]
+    named = [
+        *PROJECT["dependencies"],
+        *(one for extra in re.findall(r"\w+", extras) for one in optional[extra]),
+    ]
+    wanted = {canonicalize_name(Requirement(one).name) for one in named} - {"presagio"}
+    assert wanted - installed == set(), "run: make hashes"
+
+
+def test_the_install_checks_the_hashes() -> None:
+    recipe = MAKEFILE.partition("\n$(READY): ")[2].partition("\n\n")[0]
+    image = (ROOT / "Dockerfile").read_text("utf-8")
+    guide = (ROOT / "docs" / "operating.md").read_text("utf-8")
+    for text in (recipe, image, guide):
+        installs = re.findall(r"pip install (.+)", text)
+        assert installs
+        assert all("--require-hashes" in one or "--no-deps" in one for one in installs), installs
+
+
 def test_the_hooks_run_every_tool_of_make_check() -> None:
     recipe = MAKEFILE.partition("\ncheck: ")[2].partition("\n\n")[0]
     tools = set(re.findall(r"^\t\$\(BIN\)/(\S+)", recipe, re.MULTILINE))
     hooked = {hook["entry"].removeprefix(".venv/bin/").split()[0] for hook in HOOKS}
     assert {"ruff", "mypy", "lint-imports"} <= tools <= hooked
 
+
+# --- the audit ---------------------------------------------------------------------------------
 
 VULNERABLE = {"name": "a", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["1.1"]}]}
 FINE = {"name": "b", "version": "2", "vulns": []}
