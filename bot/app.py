@@ -228,7 +228,7 @@ def _claim_check(settings: Settings, client: "ChatClient | None") -> "ClaimCheck
 
 def _expander(settings: Settings, client: "ChatClient", database: Database) -> Expander:
     seconds, clock = settings.search.expansion_timeout, time.monotonic
-    hurried = client.hurried(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
+    hurried = client.for_small_calls(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
     punctuality = Punctuality(seconds=seconds, pause=settings.llm.breaker_pause, clock=clock)
     return Expander(hurried, Expansions(database), punctuality, clock=clock)
 

@@ -13,7 +13,7 @@ from engine.glossary.groups import (
     AliasGroup,
     GroupStatus,
     Pair,
-    checked,
+    check_terms,
     frequent_terms,
     pairs,
     telling_terms,
@@ -69,7 +69,7 @@ class GlossaryService:
         """Return the cleaned terms of a valid group. Raises InputError, CorpusNotFound."""
         known = [await self.corpora.get(corpus)] if corpus else await self.corpora.list()
         is_word = WordLists(name for one in known for name in one.languages)
-        return checked(terms, is_word, self.protected)
+        return check_terms(terms, is_word, self.protected)
 
     async def add(
         self, corpus: str | None, terms: Sequence[str], *, now: datetime

@@ -78,7 +78,7 @@ class Budget:
         return replace(self, cost_usd=None if self.cost_usd is None else share * self.cost_usd)
 
     @property
-    def limited(self) -> bool:
+    def is_limited(self) -> bool:
         """False when there is nothing to count."""
         return self.tokens is not None or self.cost_usd is not None
 

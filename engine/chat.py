@@ -129,7 +129,7 @@ class Answer:
         return self.prophecy.hits[self.first : self.last]
 
     @property
-    def seen(self) -> tuple[Hit, ...]:
+    def shown_hits(self) -> tuple[Hit, ...]:
         """Everything up to the end of the current page."""
         near = self.prophecy.near[: max(self.last - self._near_from, 0)]
         return (*self.prophecy.hits[: self.last], *near)

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from engine.text.clean import shown
+from engine.text.clean import clean_for_display
 
 # Marks on one letter: languages need up to four, "zalgo" text has dozens.
 MARKS_IN_A_ROW = 4
@@ -46,7 +46,7 @@ def readable_tweet(text: str) -> str:
 
     A tweet of nothing but short links keeps them.
     """
-    text = shown(text).replace('"""', '"')
+    text = clean_for_display(text).replace('"""', '"')
     rest = _SHORT_LINK.sub("", text)
     return rest if any(map(str.isalnum, rest)) else text
 

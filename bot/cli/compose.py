@@ -20,8 +20,8 @@ from engine.compose.composition import ComposeRequest, Composition, StepName
 from engine.compose.record import (
     RunRecord,
     read_record,
-    recording,
-    replaying,
+    record_parts,
+    replay_parts,
     save_record,
 )
 from engine.compose.run import Composer
@@ -60,7 +60,7 @@ async def write_composition(
     words, parts = words_for(DEFAULT, operator=True), compose_parts(app)
     record = RunRecord(request=request, now=now, settings=parts.settings)
     if options.record:
-        parts = recording(parts, record)
+        parts = record_parts(parts, record)
     try:
         composition = await Composer(parts).compose(
             request, now=now, progress=_progress(output, words)
@@ -74,7 +74,7 @@ async def write_composition(
 async def write_again(record: Path, options: ComposeOptions, *, output: Output) -> None:
     """Repeat a recorded run, without database and model. Raises InputError."""
     recorded = read_record(record)
-    parts = replaying(recorded, clock=time.perf_counter)
+    parts = replay_parts(recorded, clock=time.perf_counter)
     composition = await Composer(parts).compose(recorded.request, now=recorded.now)
     show(composition, options, output, words_for(DEFAULT, operator=True))
 

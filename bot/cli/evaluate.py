@@ -22,10 +22,10 @@ from engine.evaluate.compositions import (
     Supported,
     Traced,
     measure_guard,
+    measure_support,
     read_cases,
     read_labelled,
-    supported,
-    traced,
+    trace_composition,
 )
 from engine.evaluate.measures import (
     JudgedHeadline,
@@ -68,12 +68,12 @@ async def measure_compositions(
     with progress_bar(output.remarks, "prompts", len(asked)) as tell:
         for case in asked:
             composition = await Composer(parts).compose(_request(case, chosen, web), now=now)
-            async with parts.models.reserved([StepName.CHECK] * 2, now=now) as models:
+            async with parts.models.reserve_steps([StepName.CHECK] * 2, now=now) as models:
                 length = parts.settings.passage_length
-                judged = await supported(
+                judged = await measure_support(
                     models[StepName.CHECK], composition, length=length, now=now
                 )
-            here = traced(composition)
+            here = trace_composition(composition)
             shown, support = shown + here, support + judged
             rows.append(
                 {

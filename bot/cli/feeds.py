@@ -52,7 +52,7 @@ def _state(feed: Feed) -> str:
         return "gone"
     if feed.failing_since is not None:
         return "failing"
-    return "ok" if feed.primed else "new"
+    return "ok" if feed.is_primed else "new"
 
 
 def feed_cells(row: dict[str, object]) -> dict[str, object]:

@@ -20,7 +20,7 @@ from engine.corpora import ALL
 from engine.feeds.lookup import well_known, well_known_in
 from engine.posting.delivery import PublicPost
 from engine.search import Candidate
-from engine.text.address import addressed
+from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole
 
 _MOST = 5  # prophecies
@@ -46,7 +46,7 @@ async def _latest(services: Services, words: Words) -> tuple[ItemView, ...]:
         corpus = visible[post.corpus]
         # A text that has been removed from its corpus since is not shown any more.
         if found := await services.document(corpus, post.external_id):
-            items.append(_item(post, addressed(found, corpus), len(items) + 1, words))
+            items.append(_item(post, address_candidate(found, corpus), len(items) + 1, words))
     return tuple(items)
 
 

@@ -94,7 +94,7 @@ async def _shown_with(action: Action, request: Request, services: Services) -> A
 async def _why_answer(request: Request, answer: Answer, services: Services) -> Reply:
     if posted := await services.answers.posted_with(answer):
         return _why_posted(request, posted)
-    shown = answer.seen
+    shown = answer.shown_hits
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
     if request.text and not chosen:
         return _shown(request, [hit.rank for hit in shown])

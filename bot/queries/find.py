@@ -24,7 +24,7 @@ from engine.contracts.results import (
 )
 from engine.corpora import ALL
 from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
-from engine.glossary.aliases import widened
+from engine.glossary.aliases import widen_query
 from engine.messages import Message
 from engine.prophecy.question import describe_partial_vectors, question_of, similarities
 from engine.query.find import DEFAULT_LIMIT, Finder
@@ -109,7 +109,7 @@ async def answer_query(
         found = await _nearest(app, finder, corpus, query, limit)
     else:
         aliases, weight = await app.glossaries.of(corpus), app.settings.glossary.weight
-        expanded = await widened(index, corpus, query, aliases, weight=weight)
+        expanded = await widen_query(index, corpus, query, aliases, weight=weight)
         now = datetime.now(UTC)
         if mode is FindMode.RERANK and meant_by(query):
             found = await finder.order_by_meaning(
@@ -204,7 +204,7 @@ async def published_search(app: App, search: PublishedSearch) -> PublishedResult
 async def _searched(
     app: App, search: SearchContract, snippet: type[_S], *, limit: int, comments: int = 0
 ) -> SearchResult[_S]:
-    query = search.parsed()
+    query = search.to_query()
     found = await logged(
         SearchJob.FIND,
         search.query,

@@ -149,7 +149,7 @@ def _source_json(source: ComposedSource) -> dict[str, object]:
         "quote": source.quote,
         "author": passage.author,
         "corpus": passage.corpus,
-        "recognised": passage.recognised,
+        "recognised": passage.is_recognised,
         "flags": list(passage.flags.names),
     }
 

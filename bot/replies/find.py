@@ -10,7 +10,7 @@ from bot.reply import HitView, Reply, signature
 from engine.contracts.results import attachments_of, snippet_of
 from engine.query.plan import Plan
 from engine.query.results import FindHit, Found, Match
-from engine.text.snippet import narrowed
+from engine.text.snippet import narrow_excerpt
 
 _DIGITS = 4
 
@@ -201,7 +201,7 @@ def _text(hit: FindHit, longest: int | None) -> str:
     if shown is None:
         return text if longest is None else cut(text, longest)
     if longest is not None:
-        shown = narrowed(text, shown, longest - 2 * len(_MORE))
+        shown = narrow_excerpt(text, shown, longest - 2 * len(_MORE))
     before, after = (_MORE if more else "" for more in (shown.before, shown.after))
     return f"{before}{shown.text.strip()}{after}"
 

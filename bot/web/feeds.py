@@ -22,7 +22,7 @@ from db.search.shown import Shown
 from engine.feeds.markup import without_forbidden
 from engine.posting.delivery import PublicPost
 from engine.search import Candidate
-from engine.text.address import addressed
+from engine.text.address import address_candidate
 
 MOST_ENTRIES = 30
 _KEEP_SECONDS = 300
@@ -89,7 +89,7 @@ async def _feed(request: Request, shared: SharedState) -> PostedFeed:
         corpus = by_name[post.corpus]
         # A text that has been removed from its corpus since is not shown any more.
         if document := await texts.document(corpus, post.external_id):
-            found = addressed(document.candidate, corpus)
+            found = address_candidate(document.candidate, corpus)
             entries.append(_entry(post, found, visitor, origin))
     return PostedFeed(
         title=f"Presagio · {asked}" if asked else "Presagio",

@@ -135,7 +135,7 @@ async def _feeds(feeds: Feeds, registry: CollectorRegistry, now: datetime) -> No
     counted = {"working": 0, "failing": 0, "gone": 0, "new": 0}
     for health in await feeds.health(now=now):
         feed = health.feed
-        working = "working" if feed.primed else "new"
+        working = "working" if feed.is_primed else "new"
         counted["gone" if feed.gone else "failing" if feed.failures else working] += 1
     for state, number in counted.items():
         states.labels(state).set(number)

@@ -30,7 +30,7 @@ from db.search.shown import Shown
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.query.results import FindHit, Found
-from engine.text.address import addressed
+from engine.text.address import address_candidate
 from engine.values import Corpus, Flag
 
 MOST = 300  # texts on one page
@@ -290,7 +290,7 @@ async def _document(
 ) -> Response:
     known, document = await read_document(shared, corpus, id)
     found, words, reader = (
-        addressed(document.candidate, known),
+        address_candidate(document.candidate, known),
         visitor.words,
         await overview(shared),
     )

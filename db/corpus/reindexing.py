@@ -13,7 +13,7 @@ from db.corpus.documents import Documents
 from db.corpus.postings import Postings, about_corpus, partition
 from db.pool import Database
 from engine.errors import CorpusNotFound
-from engine.text.clean import respelled, shown
+from engine.text.clean import clean_for_display, respell_search_text
 from engine.values import INDEX_VERSION, Corpus
 
 PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
@@ -128,10 +128,10 @@ def _columns(rows: Sequence[asyncpg.Record]) -> tuple[list[object], ...]:
         beside = row["context_search_text"]
         values = (
             row["id"],
-            shown(text),
-            None if context is None else shown(context),
-            respelled(row["search_text"], text, title=row["title"]),
-            None if beside is None else respelled(beside, context or ""),
+            clean_for_display(text),
+            None if context is None else clean_for_display(context),
+            respell_search_text(row["search_text"], text, title=row["title"]),
+            None if beside is None else respell_search_text(beside, context or ""),
         )
         for column, value in zip(columns, values, strict=True):
             column.append(value)

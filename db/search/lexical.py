@@ -20,7 +20,7 @@ from db.search.statements import (
     rank_statement,
     ranked_by_postings,
 )
-from engine.glossary.aliases import Fired, fired
+from engine.glossary.aliases import Fired, find_fired
 from engine.glossary.groups import Glossary, glossary
 from engine.ranking import Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
@@ -312,7 +312,7 @@ class AliasedSearch(LexicalIndex):
         known = await self._glossaries.of(corpus)
         if not known or not self._weight:
             return terms
-        found = fired(words, readings, known)
+        found = find_fired(words, readings, known)
         replaced = {one.written for one in found}
         kept = [term for term in terms if term.neighbour_of not in replaced]
         for one in found:

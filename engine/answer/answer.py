@@ -134,23 +134,27 @@ class Answerer:
         """
         if not gathered.passages:
             return _answer(question, gathered, AnswerOutcome.NOTHING)
-        said = await self._said(question, gathered, now) if model else _unasked()
+        said = await self._said(question, gathered, now) if model else _skip_model()
         if said.answer is None:
-            return self._extracted(question, gathered, said)
+            return self._answer_by_extracts(question, gathered, said)
         claims = said.answer.claims
-        kept = [one for one in claims if self._shown(one)]
+        kept = [one for one in claims if self._may_show(one)]
         if claims and not kept:
-            return self._extracted(question, gathered, replace(said, notice=_unfounded(claims)))
+            return self._answer_by_extracts(
+                question, gathered, replace(said, notice=_explain_unfounded(claims))
+            )
         said = replace(said, notice=join_messages(said.notice, _doubts(claims, kept)))
         outcome = AnswerOutcome.ANSWERED if kept else AnswerOutcome.SILENT
         return _answer(question, gathered, outcome, kept, said)
 
-    def _extracted(self, question: Question, gathered: Gathered, said: Said) -> CitedAnswer:
+    def _answer_by_extracts(
+        self, question: Question, gathered: Gathered, said: Said
+    ) -> CitedAnswer:
         claims = extract(gathered.passages, most=self._settings.quotes)
         outcome = AnswerOutcome.EXTRACTED if claims else AnswerOutcome.NOTHING
         return _answer(question, gathered, outcome, claims, said)
 
-    def _shown(self, claim: Claim) -> bool:
+    def _may_show(self, claim: Claim) -> bool:
         cited = bool(claim.passages) or self._settings.uncited == "mark"
         return cited and (claim.supported or self._settings.unsupported == "mark")
 
@@ -167,13 +171,13 @@ class Answerer:
         )
         client = self._client
 
-        async def asked() -> Said:
-            said = await self._asked(client, request, gathered, now)
-            return await self._checked(said, request, gathered, now)
+        async def ask_once() -> Said:
+            said = await self._ask_model(client, request, gathered, now)
+            return await self._check_claims(said, request, gathered, now)
 
-        return await self._flights.run(request.key, asked)
+        return await self._flights.run(request.key, ask_once)
 
-    async def _asked(
+    async def _ask_model(
         self, client: "ChatClient", request: AnswerRequest, gathered: Gathered, now: datetime
     ) -> Said:
         stored = await self._cache.get(request.key) if self._cache else None
@@ -185,7 +189,7 @@ class Answerer:
             await self._cache.put(request.key, said.answer, now=now)
         return said
 
-    async def _checked(
+    async def _check_claims(
         self, said: Said, request: AnswerRequest, gathered: Gathered, now: datetime
     ) -> Said:
         """Have the claims compared with what they cite, once for equal claims."""
@@ -215,7 +219,7 @@ def _check_key(request: AnswerRequest, claims: Sequence[Claim], version: str) ->
     return sha256(repr((request.key, version, said)).encode()).hexdigest()
 
 
-def _unfounded(claims: Sequence[Claim]) -> Message:
+def _explain_unfounded(claims: Sequence[Claim]) -> Message:
     """Return why none of the claims is shown."""
     if any(not one.supported for one in claims):
         return Message("Not answered by the model: its sources do not support what it wrote.")
@@ -241,7 +245,7 @@ def _doubts(claims: Sequence[Claim], kept: Sequence[Claim]) -> Message | None:
     )
 
 
-def _unasked() -> Said:
+def _skip_model() -> Said:
     return Said(None, notice=Message("Not answered by a model, as asked."))
 
 

@@ -16,8 +16,8 @@ from engine.answer.cited_answer import (
     Passage,
     Question,
     Wording,
-    cited,
-    known,
+    select_known,
+    split_citations,
     without_brackets,
 )
 from engine.errors import ModelError
@@ -155,18 +155,18 @@ def _number(value: object) -> int | None:
 
 
 def _claim(text: str, sources: list[int], texts: Sequence[str], damage: Counter[str]) -> Claim:
-    listed = known(sources, len(texts), damage)
-    plain, marked = cited(without_markup(text[:_LONGEST_CLAIM]), len(texts), damage)
-    return _cleaned(plain, tuple(dict.fromkeys((*listed, *marked))), texts)
+    listed = select_known(sources, len(texts), damage)
+    plain, marked = split_citations(without_markup(text[:_LONGEST_CLAIM]), len(texts), damage)
+    return _clean_claim(plain, tuple(dict.fromkeys((*listed, *marked))), texts)
 
 
 def _prose(text: str, texts: Sequence[str], damage: Counter[str]) -> Iterator[Claim]:
     for sentence in sentences(without_markup(text)):
-        plain, numbers = cited(sentence, len(texts), damage)
-        yield _cleaned(plain, numbers, texts)
+        plain, numbers = split_citations(sentence, len(texts), damage)
+        yield _clean_claim(plain, numbers, texts)
 
 
-def _cleaned(plain: str, numbers: tuple[int, ...], texts: Sequence[str]) -> Claim:
+def _clean_claim(plain: str, numbers: tuple[int, ...], texts: Sequence[str]) -> Claim:
     held = "\n".join(texts[number - 1] for number in numbers)
     return Claim(text=without_links(plain, held), passages=numbers)
 

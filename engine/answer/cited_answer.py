@@ -189,7 +189,7 @@ _CITATION = re.compile(
 _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
 
 
-def cited(text: str, given: int, damage: Counter[str]) -> tuple[str, tuple[int, ...]]:
+def split_citations(text: str, given: int, damage: Counter[str]) -> tuple[str, tuple[int, ...]]:
     """Return the text without marks, and the distinct numbers in them that are 1..`given`.
 
     Other numbers are counted in `damage`. Nothing that is left looks like a mark.
@@ -203,10 +203,10 @@ def cited(text: str, given: int, damage: Counter[str]) -> tuple[str, tuple[int, 
         return " "  # not "", which could join the words on both sides
 
     text = without_brackets(_BRACKETS.sub(mark, text))
-    return text, known(numbers, given, damage)
+    return text, select_known(numbers, given, damage)
 
 
-def known(numbers: list[int], given: int, damage: Counter[str]) -> tuple[int, ...]:
+def select_known(numbers: list[int], given: int, damage: Counter[str]) -> tuple[int, ...]:
     """Return the distinct `numbers` that are 1..`given`; others are counted in `damage`."""
     kept = [number for number in numbers if 1 <= number <= given]
     damage["unknown_source"] += len(numbers) - len(kept)
@@ -259,13 +259,13 @@ class Wording:
     @classmethod
     def of_claims(cls, claims: Sequence[str], text: str) -> Self:
         """Take the words of the claims that a text supports; the rarer in it, the more weight."""
-        said = Counter(_beginning(spot.word) for spot in words(text[:_LONGEST_READ]))
-        spoken = {_beginning(spot.word) for claim in claims for spot in words(claim)}
+        said = Counter(_word_beginning(spot.word) for spot in words(text[:_LONGEST_READ]))
+        spoken = {_word_beginning(spot.word) for claim in claims for spot in words(claim)}
         return cls({one: 1 / said[one] for one in sorted(spoken) if said[one]})
 
     def score(self, text: str) -> float:
         """Return the sum of the weights of the distinct words in a text."""
-        found = {_beginning(spot.word) for spot in words(text)}
+        found = {_word_beginning(spot.word) for spot in words(text)}
         return math.fsum(worth for word, worth in self.worth.items() if word in found)
 
     def window(self, text: str, radius: int) -> Excerpt:
@@ -275,7 +275,7 @@ class Wording:
 
     def _matches(self, text: str) -> Iterable[tuple[Spot, float]]:
         for spot in words(text):
-            if worth := self.worth.get(_beginning(spot.word)):
+            if worth := self.worth.get(_word_beginning(spot.word)):
                 yield spot, worth
 
 
@@ -292,9 +292,9 @@ def cited_excerpt(source: CitedSource, answer: CitedAnswer, *, longest: int) -> 
 
 def _beginnings(matched: str) -> Iterable[str]:
     """Return the beginnings of a matched term, which may be "word as written → replacement"."""
-    return (_beginning(spot.word) for spot in words(matched.rpartition("→")[2]))
+    return (_word_beginning(spot.word) for spot in words(matched.rpartition("→")[2]))
 
 
-def _beginning(word: str) -> str:
+def _word_beginning(word: str) -> str:
     apart = unicodedata.normalize("NFKD", word.casefold())
     return "".join(one for one in apart if not unicodedata.combining(one))[:_BEGINNING]

@@ -124,7 +124,7 @@ async def gather(
     ]
     # Near texts may be sources too: whether they answer the question depends on what they say.
     asked = [replace(one, hits=(*one.hits, *one.near)[: request.limit]) for one in asked]
-    asked = _levelled(asked, prophet.score.weights)
+    asked = _level_scores(asked, prophet.score.weights)
     by_meaning = [one for one in asked if one.embedding_model]
     return Gathered(
         corpora=tuple(corpora),
@@ -135,7 +135,7 @@ async def gather(
     )
 
 
-def _levelled(asked: Sequence[Prophecy], weights: Mapping[str, float]) -> list[Prophecy]:
+def _level_scores(asked: Sequence[Prophecy], weights: Mapping[str, float]) -> list[Prophecy]:
     """Make scores comparable, so that a corpus without vectors has no advantage."""
     levelled = iter(level_hits([hit for one in asked for hit in one.hits], weights))
     return [replace(one, hits=tuple(islice(levelled, len(one.hits)))) for one in asked]

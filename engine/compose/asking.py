@@ -74,7 +74,7 @@ async def ask_step(
             hearing.error = await ask_and_repair(step.model, question, hearing.hear, now=now)
     except TimeoutError:
         hearing.late = step.seconds
-    return hearing.told()
+    return hearing.to_told()
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class _Hearing(Generic[T]):
             logger.warning("%s answered with damage: %s", answer.model, faults)
         return value is not None and self.satisfied(value)
 
-    def told(self) -> Told[T]:
+    def to_told(self) -> Told[T]:
         return Told(
             value=self.value,
             usage=add_usage(one.usage for one in self.answers) if self.answers else None,
@@ -147,7 +147,7 @@ def plain(text: str, length: int) -> str:
     return without_brackets(one_line(text, length))
 
 
-def listed(value: object) -> list[object]:
+def as_list(value: object) -> list[object]:
     """Return a value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
@@ -166,10 +166,10 @@ def integer(value: object) -> int | None:
 
 def strict(name: str, properties: Mapping[str, object]) -> Mapping[str, object]:
     """Return a schema in strict mode: every property required and nothing else allowed."""
-    return {"name": name, "strict": True, "schema": closed(properties)}
+    return {"name": name, "strict": True, "schema": close_schema(properties)}
 
 
-def closed(properties: Mapping[str, object]) -> Mapping[str, object]:
+def close_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
     """Return the schema of an object that has exactly these properties."""
     return {
         "type": "object",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from engine.compose.asking import as_line, closed, integer, listed, passage_line, strict
+from engine.compose.asking import as_line, as_list, close_schema, integer, passage_line, strict
 from engine.compose.composition import DraftSentence, SourcePassage
 from engine.compose.guard import Finding
 from engine.compose.write import read_sentence
@@ -50,7 +50,7 @@ Your last answer could not be read. Answer exactly in this form: {"checks": [{"i
         {
             "checks": {
                 "type": "array",
-                "items": closed(
+                "items": close_schema(
                     {
                         "i": {"type": "integer"},
                         "verdict": {"type": "string", "enum": ["supported", "partly", "not"]},
@@ -107,7 +107,7 @@ def read_checks(
     """
     entries: list[object] = []
     for one in objects(text):
-        entries += listed(one.get("checks")) if "checks" in one else [one]
+        entries += as_list(one.get("checks")) if "checks" in one else [one]
     found: dict[int, SupportVerdict] = {}
     for entry in entries:
         number = integer(entry.get("i")) if isinstance(entry, dict) else None

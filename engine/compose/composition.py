@@ -66,7 +66,7 @@ class SourcePassage:
     flags: Flag = Flag.NONE
 
     @property
-    def recognised(self) -> bool:
+    def is_recognised(self) -> bool:
         """Whether it was read in a picture by OCR."""
         return Flag.RECOGNISED in self.flags
 

@@ -65,7 +65,7 @@ def superlatives(text: str) -> dict[str, str]:
     return found
 
 
-def unsupported(text: str, sources: Mapping[str, str]) -> list[str]:
+def find_unsupported(text: str, sources: Mapping[str, str]) -> list[str]:
     """Return the superlatives of a text, as written, that no superlative of sources supports."""
     return [
         shown

@@ -4,7 +4,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.compose.asking import as_line, closed, integer, listed, passage_line, plain, strict
+from engine.compose.asking import (
+    as_line,
+    as_list,
+    close_schema,
+    integer,
+    passage_line,
+    plain,
+    strict,
+)
 from engine.compose.composition import ComposeRequest, Fact, Removed, SourcePassage
 from engine.compose.guard import MOST_WORDS, first_words, normal, stands_in
 from engine.llm.asking import Prompt, objects
@@ -48,7 +56,7 @@ by 4 % in 2019.", "quote": "rents rose by 4 % in 2019", "passage": 2, "confidenc
         {
             "facts": {
                 "type": "array",
-                "items": closed(
+                "items": close_schema(
                     {
                         "text": {"type": "string"},
                         "quote": {"type": "string"},
@@ -109,7 +117,7 @@ def _entries(text: str) -> list[object] | None:
     loose: list[object] = []
     for one in objects(text):
         if isinstance(one.get("facts"), list):
-            whole = listed(one["facts"])
+            whole = as_list(one["facts"])
         elif "quote" in one:
             loose.append(one)
     return whole if whole is not None else loose or None

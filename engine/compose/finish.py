@@ -17,7 +17,7 @@ from engine.compose.composition import (
 from engine.compose.guard import Finding, guard
 from engine.compose.write import (
     LONGEST,
-    fitting,
+    fit_sentences,
     sources_tweet,
     tweet_length,
     tweet_text,
@@ -48,7 +48,7 @@ class Guarded:
         return [one for one in self.findings[_bare(sentence)] if one.vetoes]
 
 
-def guarded(drafts: Sequence[Draft], passages: Sequence[SourcePassage]) -> Guarded:
+def guard_drafts(drafts: Sequence[Draft], passages: Sequence[SourcePassage]) -> Guarded:
     """Apply the guard to every sentence of the drafts."""
     distinct = dict.fromkeys(_bare(one) for draft in drafts for tweet in draft for one in tweet)
     return Guarded(tuple(drafts), {one: guard(one, passages) for one in distinct})
@@ -75,7 +75,7 @@ class _Outcome:
     removed: list[Removed] = field(default_factory=list)
 
 
-def finished(
+def finish_drafts(
     result: Guarded,
     verdicts: Mapping[DraftSentence, SupportVerdict] | None,
     passages: Sequence[SourcePassage],
@@ -89,7 +89,7 @@ def finished(
     """
     outcome = _Outcome()
     for sentence in result.findings:
-        kept, why = settled(sentence, result, verdicts, passages)
+        kept, why = settle_sentence(sentence, result, verdicts, passages)
         outcome.kept[sentence] = kept
         if why:
             outcome.removed.append(Removed(text=tweet_text([sentence]), why=why))
@@ -109,7 +109,7 @@ def finished(
     )
 
 
-def settled(
+def settle_sentence(
     sentence: DraftSentence,
     result: Guarded,
     verdicts: Mapping[DraftSentence, SupportVerdict] | None,
@@ -127,16 +127,16 @@ def settled(
         return None, faults[0].said if faults else _UNCHECKED
     if verdict.support is Support.SUPPORTED:
         known = replace(sentence, unknown=())
-        if not _vetoed(known, passages):
+        if not _find_vetoes(known, passages):
             return known, None
     why = faults[0].said if faults else _WHY.get(verdict.support, _UNCHECKED)
-    if verdict.edit is None or (again := _vetoed(verdict.edit, passages)):
+    if verdict.edit is None or (again := _find_vetoes(verdict.edit, passages)):
         return None, again[0].said if verdict.edit and not faults else why
     edited = verdict.edit.text
     return verdict.edit, Message("{why} It became: “{edited}”", why=why, edited=edited)
 
 
-def _vetoed(sentence: DraftSentence, passages: Sequence[SourcePassage]) -> list[Finding]:
+def _find_vetoes(sentence: DraftSentence, passages: Sequence[SourcePassage]) -> list[Finding]:
     return [one for one in guard(sentence, passages) if one.vetoes]
 
 
@@ -148,7 +148,7 @@ def _kept(draft: Draft, outcome: _Outcome) -> Draft:
             for old in tweet
             if (one := outcome.kept[_bare(old)]) is not None
         )
-        fit = fitting(kept)
+        fit = fit_sentences(kept)
         cut = (tweet_text([one]) for one in kept[len(fit) :])
         why = Message("The tweet is longer than {most} characters.", most=LONGEST)
         outcome.removed += [Removed(text=text, why=why) for text in cut]

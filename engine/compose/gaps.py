@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from engine.compose.asking import as_line, closed, listed, passage_line, plain, strict
+from engine.compose.asking import as_line, as_list, close_schema, passage_line, plain, strict
 from engine.compose.composition import ComposeRequest, SourcePassage
 from engine.llm.asking import Prompt, objects
 from engine.messages import Message
@@ -44,7 +44,7 @@ Your last answer could not be read. Answer exactly in this form: \
         {
             "gaps": {
                 "type": "array",
-                "items": closed(
+                "items": close_schema(
                     {
                         "missing": {
                             "type": "string",
@@ -91,7 +91,7 @@ def read_gaps(text: str, damage: Counter[str], *, most: int) -> tuple[str, ...] 
             chosen = entries
     if chosen is None:
         return None
-    queries = [query for entry in listed(chosen) if (query := _query(entry))]
+    queries = [query for entry in as_list(chosen) if (query := _query(entry))]
     distinct = list(dict.fromkeys(queries))
     damage["too_many"] += max(0, len(distinct) - most)
     return tuple(distinct[:most])

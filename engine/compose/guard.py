@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.compose.composition import DraftSentence, SourcePassage
-from engine.compose.days import Days, mentions, superlatives, unsupported, without_dates
+from engine.compose.days import Days, find_unsupported, mentions, superlatives, without_dates
 from engine.compose.figures import Figures, figures
 from engine.messages import Message
 
@@ -157,7 +157,7 @@ class Witness:
             figures=Figures.of([*texts, *(day.date().isoformat() for day in dated)]),
             days=Days.of(texts, dated),
             normal_text=normal(together),
-            words=frozenset(_folded(together)),
+            words=frozenset(_fold_words(together)),
             superlatives=superlatives(together),
         )
 
@@ -209,9 +209,11 @@ def _against(text: str, witness: Witness) -> tuple[Finding, ...]:
     quoted = [one for one in quotations(text) if not stands_in(one, witness.normal_text)]
     quoted += filter(None, [open_quotation(text)])
     found += [Finding(GuardFault.QUOTATION, one) for one in quoted]
-    claimed = unsupported(text, witness.superlatives)
+    claimed = find_unsupported(text, witness.superlatives)
     found += [Finding(GuardFault.SUPERLATIVE, one) for one in claimed]
-    found += [Finding(GuardFault.NAME, one) for one in names_in(text) if not _known(one, witness)]
+    found += [
+        Finding(GuardFault.NAME, one) for one in names_in(text) if not _is_known(one, witness)
+    ]
     return tuple(found)
 
 
@@ -244,11 +246,11 @@ def names_in(text: str) -> list[str]:
     return found
 
 
-def _known(name: str, witness: Witness) -> bool:
-    return all(word in witness.words or word in _NO_NAMES for word in _folded(name))
+def _is_known(name: str, witness: Witness) -> bool:
+    return all(word in witness.words or word in _NO_NAMES for word in _fold_words(name))
 
 
-def _folded(text: str) -> list[str]:
+def _fold_words(text: str) -> list[str]:
     """Return the words of a text without accents, in lower case and without a genitive s."""
     apart = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(one for one in apart if not unicodedata.combining(one))

@@ -95,15 +95,15 @@ class Journal:
                 )
             )
 
-    def refused(
+    def refuse(
         self, why: Message, passages: Sequence[SourcePassage] = (), facts: Sequence[Fact] = ()
     ) -> Composition:
         """Return a composition without tweets, which says why."""
         nothing = Finished(variants=(), sources=(), removed=())
         self._notices.insert(0, why)
-        return self.composed(nothing, None, passages, facts)
+        return self.conclude(nothing, None, passages, facts)
 
-    def composed(
+    def conclude(
         self,
         done: Finished,
         language: str | None,

@@ -12,7 +12,7 @@ from engine.compose import check, evidence, gaps, write
 from engine.compose.asking import StepModel, Told, ask_step
 from engine.compose.check import PROMPT, SupportVerdict, check_content, read_checks
 from engine.compose.composition import DraftSentence, SourcePassage, StepName
-from engine.compose.finish import Guarded, guarded, settled
+from engine.compose.finish import Guarded, guard_drafts, settle_sentence
 from engine.compose.select import source_passage
 from engine.compose.write import texts_of
 from engine.errors import ModelError
@@ -37,7 +37,7 @@ class Models(Protocol):
     def consent(self) -> Consent:
         """Which private corpora they may read."""
 
-    def reserved(
+    def reserve_steps(
         self, steps: Sequence[StepName], *, now: datetime
     ) -> AbstractAsyncContextManager[StepModels]:
         """Return the models for `steps`, in the order of their calls, within a budget for all.
@@ -80,7 +80,7 @@ class ClientModels:
             ),
         }
         self._clients = {
-            name: client.varied(
+            name: client.with_limits(
                 seconds,
                 longest_answer=tokens,
                 model=model,
@@ -95,12 +95,12 @@ class ClientModels:
         return self._client.consent
 
     @asynccontextmanager
-    async def reserved(
+    async def reserve_steps(
         self, steps: Sequence[StepName], *, now: datetime
     ) -> AsyncIterator[StepModels]:
         """Reserve the budget for these steps, and return their models."""
         seconds = sum(self._steps[name][2] for name in steps) + self._settings.web_seconds
-        tokens = [self._asked(name) + self._steps[name][3] for name in steps]
+        tokens = [self._estimate_tokens(name) + self._steps[name][3] for name in steps]
         async with self._client.reserve(tokens, seconds, now=now) as reservation:
             yield {
                 name: StepModel(
@@ -109,7 +109,7 @@ class ClientModels:
                 for name in steps
             }
 
-    def _asked(self, name: StepName) -> int:
+    def _estimate_tokens(self, name: StepName) -> int:
         """Return about how many tokens the request of a step has at most."""
         shown = self._settings.passages * self._settings.passage_length
         characters = {
@@ -145,14 +145,16 @@ class ClaimChecker:
         Claims without a source are returned as they are. If no model can check them, only the
         guard's objections count, and `failure` says why. Raises only what the ledger raises.
         """
-        passages = _shown(gathered, self._length)
+        passages = _select_shown(gathered, self._length)
         sentences = {one: _sentence(one) for one in claims if one.passages}
-        result = guarded([(tuple(sentences.values()),)], passages)
-        told = await self._asked(result, passages, gathered.corpora, now)
+        result = guard_drafts([(tuple(sentences.values()),)], passages)
+        told = await self._ask_checker(result, passages, gathered.corpora, now)
         verdicts = _verdicts(told, result)
         return CheckedClaims(
             claims=tuple(
-                _judged(one, sentences[one], result, verdicts, passages) if one.passages else one
+                _judge_claim(one, sentences[one], result, verdicts, passages)
+                if one.passages
+                else one
                 for one in claims
             ),
             usage=told.usage,
@@ -161,7 +163,7 @@ class ClaimChecker:
             else None,
         )
 
-    async def _asked(
+    async def _ask_checker(
         self,
         result: Guarded,
         passages: Sequence[SourcePassage],
@@ -172,7 +174,7 @@ class ClaimChecker:
         faults = {at: result.vetoes(one) for at, one in enumerate(asked)}
         given = texts_of(passages, (number for one in asked for number in one.sources))
         try:
-            async with self._models.reserved([StepName.CHECK], now=now) as steps:
+            async with self._models.reserve_steps([StepName.CHECK], now=now) as steps:
                 return await ask_step(
                     steps[StepName.CHECK],
                     PROMPT,
@@ -190,7 +192,7 @@ def _sentence(claim: Claim) -> DraftSentence:
     return DraftSentence(text=claim.text, sources=claim.passages)
 
 
-def _shown(gathered: Gathered, length: int) -> list[SourcePassage]:
+def _select_shown(gathered: Gathered, length: int) -> list[SourcePassage]:
     """Return the passages as the model that answered has seen them."""
     named = {corpus.name: corpus for corpus in gathered.corpora}
     wording = Wording.of(gathered.passages)
@@ -210,14 +212,14 @@ def _verdicts(told: Told[Mapping[int, SupportVerdict]], result: Guarded) -> _Ver
     return {result.to_check[at]: verdict for at, verdict in told.value.items()}
 
 
-def _judged(
+def _judge_claim(
     claim: Claim,
     sentence: DraftSentence,
     result: Guarded,
     verdicts: _Verdicts | None,
     passages: Sequence[SourcePassage],
 ) -> Claim:
-    kept, why = settled(sentence, result, verdicts, passages)
+    kept, why = settle_sentence(sentence, result, verdicts, passages)
     objection = Objection(text=claim.text, why=why) if why else None
     text = kept.text if kept else claim.text
     return replace(claim, text=text, supported=kept is not None, objection=objection)

@@ -90,7 +90,7 @@ def prompt_hash(messages: Sequence[PromptMessage]) -> str:
     return sha256(asked.encode("utf-8", "replace")).hexdigest()
 
 
-def recording(parts: ComposeParts, record: RunRecord) -> ComposeParts:
+def record_parts(parts: ComposeParts, record: RunRecord) -> ComposeParts:
     """Return parts that write down in `record` what they give."""
 
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
@@ -103,11 +103,11 @@ def recording(parts: ComposeParts, record: RunRecord) -> ComposeParts:
         find=find,
         models=parts.models and _RecordingModels(parts.models, record),
         web=parts.web and _RecordingWeb(parts.web, record),
-        rerankers=_recorded(parts.rerankers, record) if parts.rerankers else None,
+        rerankers=_record_rerankers(parts.rerankers, record) if parts.rerankers else None,
     )
 
 
-def _recorded(rerankers: Rerankers, record: RunRecord) -> Rerankers:
+def _record_rerankers(rerankers: Rerankers, record: RunRecord) -> Rerankers:
     return lambda corpora: _RecordingReranker(rerankers(corpora), record)
 
 
@@ -121,10 +121,10 @@ class _RecordingModels:
         return self._models.consent
 
     @asynccontextmanager
-    async def reserved(
+    async def reserve_steps(
         self, steps: Sequence[StepName], *, now: datetime
     ) -> AsyncIterator[StepModels]:
-        async with self._models.reserved(steps, now=now) as models:
+        async with self._models.reserve_steps(steps, now=now) as models:
             yield {
                 name: replace(one, model=_RecordingModel(one.model, self._record))
                 for name, one in models.items()
@@ -199,7 +199,7 @@ class _RecordingReranker:
         return self._record.scores
 
 
-def replaying(record: RunRecord, *, clock: Callable[[], float]) -> ComposeParts:
+def replay_parts(record: RunRecord, *, clock: Callable[[], float]) -> ComposeParts:
     """Return parts that give what `record` holds. `clock` returns monotonic seconds."""
 
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:  # noqa: ARG001 - recorded
@@ -227,7 +227,7 @@ class _ReplayedModels:
         return _HERE
 
     @asynccontextmanager
-    async def reserved(
+    async def reserve_steps(
         self,
         steps: Sequence[StepName],
         *,

@@ -19,7 +19,7 @@ from engine.compose.composition import (
     StepName,
 )
 from engine.compose.evidence import Evidence, evidence_content, read_evidence
-from engine.compose.finish import Guarded, finished, guarded
+from engine.compose.finish import Guarded, finish_drafts, guard_drafts
 from engine.compose.gaps import NOT_ASKED, gaps_content, no_web, read_gaps
 from engine.compose.journal import PROMPTS, Journal
 from engine.compose.models import Models, StepModels
@@ -75,7 +75,7 @@ class ComposeRun:
         self._now = now
         self._models: StepModels = {}
 
-    def asking(self, models: StepModels) -> Self:
+    def ask_models(self, models: StepModels) -> Self:
         """Ask these models from now on."""
         self._models = models
         return self
@@ -259,8 +259,8 @@ class Composer:
         """
         models = self._require(request)
         run = ComposeRun(self._parts, request, now, progress)
-        async with models.reserved(self._asked(request), now=now) as steps:
-            return await _composition(run.asking(steps), request)
+        async with models.reserve_steps(self._list_model_steps(request), now=now) as steps:
+            return await _composition(run.ask_models(steps), request)
 
     def _require(self, request: ComposeRequest) -> Models:
         models = self._parts.models
@@ -279,7 +279,7 @@ class Composer:
         models.consent.require(request.corpora)
         return models
 
-    def _asked(self, request: ComposeRequest) -> list[StepName]:
+    def _list_model_steps(self, request: ComposeRequest) -> list[StepName]:
         """Return the steps that will ask a model, in order."""
         gaps = [] if no_web(request, self._parts.web) else [StepName.GAPS]
         check = [StepName.CHECK] if self._parts.settings.check else []
@@ -291,16 +291,16 @@ async def _composition(run: ComposeRun, request: ComposeRequest) -> Composition:
     web = await run.web(await run.gaps(internal.passages))
     passages = await run.merge(internal, web)
     if not passages:
-        return run.journal.refused(nothing_found(request))
+        return run.journal.refuse(nothing_found(request))
     evidence, why = await run.evidence(passages)
     if not evidence.facts:
-        return run.journal.refused(why, passages)
+        return run.journal.refuse(why, passages)
     drafts, why = await run.write(evidence.facts, passages)
     if not drafts.variants:
-        return run.journal.refused(why, passages, evidence.facts)
+        return run.journal.refuse(why, passages, evidence.facts)
     async with run.journal.step(StepName.GUARD) as step:
-        result = guarded(drafts.variants, passages)
+        result = guard_drafts(drafts.variants, passages)
         step.figures["faults"] = sum(bool(result.vetoes(one)) for one in result.findings)
     verdicts = await run.check(result, passages)
-    done = finished(result, verdicts, passages, evidence.facts, threads=request.thread)
-    return run.journal.composed(done, drafts.language, passages, evidence.facts)
+    done = finish_drafts(result, verdicts, passages, evidence.facts, threads=request.thread)
+    return run.journal.conclude(done, drafts.language, passages, evidence.facts)

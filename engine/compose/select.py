@@ -240,7 +240,7 @@ class Chooser:
         scores = _scores(query, kept)
         # The limit of a site holds for what is chosen in the end, when its best passages are known.
         first = self._best(kept, scores, self._settings.reranked, self._settings.reranked)
-        reranked, notice = await self._reranked(query, first)
+        reranked, notice = await self._rerank_passages(query, first)
         passages = self._best(
             first, {**scores, **reranked}, self._settings.passages, self._settings.per_site
         )
@@ -256,7 +256,7 @@ class Chooser:
         boost = self._settings.internal_boost
         return best(passages, scores, boost=boost, most=most, per_site=per_site)
 
-    async def _reranked(
+    async def _rerank_passages(
         self, query: str, passages: Sequence[SourcePassage]
     ) -> tuple[Mapping[str, float], Message | None]:
         """Return the reranker's scores by key, or none and why."""
@@ -265,7 +265,9 @@ class Chooser:
         seconds = self._settings.rerank_seconds
         try:
             async with asyncio.timeout(seconds):
-                scores = await self._reranker.rerank(query, [_scored(one) for one in passages])
+                scores = await self._reranker.rerank(
+                    query, [_to_scored_text(one) for one in passages]
+                )
         except TimeoutError:
             reason = Message("The reranker gave nothing within {seconds:g} s.", seconds=seconds)
         except PresagioError as error:
@@ -288,5 +290,5 @@ def _scores(query: str, passages: Sequence[SourcePassage]) -> dict[str, float]:
     }
 
 
-def _scored(passage: SourcePassage) -> ScoredText:
+def _to_scored_text(passage: SourcePassage) -> ScoredText:
     return ScoredText(text=passage.text, score=passage.score, cosine=passage.cosine)

@@ -9,8 +9,8 @@ from datetime import UTC
 from functools import cache
 from importlib import resources
 
-from engine.answer.cited_answer import cited
-from engine.compose.asking import as_line, closed, listed, plain, strict
+from engine.answer.cited_answer import split_citations
+from engine.compose.asking import as_line, as_list, close_schema, plain, strict
 from engine.compose.composition import (
     ComposeRequest,
     Draft,
@@ -187,7 +187,7 @@ def over_long(sentences: Sequence[DraftSentence]) -> bool:
     return tweet_length(tweet_text(sentences)) > LONGEST
 
 
-def fitting(sentences: Sequence[DraftSentence]) -> tuple[DraftSentence, ...]:
+def fit_sentences(sentences: Sequence[DraftSentence]) -> tuple[DraftSentence, ...]:
     """Return as many of the first sentences as fit; maybe none."""
     kept = tuple(sentences)
     while kept and over_long(kept):
@@ -278,7 +278,7 @@ Your last answer could not be used: it was not in the form asked for, or a tweet
             "language": {"type": "string"},
             "variants": {
                 "type": "array",
-                "items": closed({"tweets": {"type": "array", "items": {"type": "string"}}}),
+                "items": close_schema({"tweets": {"type": "array", "items": {"type": "string"}}}),
             },
         },
     ),
@@ -341,7 +341,7 @@ def read_drafts(
             whole = {"variants": [one]}
     if whole is None:
         return None
-    drafts = [_draft(entry, given) for entry in listed(whole["variants"])]
+    drafts = [_draft(entry, given) for entry in as_list(whole["variants"])]
     kept = tuple(draft for draft in drafts if draft)
     damage["too_many"] += max(0, len(kept) - variants)
     language = whole.get("language")
@@ -356,7 +356,7 @@ _SOURCES = re.compile(r"^\W*(?:sources?|fuentes?)\s*:", re.IGNORECASE)
 
 def _draft(entry: object, given: Mapping[int, str]) -> Draft:
     tweets = entry.get("tweets") if isinstance(entry, dict) else entry
-    listed_tweets = [tweets] if isinstance(tweets, str) else listed(tweets)
+    listed_tweets = [tweets] if isinstance(tweets, str) else as_list(tweets)
     texts = [one for one in listed_tweets if isinstance(one, str) and not _SOURCES.match(one)]
     read = [read_sentences(one, given) for one in without_counters(texts)]
     return tuple(tweet for tweet in read if tweet)[: MOST_TWEETS - 1]
@@ -436,7 +436,7 @@ def read_sentence(
     else any. Outside quotations a name loses its @, so that a tweet calls nobody.
     """
     unnoted: Counter[str] = Counter()
-    plain_text, numbers = cited(text, _MOST_SOURCES, unnoted)
+    plain_text, numbers = split_citations(text, _MOST_SOURCES, unnoted)
     known = tuple(number for number in numbers if number in given)
     unknown = tuple(number for number in numbers if number not in given)
     held = "\n".join(given[number] for number in known or sources or given)

@@ -55,7 +55,7 @@ class SearchContract(BaseModel):
         tuple(self.filters())  # raises if one of them cannot be a filter
         return self
 
-    def parsed(self) -> Query:
+    def to_query(self) -> Query:
         """Return the search as a query of the dialect.
 
         A field takes precedence over filters of the same name in the text: the dialect would treat
@@ -81,10 +81,10 @@ class SearchContract(BaseModel):
             yield Filter("after", self.date_from.isoformat())
         if self.date_to:
             yield Filter("before", (self.date_to + timedelta(days=1)).isoformat())
-        for name, value in self._named().items():
+        for name, value in self._fields_by_name().items():
             yield from _filters(name, value)
 
-    def _named(self) -> Mapping[str, _Value]:
+    def _fields_by_name(self) -> Mapping[str, _Value]:
         """Return the fields of this kind by the dialect's names."""
         return {}
 
@@ -119,7 +119,7 @@ class PersonalSearch(SearchContract):
     thread_id: str | None = Field(None, description="One conversation, channel or folder.")
     tags: tuple[str, ...] = Field((), description="Tags, all of which a text must carry.")
 
-    def _named(self) -> Mapping[str, _Value]:
+    def _fields_by_name(self) -> Mapping[str, _Value]:
         return {
             "role": self.role,
             "platform": self.source,
@@ -149,14 +149,14 @@ class SocialSearch(SearchContract):
     @property
     def mixes(self) -> bool:
         """Whether posts of several platforms may stand side by side."""
-        asked = any(one.name == "platform" and not one.negated for one in self.parsed().filters)
+        asked = any(one.name == "platform" and not one.negated for one in self.to_query().filters)
         return asked or self._every_platform
 
     @property
     def _every_platform(self) -> bool:
         return (self.platform or "").casefold() == ALL
 
-    def _named(self) -> Mapping[str, _Value]:
+    def _fields_by_name(self) -> Mapping[str, _Value]:
         return {
             "platform": None if self._every_platform else self.platform,
             "tag": self.hashtags,
@@ -175,5 +175,5 @@ class PublishedSearch(SearchContract):
     domain: str | None = Field(None, description="Where it was published, such as example.org.")
     tags: tuple[str, ...] = Field((), description="Tags, all of which an article must carry.")
 
-    def _named(self) -> Mapping[str, _Value]:
+    def _fields_by_name(self) -> Mapping[str, _Value]:
         return {"from": self.author, "domain": self.domain, "tag": self.tags}

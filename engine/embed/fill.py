@@ -67,7 +67,7 @@ async def fill(
     vectors are kept if the run is interrupted. Raises VectorsUnsupported, UsageError, ModelError,
     SettingsError and storage errors.
     """
-    model_id, dimensions = await prepared(store, embedder)
+    model_id, dimensions = await prepare_storage(store, embedder)
     anew = await renew_moved(store, embedder, corpus, model_id)
     begun = await store.tally(corpus, model_id)
     missing = await store.missing_by_range(corpus, model_id)
@@ -115,7 +115,7 @@ class _Run:
             try:
                 async for part in store.find_missing(corpus, model_id, after=after, to=last):
                     for some in batches(part, self.batch):
-                        vectors = await embedded(self.embedder, some)
+                        vectors = await embed_batch(self.embedder, some)
                         self.tell(await store.store(corpus, model_id, vectors, claim=claim))
                         self.done += len(some)
             except EmbeddedElsewhere:  # this process was frozen or cut off, and another took over
@@ -123,7 +123,7 @@ class _Run:
         return True
 
 
-async def prepared(store: VectorStore, embedder: Embedder) -> tuple[int, int]:
+async def prepare_storage(store: VectorStore, embedder: Embedder) -> tuple[int, int]:
     """Return the id of the model's vectors and their length, creating their storage if needed.
 
     Raises VectorsUnsupported, UsageError, ModelError, SettingsError and storage errors.
@@ -209,7 +209,7 @@ def batches(part: Sequence[Unembedded], size: int) -> list[Sequence[Unembedded]]
     return [part[start : start + size] for start in range(0, len(part), size)]
 
 
-async def embedded(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:
+async def embed_batch(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:
     """Return the vectors of a batch, to be stored. Raises ModelError, SettingsError."""
     telling = [one for one in batch if one.text]
     vectors = await embedder.embed_documents([one.text for one in telling]) if telling else []
@@ -277,7 +277,7 @@ class KeepUp:
             return Slice()
         # A reindexed corpus is checked at once, for its texts or its words may be other ones.
         key = corpus.id, embedder.name, corpus.index_version
-        model_id, _ = await prepared(self._store, embedder)
+        model_id, _ = await prepare_storage(self._store, embedder)
         place = self._places.get(key, _Place())
         if place.after is None and self._clock() - place.ended > _LOOK_AGAIN:
             place = replace(place, after=0)
@@ -340,7 +340,7 @@ class KeepUp:
             ids = [one.id for one in texts]  # another process may have embedded some by now
             left = await self._store.find_unembedded(corpus, model_id, ids)
             for batch in batches(sorted(left, key=lambda one: one.id), self._batch):
-                vectors = await embedded(embedder, batch)
+                vectors = await embed_batch(embedder, batch)
                 await self._store.store(corpus, model_id, vectors, claim=claim)
                 done += len(batch)
                 if self._clock() >= until:

@@ -172,11 +172,11 @@ class RemoteEmbedder(Closable):
             return await self._batch(texts, self._pressure.turn)
 
     async def _batch(self, texts: list[str], turn: _Turn) -> list[Vector]:
-        planned = self._planned(texts)
+        planned = self._plan_request(texts)
         async with within_budget(self._budget, planned, self._ledger, now=self._clock()):
             return await self._with_retries(texts, planned.source, turn)
 
-    def _planned(self, texts: list[str]) -> Planned:
+    def _plan_request(self, texts: list[str]) -> Planned:
         settings = self._settings
         tokens = sum(map(len, texts)) // _CHARACTERS_A_TOKEN
         longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * settings.retries

@@ -209,13 +209,13 @@ class WithheldEmbedder:
         self.name = name
         self._refusal = refusal
 
-    def _refused(self) -> CorpusWithheld:
+    def _refuse(self) -> CorpusWithheld:
         return CorpusWithheld(self._refusal.message, fix=self._refusal.fix)
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:  # noqa: ARG002 - the port
         """Raise CorpusWithheld."""
-        raise self._refused()
+        raise self._refuse()
 
     async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
         """Raise CorpusWithheld."""
-        raise self._refused()
+        raise self._refuse()

@@ -42,7 +42,7 @@ class TfidfEmbedder:
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector for each text, all zeros if it has no word. Raises StorageError."""
         read = await self._vocabulary.lexemes(self._corpus, texts)
-        return [hashed(lexemes, self._corpus.documents) for lexemes in read]
+        return [hash_lexemes(lexemes, self._corpus.documents) for lexemes in read]
 
     async def embed_query(self, text: str) -> Vector:
         """Return a vector comparable with those of documents. Raises StorageError."""
@@ -56,7 +56,7 @@ class TfidfEmbedder:
         return await self._vocabulary.shares(self._corpus, _MOST_FREQUENT)
 
 
-def hashed(lexemes: Mapping[str, tuple[int, int]], documents: int) -> list[float]:
+def hash_lexemes(lexemes: Mapping[str, tuple[int, int]], documents: int) -> list[float]:
     """Return the vector of a text from its lexemes (frequency in it, document frequency)."""
     vector = [0.0] * DIMENSIONS
     for lexeme, (frequency, document_frequency) in lexemes.items():

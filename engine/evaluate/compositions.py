@@ -144,7 +144,7 @@ class Traced:
         return 1 - _share(len(self.faults), self.statements) if self.statements else 1.0
 
 
-def traced(composition: Composition) -> Traced:
+def trace_composition(composition: Composition) -> Traced:
     """Compare what is shown with its sources again, from the text of the tweets alone."""
     passages = [source.passage for source in composition.sources]
     faults: list[str] = []
@@ -245,7 +245,7 @@ class Supported:
         return self.precise / self.citations if self.citations else None
 
 
-async def supported(
+async def measure_support(
     judge: StepModel, composition: Composition, *, length: int, now: datetime
 ) -> Supported:
     """Have a model judge the sentences shown, in one call, or two if one cites several passages.
@@ -257,12 +257,12 @@ async def supported(
     uncited = sum(makes_claim(one.text) for one in shown if not one.sources)
     if not asked:
         return Supported(sentences=uncited)
-    whole = await _judged(judge, composition, asked, length, now)
+    whole = await _judge_support(judge, composition, asked, length, now)
     if whole is None:
         return Supported(failed=1)
     apart: _Verdicts | None = {}
     if others := list(dict.fromkeys(_subsets(one for one in asked if whole.get(one)))):
-        apart = await _judged(judge, composition, others, length, now)
+        apart = await _judge_support(judge, composition, others, length, now)
     if apart is None:
         return Supported(failed=1)
     return Supported(
@@ -297,7 +297,7 @@ def _precise(sentence: DraftSentence, apart: _Verdicts) -> int:
     )
 
 
-async def _judged(
+async def _judge_support(
     judge: StepModel,
     composition: Composition,
     sentences: Sequence[DraftSentence],

@@ -296,10 +296,12 @@ def _rows(labels: Qrels, runs: Mapping[str, Run]) -> list[Row]:
     precision = library.P(rel=RIGHT) @ TOP
     judged = library.Judged @ TOP
     recall = library.R(rel=RIGHT) @ max(1, *(len(run.candidates) for run in runs.values()), 1)
-    hits = _measured(
+    hits = _measure_queries(
         library, [ndcg, precision, judged], labels, {q: run.ids for q, run in runs.items()}
     )
-    found = _measured(library, [recall], labels, {q: run.candidates for q, run in runs.items()})
+    found = _measure_queries(
+        library, [recall], labels, {q: run.candidates for q, run in runs.items()}
+    )
     return [
         Row(
             qid=qid,
@@ -325,7 +327,7 @@ def _recall(run: Run, labels: Mapping[str, int], depth: int) -> float | None:
     return len(right & set(run.candidates[:depth])) / len(right) if right else None
 
 
-def _measured(
+def _measure_queries(
     library: ModuleType,
     measures: Sequence[object],
     labels: Qrels,

@@ -107,22 +107,22 @@ def decide(
 
     `jitter` is a random number in 0..1. The store determines which of the headlines are new.
     """
-    if isinstance(outcome, Unchanged) and not feed.primed:
+    if isinstance(outcome, Unchanged) and not feed.is_primed:
         outcome = Failed(
             error=FeedUnreadable(Message("The server says 'unchanged' of a feed never read."))
         )
     if isinstance(outcome, Failed):
-        return _failed(feed, outcome.error, now, settings, jitter)
-    return _succeeded(feed, outcome, now, settings, jitter)
+        return _decide_failure(feed, outcome.error, now, settings, jitter)
+    return _decide_success(feed, outcome, now, settings, jitter)
 
 
-def _succeeded(
+def _decide_success(
     feed: Feed, outcome: Read | Unchanged, now: datetime, settings: PollingSettings, jitter: float
 ) -> Decision:
     ttl = outcome.parsed.ttl if isinstance(outcome, Read) else None
     wait = wait_after_success(outcome.headers, ttl, now=now, settings=settings)
     after = replace(
-        _moved(feed, outcome.moved),
+        _follow_move(feed, outcome.moved),
         next_poll_at=_after(now, wait, jitter),
         polled_at=now,
         succeeded_at=now,
@@ -142,11 +142,11 @@ def _succeeded(
         etag=said.get("etag"),
         last_modified=said.get("last-modified"),
     )
-    found = headlines_of(outcome.parsed, now=now, primed=feed.primed, news_for=_NEWS_FOR)
+    found = headlines_of(outcome.parsed, now=now, primed=feed.is_primed, news_for=_NEWS_FOR)
     return Decision(feed=after, headlines=found, notices=back)
 
 
-def _failed(
+def _decide_failure(
     feed: Feed, error: FetchError, now: datetime, settings: PollingSettings, jitter: float
 ) -> Decision:
     gone = isinstance(error, FetchStatus) and error.status == _GONE
@@ -170,7 +170,7 @@ def _failed(
     return Decision(feed=after, notices=told)
 
 
-def _moved(feed: Feed, moved: str | None) -> Feed:
+def _follow_move(feed: Feed, moved: str | None) -> Feed:
     """Return the feed with the redirect that this poll saw; failed polls are not passed here."""
     if moved is None or moved == feed.url:
         return replace(feed, moved_to=None, moved_times=0)

@@ -64,7 +64,7 @@ class Feed:
         require_zone(self.next_poll_at)
 
     @property
-    def primed(self) -> bool:
+    def is_primed(self) -> bool:
         """True once a poll has recorded what was there before anybody subscribed."""
         return self.succeeded_at is not None
 

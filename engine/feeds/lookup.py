@@ -113,11 +113,11 @@ def write_opml(feeds: Iterable[OpmlFeed], *, title: str) -> bytes:
         folders[feed.category or ""].append(feed)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<opml version="2.0"><head><title>{_quoted(title)[1:-1]}</title></head><body>',
+        f'<opml version="2.0"><head><title>{_quote_attribute(title)[1:-1]}</title></head><body>',
     ]
     for category, members in sorted(folders.items()):
         outlines = [_outline(feed) for feed in members]
-        folder = [f"<outline text={_quoted(category)}>", *outlines, "</outline>"]
+        folder = [f"<outline text={_quote_attribute(category)}>", *outlines, "</outline>"]
         lines += folder if category else outlines
     return "\n".join((*lines, "</body></opml>", "")).encode()
 
@@ -137,11 +137,11 @@ def _feeds(root: "Element") -> Iterator[OpmlFeed]:
 
 
 def _outline(feed: OpmlFeed) -> str:
-    name = _quoted(feed.title or feed.url)
-    return f'<outline type="rss" text={name} title={name} xmlUrl={_quoted(feed.url)}/>'
+    name = _quote_attribute(feed.title or feed.url)
+    return f'<outline type="rss" text={name} title={name} xmlUrl={_quote_attribute(feed.url)}/>'
 
 
-def _quoted(text: str) -> str:
+def _quote_attribute(text: str) -> str:
     return quoteattr(without_forbidden(text))
 
 
@@ -228,7 +228,7 @@ class FeedLookup:
         try:
             return await self._read(fetched, url)
         except FeedUnreadable:
-            found = await self._named(fetched)
+            found = await self._find_named_feeds(fetched)
             if not found:
                 raise
         if len(found) > 1:
@@ -246,11 +246,11 @@ class FeedLookup:
             body = (await self.fetcher.get(address_of(written), limits=limits)).body
         return await read_list(self.parser, body)
 
-    async def _named(self, fetched: Fetched) -> tuple[FoundFeed, ...]:
+    async def _find_named_feeds(self, fetched: Fetched) -> tuple[FoundFeed, ...]:
         """Return the feeds that a page names."""
         media_type = fetched.headers.get("Content-Type")
         try:
-            return await self.parser.isolated(discover, fetched.body, media_type, fetched.url)
+            return await self.parser.run_isolated(discover, fetched.body, media_type, fetched.url)
         except WorkerEnded:  # it names none that anybody could read
             return ()
 
@@ -266,7 +266,7 @@ class FeedLookup:
 async def read_list(isolation: Isolation, body: bytes) -> tuple[OpmlFeed, ...]:
     """Return the feeds of an OPML list. Raises InputError."""
     try:
-        return await isolation.isolated(read_opml, body)
+        return await isolation.run_isolated(read_opml, body)
     except WorkerEnded as exc:
         raise unusable_list() from exc
 

@@ -19,7 +19,7 @@ from feedparser.encodings import convert_to_utf8
 
 from engine.errors import FeedUnreadable
 from engine.messages import Message
-from engine.text.clean import shown
+from engine.text.clean import clean_for_display
 
 MOST_ENTRIES = 2_000  # the first ones are kept; a site's whole archive is not news
 LONGEST_TITLE = 1_000
@@ -45,7 +45,7 @@ def plain_words(markup: str | None, longest: int = LONGEST_TITLE) -> str:
     Takes time linear in `longest`.
     """
     text = (markup or "")[: longest * _MARKUP_PER_TEXT]
-    text = _without_tags(shown(_without_tags(text)))  # markup is often escaped twice
+    text = _without_tags(clean_for_display(_without_tags(text)))  # markup is often escaped twice
     return _cut(_BLANKS.sub(" ", text).strip(), longest)
 
 
@@ -64,7 +64,7 @@ def web_link(link: object, base: str) -> str | None:
     if not isinstance(link, str) or not link.strip():
         return None
     try:
-        absolute = shown(urljoin(base, link.strip()))
+        absolute = clean_for_display(urljoin(base, link.strip()))
         parts = urlsplit(absolute)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
@@ -148,7 +148,7 @@ def _require_harmless(text: str) -> None:
         position = _after(text, position)
     head = text[: position if position >= 0 else len(text)]
     if "<!ENTITY" in head.upper():
-        raise _forbidden()
+        raise _refuse_markup()
     if position >= 0 and _HTML.match(text, position):
         raise _web_page()
 
@@ -163,7 +163,7 @@ def _after(text: str, position: int) -> int:
         return position + 1
     if harmless := _HARMLESS_TYPE.match(text, position):
         return harmless.end()
-    raise _web_page() if _HTML.match(text, position) else _forbidden()
+    raise _web_page() if _HTML.match(text, position) else _refuse_markup()
 
 
 def _past(text: str, end: str, position: int) -> int:
@@ -221,7 +221,7 @@ def parse_markup(text: str, url: str | None = None) -> Any:
             raise FeedUnreadable(Message("The feed is damaged beyond reading.")) from exc
 
 
-def _forbidden() -> FeedUnreadable:
+def _refuse_markup() -> FeedUnreadable:
     return FeedUnreadable(Message("The feed declares XML entities or a document type of its own."))
 
 

@@ -45,7 +45,7 @@ class FeedParser(Isolation):
         ProcessUnstarted.
         """
         try:
-            return await self.isolated(read_feed, body, content_type, url)
+            return await self.run_isolated(read_feed, body, content_type, url)
         except WorkerEnded as exc:
             raise _unreadable(exc.ending) from exc
 

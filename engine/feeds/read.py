@@ -90,7 +90,7 @@ def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
     """
     text = markup_text(body, content_type)
     feed = read_json_feed(text, url) if text.startswith("{") else _read_xml(text, url)
-    return replace(feed, entries=_identified(feed.entries))
+    return replace(feed, entries=_identify_entries(feed.entries))
 
 
 def _read_xml(text: str, url: str) -> ParsedFeed:
@@ -116,13 +116,13 @@ def _entry(entry: Mapping[str, Any], url: str) -> FeedEntry:
         title=plain_words(entry.get("title")),
         link=web_link(entry.get("link"), url),
         summary=plain_words(entry.get("summary") or contents[0].get("value"), LONGEST_SUMMARY),
-        published=_published(entry),
+        published=_read_published(entry),
         author=plain_words(entry.get("author"), 200) or None,
         tags=tags_of(tag.get("term") for tag in entry.get("tags") or ()),
     )
 
 
-def _published(entry: Mapping[str, Any]) -> datetime | None:
+def _read_published(entry: Mapping[str, Any]) -> datetime | None:
     names = ("published_parsed", "updated_parsed", "created_parsed")
     for parsed in filter(None, (entry[name] for name in names if name in entry)):
         try:
@@ -147,17 +147,17 @@ def _number(written: object) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def _identified(entries: Sequence[FeedEntry]) -> tuple[FeedEntry, ...]:
+def _identify_entries(entries: Sequence[FeedEntry]) -> tuple[FeedEntry, ...]:
     """Give each entry an identity: its guid, else its link, else a hash of its words.
 
     A guid or link that several different entries of one document share is not an identity.
     """
-    guids = _shared((entry.identity, entry.title) for entry in entries)
-    links = _shared((entry.link or "", entry.title) for entry in entries)
+    guids = _find_shared_names((entry.identity, entry.title) for entry in entries)
+    links = _find_shared_names((entry.link or "", entry.title) for entry in entries)
     return tuple(replace(entry, identity=_identity(entry, guids, links)) for entry in entries)
 
 
-def _shared(named: Iterable[tuple[str, str]]) -> set[str]:
+def _find_shared_names(named: Iterable[tuple[str, str]]) -> set[str]:
     """Return the names that occur with more than one title."""
     return {name for name, times in Counter(name for name, _ in set(named)).items() if times > 1}
 

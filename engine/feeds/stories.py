@@ -142,7 +142,7 @@ def headlines_of(
         text = read_headline(title).text
         if not words_of(text) or entry.identity in found:
             continue
-        published = _dated(entry.published, now)
+        published = _date_story(entry.published, now)
         key = link_key(entry.link) if entry.link else None
         found[entry.identity] = NewHeadline(
             identity=entry.identity,
@@ -171,7 +171,7 @@ def words_hash(headline: NewHeadline) -> bytes:
     return sha256("\0".join((key or "", headline.text.casefold())).encode()).digest()
 
 
-def _dated(published: datetime | None, now: datetime) -> datetime:
+def _date_story(published: datetime | None, now: datetime) -> datetime:
     """Return the date, or the time first seen if there is none; never one in the future."""
     return now if published is None or published < _EARLIEST else min(published, now)
 

@@ -104,7 +104,7 @@ class Body:
     def content(self) -> bytes:
         """Return the whole body. Raises FetchFailed if the compressed data ends too early."""
         if self._gzip is not None and self._arrived and not self._gzip.eof:
-            raise self._broken()
+            raise self._damage_error()
         return bytes(self._content)
 
     def _unpack(self, piece: bytes) -> bytearray:
@@ -118,11 +118,11 @@ class Body:
             try:
                 unpacked += self._gzip.decompress(piece, most - len(unpacked))
             except zlib.error as exc:
-                raise self._broken() from exc
+                raise self._damage_error() from exc
             piece = self._gzip.unused_data
         return unpacked
 
-    def _broken(self) -> FetchFailed:
+    def _damage_error(self) -> FetchFailed:
         return FetchFailed(
             Message("The answer of {host} is damaged.", host=self._host),
             fix=Message("Try again later."),

@@ -21,7 +21,9 @@ def expandable(query: Query, protected: Collection[str] = ()) -> list[Word]:
     return [word for word in dict.fromkeys(words) if not is_exact(word.text, protected)]
 
 
-def expanded(query: Query, known: Glossary, readings: Iterable[Reading], *, weight: float) -> Query:
+def expand_query(
+    query: Query, known: Glossary, readings: Iterable[Reading], *, weight: float
+) -> Query:
     """Return the query with the aliases of its words, and of neighbouring words taken together.
 
     `readings` are of `expandable(query, known.protected)`.
@@ -62,7 +64,7 @@ def _with_terms(
             added = [Alternative(_unit(alias), weight, alias_of=term) for alias in aliases]
             for place in places:
                 if place in read:
-                    groups[place] = _widened(groups[place], added)
+                    groups[place] = _widen_group(groups[place], added)
     return tuple(groups)
 
 
@@ -71,12 +73,12 @@ def _only_word(group: Group) -> Word | None:
     return unit if len(group.alternatives) == 1 and isinstance(unit, Word) else None
 
 
-def _widened(group: Group, added: Iterable[Alternative]) -> Group:
+def _widen_group(group: Group, added: Iterable[Alternative]) -> Group:
     known = {one.unit for one in group.alternatives}
     return Group((*group.alternatives, *(one for one in added if one.unit not in known)))
 
 
-async def widened(
+async def widen_query(
     index: FindIndex, corpus: Corpus, query: Query, known: Glossary, *, weight: float
 ) -> Query:
     """Return the query with the aliases that apply in a corpus. Raises the errors of the index."""
@@ -84,7 +86,7 @@ async def widened(
     if not words:
         return query
     readings = await index.read(corpus, [searchable(word.text) for word in words])
-    return expanded(query, known, readings, weight=weight)
+    return expand_query(query, known, readings, weight=weight)
 
 
 def _unit(alias: str) -> Unit:
@@ -99,7 +101,7 @@ class Fired:
     alias: str
 
 
-def fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) -> list[Fired]:
+def find_fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) -> list[Fired]:
     """Return the aliases of the words of a text, and of neighbouring words taken together.
 
     `readings` are those of `words`, in order.

@@ -44,7 +44,9 @@ def is_exact(text: str, names: Collection[str] = ()) -> bool:
     return any(map(_reason, text.split())) or _is_named(text, names)
 
 
-def protected(term: str, is_word: Dictionary, names: Collection[str] = ()) -> Message | None:
+def explain_protection(
+    term: str, is_word: Dictionary, names: Collection[str] = ()
+) -> Message | None:
     """Return why a term is protected, as a sentence, or None.
 
     A name is a capitalised word that the dictionary does not have in lower case, or one whose key
@@ -61,7 +63,7 @@ def protected(term: str, is_word: Dictionary, names: Collection[str] = ()) -> Me
     return None
 
 
-def checked(
+def check_terms(
     terms: Sequence[str], is_word: Dictionary, names: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Return terms that may form a group, stripped of extra spaces. Raises InputError."""
@@ -82,7 +84,7 @@ def checked(
                     '"{term}" is no term: it holds a sign with a meaning of its own.', term=term
                 )
             )
-        if reason := protected(term, is_word, names):
+        if reason := explain_protection(term, is_word, names):
             raise InputError(Message('"{term}" is protected.', term=term), fix=reason)
     if not FEWEST <= len(clean) <= MOST:
         raise InputError(
@@ -274,7 +276,7 @@ def frequent_terms(
     often = [c for c in spellings.values() if c.total() >= least]
     often.sort(key=lambda c: (-c.total(), min(c)))
     shown = (min(c, key=lambda spelling: (-c[spelling], spelling)) for c in often)
-    return [term for term in shown if protected(term, is_word, names) is None]
+    return [term for term in shown if explain_protection(term, is_word, names) is None]
 
 
 def _terms(text: str) -> Iterator[str]:

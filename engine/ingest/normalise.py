@@ -14,7 +14,7 @@ from engine.ingest.detect import READERS
 from engine.ingest.records import Defaults, PostFields, SourceRecord
 from engine.messages import Message
 from engine.text.chunks import Block, Chunk, chunks
-from engine.text.clean import searchable, shown
+from engine.text.clean import clean_for_display, searchable
 from engine.values import Flag
 
 LONGEST_TEXT = 100_000  # characters
@@ -46,13 +46,13 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     if _PART_ID.search(record.external_id):
         raise RecordError(Message("the id ends like that of a part of a document"))
     post = READERS[record.format].post(record.payload)
-    keywords = shown("\n".join(post.keywords))
+    keywords = clean_for_display("\n".join(post.keywords))
     parts = () if post.blocks is None else _parts(post.blocks, _clean(post.title), keywords)
-    raw = "" if parts else shown(post.text)
+    raw = "" if parts else clean_for_display(post.text)
     if len(raw) > LONGEST_TEXT:
         raise _too_long(LONGEST_TEXT)
     text = _with_whole_links(raw, post.links)
-    written = shown(post.text) if parts else text
+    written = clean_for_display(post.text) if parts else text
     if not parts and not text.strip():
         raise RecordError(Message("the text is empty"))
     return Document(
@@ -85,13 +85,17 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
 
 
 def _searched(text: str, post: PostFields, keywords: str) -> str:
-    searched = text if post.searched is None else shown(post.searched)
+    searched = text if post.searched is None else clean_for_display(post.searched)
     return searchable(f"{searched}\n{keywords}" if keywords else searched)
 
 
 def _parts(blocks: Iterable[Block], title: str | None, keywords: str) -> tuple[Part, ...]:
     read = [
-        replace(block, text=shown(block.text), headings=tuple(map(shown, block.headings)))
+        replace(
+            block,
+            text=clean_for_display(block.text),
+            headings=tuple(map(clean_for_display, block.headings)),
+        )
         for block in blocks
     ]
     if sum(len(block.text) for block in read) > LONGEST_IN_PARTS:
@@ -133,7 +137,7 @@ def _with_whole_links(text: str, links: Sequence[tuple[str, str]]) -> str:
     text = _SHORT_LINK.sub(lambda found: known.pop(found[0], found[0]), text)
     for short, whole in known.items():
         text = text.replace(short, whole)
-    return shown(text)
+    return clean_for_display(text)
 
 
 def _seen_flags(text: str, post: PostFields) -> Flag:
@@ -221,4 +225,4 @@ def _unique(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _clean(text: str | None) -> str | None:
-    return shown(text).strip() or None if text else None
+    return clean_for_display(text).strip() or None if text else None

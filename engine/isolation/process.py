@@ -106,7 +106,7 @@ class Worker:
             self._kill()
             raise WorkerEnded(Ending.SLOW) from exc
         except (ConnectionError, asyncio.IncompleteReadError) as exc:
-            raise await self._ended(process) from exc
+            raise await self._explain_end(process) from exc
         except BaseException:  # cancelled: the next order would get this one's answer
             self._kill()
             raise
@@ -159,7 +159,7 @@ class Worker:
             raise
         return process
 
-    async def _ended(self, process: Process) -> WorkerEnded:
+    async def _explain_end(self, process: Process) -> WorkerEnded:
         """Return how a process that has closed its output ended."""
         try:
             # Do not kill it before: that may reap it here, and asyncio would lose its exit status.

@@ -79,7 +79,7 @@ def work(owner: Owner, answer: Answer) -> None:
     """Answer orders until there are no more. `answer` may raise PresagioError."""
     owner.send(READY)
     for order in _orders(owner):
-        owner.send(_answered(order, answer))
+        owner.send(_answer_order(order, answer))
 
 
 def _orders(owner: Owner) -> Iterator[bytes]:
@@ -87,7 +87,7 @@ def _orders(owner: Owner) -> Iterator[bytes]:
         yield order
 
 
-def _answered(order: bytes, answer: Answer) -> bytes:
+def _answer_order(order: bytes, answer: Answer) -> bytes:
     try:
         return pack_frame(ANSWER, answer(order))
     except PresagioError as exc:
@@ -136,7 +136,7 @@ class Calls:
     def answer(self, order: bytes) -> bytes:
         """Return what the call of an order returns. Raises whatever it raises."""
         name, seconds, args, kwargs = unpack(list[Any], order)
-        call = self._named(name)
+        call = self._find_function(name)
         types = _types(getattr(call, "__func__", call))
         given = [convert(kind, value) for kind, value in zip(types.values(), args, strict=False)]
         named = {key: convert(types[key], value) for key, value in kwargs.items()}
@@ -148,7 +148,7 @@ class Calls:
         finally:
             allow(0)
 
-    def _named(self, name: str) -> Callable[..., object]:
+    def _find_function(self, name: str) -> Callable[..., object]:
         module, _, path = name.partition(":")
         found: Any = import_module(module)
         for part in path.split("."):

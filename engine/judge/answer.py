@@ -68,14 +68,14 @@ def _reason_entries(answer: Mapping[str, object]) -> Iterator[tuple[object, obje
     why = answer.get("why")
     if isinstance(why, Mapping):
         yield from why.items()
-    for entry in (*_listed(why), *_listed(answer.get("scores"))):
+    for entry in (*_as_list(why), *_as_list(answer.get("scores"))):
         if isinstance(entry, Mapping):
             yield _first_value(entry, _NUMBER_KEYS), _first_value(entry, _REASON_KEYS)
         elif isinstance(entry, list) and len(entry) in (2, 3):
             yield entry[0], entry[-1]
 
 
-def _listed(value: object) -> Iterable[object]:
+def _as_list(value: object) -> Iterable[object]:
     return value if isinstance(value, list) else ()
 
 
@@ -158,7 +158,7 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
 def _find(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entry]]:
     """Return the best JSON value in `text` and its entries, or those salvaged from a broken one."""
     # Values without the name "scores" may be fragments of a broken answer that had it.
-    forms = (_named,) if "scores" in text else (_named, _bare)
+    forms = (_find_scores,) if "scores" in text else (_find_scores, _bare)
     for form in forms:
         for kind, tried in (
             ("", text),
@@ -172,7 +172,7 @@ def _find(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entr
             damage.update([kind] if kind else [])
             damage.update(["surrounded"] if length < len(tried) else [])
             return answer, list(_entries(answer["scores"], damage))
-    entries = list(_salvaged(text))
+    entries = list(_salvage_entries(text))
     damage["truncated" if entries else "unreadable" if text else "empty"] += 1
     return {}, entries
 
@@ -204,12 +204,12 @@ def _values(text: str) -> Iterator[tuple[object, int]]:
             yield value, position - start
 
 
-def _named(value: object, depth: int = 0) -> dict[str, object] | None:
+def _find_scores(value: object, depth: int = 0) -> dict[str, object] | None:
     """Return the object with "scores": the value itself, or the only value it wraps."""
     if isinstance(value, dict) and "scores" in value:
         return value
     inner = _containers(value)
-    return _named(inner[0], depth + 1) if len(inner) == 1 and depth < MAX_DEPTH else None
+    return _find_scores(inner[0], depth + 1) if len(inner) == 1 and depth < MAX_DEPTH else None
 
 
 def _bare(value: object, depth: int = 0) -> dict[str, object] | None:
@@ -257,7 +257,7 @@ def _from_object(value: dict[str, object], damage: Counter[str]) -> Iterator[Ent
         damage["unreadable"] += 1
 
 
-def _salvaged(text: str) -> Iterator[Entry]:
+def _salvage_entries(text: str) -> Iterator[Entry]:
     """Yield complete entries after the last "scores", or after the first "[[" of a bare list."""
     text = _TEXT.sub(lambda found: found[0] if _SAID.fullmatch(found[0]) else '""', text)
     start = text.rfind("scores")
@@ -276,7 +276,7 @@ def _collect(
     scores: dict[int, int] = {}
     refused: set[int] = set()
     for raw_number, raw_score in entries:
-        number, score = _integer(raw_number), _rounded(raw_score)
+        number, score = _integer(raw_number), _round_score(raw_score)
         if type(raw_number) is not int or type(raw_score) is not int:
             damage["coerced"] += 1
         if number is None or not 1 <= number <= sent:
@@ -296,7 +296,7 @@ def _integer(raw: object) -> int | None:
     return int(value) if value is not None and value.is_integer() else None
 
 
-def _rounded(raw: object) -> int | None:
+def _round_score(raw: object) -> int | None:
     value = _real(raw)
     return None if value is None else round(value)
 

@@ -45,7 +45,7 @@ def build_judge_request(
     """
     title = one_line(headline.text, HEADLINE_LENGTH)
     ordered = sorted(candidates, key=lambda candidate: _place(title, candidate))
-    shown = [_shown(one, title) for one in ordered]
+    shown = [_cut_candidate(one, title) for one in ordered]
     lines = [_line(number, one) for number, one in enumerate(shown, start=1)]
     return JudgeRequest(
         content="\n".join([title, *lines]),
@@ -65,18 +65,18 @@ def around(text: str, title: str, limit: int) -> str:
     line = one_line(text, len(text))
     if len(line) <= limit:
         return line
-    sought = {_beginning(spot.word): len(spot.word) for spot in words(title)}
+    sought = {_word_beginning(spot.word): len(spot.word) for spot in words(title)}
     matches = [
         (spot, float(sought[beginning]))
         for spot in words(line)
-        if (beginning := _beginning(spot.word)) in sought and len(beginning) == _BEGINNING
+        if (beginning := _word_beginning(spot.word)) in sought and len(beginning) == _BEGINNING
     ]
     if not matches:
         return one_line(line, limit)
     return one_line(window(line, matches, max(1, limit // 2 - _LONGEST_MATCH)).text, limit)
 
 
-def _beginning(word: str) -> str:
+def _word_beginning(word: str) -> str:
     return word.casefold()[:_BEGINNING]
 
 
@@ -98,7 +98,7 @@ def _place(title: str, candidate: Candidate) -> tuple[bytes, int]:
     return sha256(seed.encode("utf-8", "replace")).digest(), candidate.id
 
 
-def _shown(candidate: Candidate, title: str) -> tuple[str, str]:
+def _cut_candidate(candidate: Candidate, title: str) -> tuple[str, str]:
     """Return the day and the text that the model sees."""
     day = candidate.created_at.astimezone(UTC).date().isoformat()
     return day, around(candidate.text, title, TEXT_LENGTH)

@@ -31,7 +31,7 @@ async def check_endpoint(endpoint: Endpoint) -> EndpointAnswer:
     """
     # OpenRouter lists its models without a key; only /key tells whether the key is valid.
     url = endpoint.url("key" if endpoint.is_openrouter else "models")
-    response = await _asked(endpoint, url, None, _TOTAL)
+    response = await _send_request(endpoint, url, None, _TOTAL)
     line = f"{endpoint.model} at {endpoint.host}"
     return EndpointAnswer(line=line, date=_date(response.headers.get("Date", "")))
 
@@ -55,11 +55,11 @@ async def check_model(endpoint: Endpoint) -> str:
         "messages": [{"role": "user", "content": "Answer with the word yes."}],
         "max_completion_tokens": _FEW_TOKENS,
     }
-    await _asked(endpoint, endpoint.url("chat/completions"), body, _TOTAL_OF_MODEL)
+    await _send_request(endpoint, endpoint.url("chat/completions"), body, _TOTAL_OF_MODEL)
     return f"{endpoint.model} at {endpoint.host} answered"
 
 
-async def _asked(
+async def _send_request(
     endpoint: Endpoint, url: str, body: Mapping[str, object] | None, seconds: float
 ) -> httpx.Response:
     """Send one request. Raises ModelUnreachable, ModelRefused."""

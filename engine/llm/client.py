@@ -104,7 +104,7 @@ _MARGIN = 60.0  # seconds
 FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 
 
-def _unreported(_: ModelError) -> None:
+def _ignore_error(_: ModelError) -> None:
     """Ignore an error of which nobody wants to be told."""
 
 
@@ -146,7 +146,7 @@ class ChatClient(Closable):
         self._breaker = Breaker(
             failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
         )
-        self._failed: Callable[[ModelError], None] = _unreported
+        self._failed: Callable[[ModelError], None] = _ignore_error
         self.outcomes = CallOutcomes()  # shared with the clients derived from this one
         self._schema_refused = False
         self._temperature: float | None = None
@@ -177,7 +177,7 @@ class ChatClient(Closable):
             private_corpora=self._settings.private_corpora,
         )
 
-    def hurried(self, seconds: float, *, longest_answer: int) -> Self:
+    def for_small_calls(self, seconds: float, *, longest_answer: int) -> Self:
         """Return a client of the same endpoint for small calls with a short time limit.
 
         It makes each call once, within `seconds` and at most `longest_answer` tokens, and has its
@@ -185,11 +185,11 @@ class ChatClient(Closable):
         the connections of this client, which closes them.
         """
         effort = self._settings.reasoning_effort and "minimal"
-        hurried = self.varied(seconds, longest_answer=longest_answer)
-        hurried._failed = _unreported
+        hurried = self.with_limits(seconds, longest_answer=longest_answer)
+        hurried._failed = _ignore_error
         return hurried._with(retries=0, reasoning_effort=effort)
 
-    def varied(
+    def with_limits(
         self,
         seconds: float,
         *,
@@ -268,13 +268,13 @@ class ChatClient(Closable):
     ) -> ChatAnswer:
         self._endpoint.require_key()
         call = _Call(messages, schema, purpose, asked_at=now, started=self._clock())
-        planned = self._spending.planned(
+        planned = self._spending.plan_call(
             sum(len(message.content) for message in messages),
             most_answered=self._settings.max_completion_tokens,
             until=now + timedelta(seconds=self._settings.total_timeout + _MARGIN),
         )
-        with self.outcomes.counted():
-            async with self._spending.reserved(planned, call.bills, purpose=purpose, now=now):
+        with self.outcomes.count_call():
+            async with self._spending.reserve_call(planned, call.bills, purpose=purpose, now=now):
                 with self._breaker.guard():
                     answer = await self._within_total(call)
         log_answer(call.purpose, answer, self._clock() - call.started)

@@ -70,7 +70,7 @@ class LastingFlight(Generic[T]):
         flight = self._flights.get(key)
         if flight is None:
             flight = self._flights[key] = _Flight(asyncio.create_task(work()))
-            flight.task.add_done_callback(lambda _: self._ended(key))
+            flight.task.add_done_callback(lambda _: self._end_flight(key))
         flight.waiters += 1
         try:
             await asyncio.wait([flight.task], timeout=seconds)
@@ -86,7 +86,7 @@ class LastingFlight(Generic[T]):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ended(self, key: str) -> None:
+    def _end_flight(self, key: str) -> None:
         flight = self._flights.pop(key)
         error = None if flight.task.cancelled() else flight.task.exception()
         if error and not flight.waiters:

@@ -42,7 +42,7 @@ class CallOutcomes:
         return self._times
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
+    def count_call(self) -> Iterator[None]:
         """Wrap one call."""
         try:
             yield
@@ -92,7 +92,7 @@ async def within_budget(
     Raises BudgetExhausted before the block begins, and what the ledger raises.
     """
     require_open(budget, planned.source)
-    if not budget.limited:
+    if not budget.is_limited:
         yield
         return
 
@@ -136,7 +136,7 @@ class ChatSpending:
         ]
         return Reservation(self._budget, planned, self._ledger, now=now)
 
-    def planned(self, characters: int, *, most_answered: int, until: datetime) -> Planned:
+    def plan_call(self, characters: int, *, most_answered: int, until: datetime) -> Planned:
         """Return the estimate of a call that sends `characters`."""
         tokens = characters // _CHARACTERS_A_TOKEN + most_answered
         return Planned(
@@ -144,7 +144,7 @@ class ChatSpending:
         )
 
     @asynccontextmanager
-    async def reserved(
+    async def reserve_call(
         self,
         planned: Planned,
         bills: Sequence[tuple[str, Usage]],
@@ -157,7 +157,7 @@ class ChatSpending:
         Bills are pairs of model and usage; those of a failed call are recorded as well. Raises
         what `within_budget` raises.
         """
-        async with self._allowed(planned, now):
+        async with self._allow_call(planned, now):
             try:
                 yield
             finally:
@@ -167,7 +167,7 @@ class ChatSpending:
                         usage, model=model, purpose=purpose, source=planned.source, now=now
                     )
 
-    def _allowed(self, planned: Planned, now: datetime) -> AbstractAsyncContextManager[None]:
+    def _allow_call(self, planned: Planned, now: datetime) -> AbstractAsyncContextManager[None]:
         if self._reservation:
             return self._reservation.call(now=now)
         return within_budget(self._budget, planned, self._ledger, now=now)
@@ -200,7 +200,7 @@ class Reservation:
     async def __aenter__(self) -> Self:
         whole = self._whole()
         require_open(self._budget, whole.source)
-        if self._budget.limited:
+        if self._budget.is_limited:
 
             def check(spent: Mapping[BudgetSource, Usage]) -> None:
                 require_budget(self._budget, _with(spent, whole), whole.source, now=self._now)
@@ -218,7 +218,7 @@ class Reservation:
 
         Raises BudgetExhausted if what was really spent has used up the budget meanwhile.
         """
-        if self._budget.limited:
+        if self._budget.is_limited:
             spent = await self._ledger.spent(now.astimezone(UTC).date())
             require_budget(self._budget, spent, self._source, now=now)
         try:
@@ -233,7 +233,7 @@ class Reservation:
             return
         before, self._place = self._place, None
         if self._left:
-            self._place = await self._ledger.reserve(self._whole(), _allowed, now=self._now)
+            self._place = await self._ledger.reserve(self._whole(), _allow_again, now=self._now)
         await self._ledger.release(before)
 
     def _whole(self) -> Planned:
@@ -244,7 +244,7 @@ class Reservation:
         )
 
 
-def _allowed(_: Mapping[BudgetSource, Usage]) -> None:
+def _allow_again(_: Mapping[BudgetSource, Usage]) -> None:
     """Allow what was allowed before."""
 
 

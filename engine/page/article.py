@@ -64,7 +64,7 @@ def article(
     """
     html = html[:LONGEST_PAGE]
     content_type = f"text/html; charset={charset}" if charset else None
-    found = _extracted(decode_page(html, content_type), url, now or _NO_LATEST)
+    found = _extract_article(decode_page(html, content_type), url, now or _NO_LATEST)
     if found is None:
         return None
     parts = tuple(_parts(found.body))
@@ -105,7 +105,7 @@ def _extra_missing() -> ExtraMissing:
     )
 
 
-def _extracted(html: str, url: str | None, latest: datetime) -> Any:
+def _extract_article(html: str, url: str | None, latest: datetime) -> Any:
     return load_libraries().bare_extraction(
         html,
         url=url,
@@ -124,7 +124,7 @@ def _parts(body: Any) -> Iterator[str | ArticleBlock]:
     """Yield headings, as text, and blocks in the order of the page."""
     headings: list[tuple[int, str]] = []
     for element in body:
-        text = _shown(element)
+        text = _element_text(element)
         if not text:
             continue
         if element.tag != "head":
@@ -136,7 +136,7 @@ def _parts(body: Any) -> Iterator[str | ArticleBlock]:
         yield text
 
 
-def _shown(element: Any) -> str:
+def _element_text(element: Any) -> str:
     """Return the text of an element, with a line for each item or row."""
     text = _BLANKS.sub(" ", _UNPRINTABLE.sub("", "".join(_pieces(element))))
     return _LINE_ENDS.sub("\n", text).strip()

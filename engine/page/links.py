@@ -80,7 +80,7 @@ async def headline_from_link(
         async with asyncio.timeout(PAGE_LIMITS.seconds):
             fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
             content_type = fetched.headers.get("Content-Type")
-            page = await isolation.isolated(read_page, fetched.body, content_type, now=now)
+            page = await isolation.run_isolated(read_page, fetched.body, content_type, now=now)
     except TimeoutError as exc:
         raise FetchTimeout(
             Message(

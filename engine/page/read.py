@@ -47,10 +47,10 @@ def decode_page(body: bytes, content_type: str | None) -> str:
     try:
         return body.decode()
     except UnicodeDecodeError:
-        return body.decode(_declared(body, content_type), "replace")
+        return body.decode(_declared_charset(body, content_type), "replace")
 
 
-def _declared(body: bytes, content_type: str | None) -> str:
+def _declared_charset(body: bytes, content_type: str | None) -> str:
     labels = [_HEADER.search(content_type or ""), _META.search(body[:_META_WITHIN])]
     for found in labels:
         if found and (name := _codec(found[1])):
@@ -151,7 +151,7 @@ def _elements(html: str) -> Iterator[tuple[_Tag, str]]:
                 unended.add(tag.name)
             else:
                 content, position = html[tag.end : ended.start()], ended.end()
-        if _wanted(tag.name, in_article=in_article):
+        if _is_wanted(tag.name, in_article=in_article):
             yield tag, content
 
 
@@ -161,7 +161,7 @@ def _content_end(name: str, unended: set[str]) -> re.Pattern[str] | None:
     return _COMMENT_END if name == "!--" else _END.get(name)
 
 
-def _wanted(name: str, *, in_article: bool) -> bool:
+def _is_wanted(name: str, *, in_article: bool) -> bool:
     return name in ("html", "meta", "title", "h1", "script") or (name == "time" and in_article)
 
 
@@ -215,7 +215,7 @@ def texts_of(nodes: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
 
 
 def _read(text: str) -> object:
-    bare = _unwrapped(text)
+    bare = _unwrap_json(text)
     for repair in (str, _without_trailing_commas, html.unescape):
         try:
             # Not strict: control characters inside strings are common.
@@ -225,7 +225,7 @@ def _read(text: str) -> object:
     return None
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap_json(text: str) -> str:
     text = text.strip().lstrip("\ufeff")
     for opening, closing in zip(_OPENINGS, _CLOSINGS, strict=True):
         text = text.removeprefix(opening).removesuffix(closing).strip()
@@ -308,26 +308,26 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
     meta = _meta(tree)
     described = articles(kept.json_ld)
     titles = (
-        *_picked(meta, "og:title", "twitter:title"),
+        *_pick_values(meta, "og:title", "twitter:title"),
         *texts_of(described, "headline"),
         *_texts(tree, "title"),
         *_texts(tree, "h1"),
     )
     dates = (
-        *_picked(meta, *_FIRST_DATES),
+        *_pick_values(meta, *_FIRST_DATES),
         *texts_of(described, "datePublished"),
         *_attribute(tree, "time", "datetime"),
-        *_picked(meta, *_LAST_DATES),
+        *_pick_values(meta, *_LAST_DATES),
     )
     languages = (
         *_attribute(tree, "html", "lang"),
-        *_picked(meta, "og:locale"),
+        *_pick_values(meta, "og:locale"),
         *texts_of(described, "inLanguage"),
     )
     return Page(
-        title=_first(map(_shown, titles)),
+        title=_first(map(_line_of_text, titles)),
         published=_first(_moment(date, now) for date in dates),
-        site=_first(map(_shown, _picked(meta, "og:site_name", "application-name"))),
+        site=_first(map(_line_of_text, _pick_values(meta, "og:site_name", "application-name"))),
         language=_first(map(_language, languages)),
     )
 
@@ -344,7 +344,7 @@ def _meta(tree: LexborHTMLParser) -> dict[str, str]:
     return found
 
 
-def _picked(meta: Mapping[str, str], *names: str) -> Iterator[str]:
+def _pick_values(meta: Mapping[str, str], *names: str) -> Iterator[str]:
     return (meta[name] for name in names if name in meta)
 
 
@@ -360,7 +360,7 @@ def _first(values: Iterable[_Value | None]) -> _Value | None:
     return next((value for value in values if value is not None), None)
 
 
-def _shown(text: str) -> str | None:
+def _line_of_text(text: str) -> str | None:
     """Return one line without control characters; doubly escaped entities are resolved."""
     text = _UNPRINTABLE.sub(" ", html.unescape(text[: 2 * _LONGEST_TITLE]))
     return _BLANKS.sub(" ", text).strip()[:_LONGEST_TITLE] or None
@@ -374,7 +374,7 @@ def _language(tag: str) -> str | None:
 def _moment(text: str, now: datetime) -> datetime | None:
     """Read a date. One that is ahead by less than a day becomes `now`."""
     try:
-        moment = _parsed(text.strip())
+        moment = _parse_date(text.strip())
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):  # email.utils raises all of them
         return None
@@ -383,7 +383,7 @@ def _moment(text: str, now: datetime) -> datetime | None:
     return min(moment, now)
 
 
-def _parsed(text: str) -> datetime:
+def _parse_date(text: str) -> datetime:
     if text[:1].isdigit():
         # 2013-02-08 04:20:27 +0000
         return datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))

@@ -41,7 +41,7 @@ class ArticleReader(Isolation):
         not installed.
         """
         try:
-            return await self.isolated(
+            return await self.run_isolated(
                 article, html[:LONGEST_PAGE], charset=charset, url=url, now=now
             )
         except WorkerEnded as exc:

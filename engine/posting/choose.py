@@ -31,13 +31,13 @@ def promise(prophecy: Prophecy) -> float:
     asked = {term.shown: term.neighbour_of or term.word for term in prophecy.terms}
     needed = min(_WORDS, len(set(asked.values())))
 
-    def promised(hit: Hit) -> float:
+    def estimate_promise(hit: Hit) -> float:
         in_common = {asked.get(word, word) for word in hit.matched}
         covered = hit.parts.get("lexical") or 0.0
         return covered if len(in_common) >= needed else covered * _FEW_WORDS
 
     first = (*prophecy.hits, *prophecy.near)[:HITS]
-    return max(map(promised, first), default=0.0)
+    return max(map(estimate_promise, first), default=0.0)
 
 
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -80,14 +80,14 @@ def _not_from(subscription: Subscription, story: Story) -> Unwanted | None:
     """Return why the subscription does not want news from where the story comes from."""
     if subscription.categories and not _common(subscription.categories, story.categories):
         return Unwanted.CATEGORY
-    if subscription.feeds and not _named(subscription.feeds, story.source or ""):
+    if subscription.feeds and not _is_named(subscription.feeds, story.source or ""):
         return Unwanted.FEED
     if subscription.languages and not _common(subscription.languages, (story.language or "",)):
         return Unwanted.LANGUAGE
     return None
 
 
-def _named(wanted: Iterable[str], feed: str) -> bool:
+def _is_named(wanted: Iterable[str], feed: str) -> bool:
     """Tell whether one of the wanted words occurs in the name of a feed."""
     named = f" {_plain(feed)} "
     return any(f" {plain} " in named for one in wanted if (plain := _plain(one)))
@@ -204,7 +204,7 @@ def _candidate(subscription: Subscription, find: StoryFind, memory: _Memory) -> 
         return unwanted
     if memory.knows_story(find):
         return Rejected.STORY_POSTED
-    reason = _nothing(subscription, find)
+    reason = _reject_empty(subscription, find)
     for index, hit in enumerate(find.prophecy.hits):
         weakness = _weakness(subscription, find, hit)
         if weakness is None and not memory.knows_text(find, hit):
@@ -215,7 +215,7 @@ def _candidate(subscription: Subscription, find: StoryFind, memory: _Memory) -> 
     return reason
 
 
-def _nothing(subscription: Subscription, find: StoryFind) -> Rejected:
+def _reject_empty(subscription: Subscription, find: StoryFind) -> Rejected:
     """Return the reason to report for a find without hits."""
     weakness = next((_weakness(subscription, find, hit) for hit in find.prophecy.near[:1]), None)
     return weakness or Rejected.NOTHING_FOUND

@@ -33,7 +33,7 @@ from engine.search import (
     Verdict,
 )
 from engine.settings.searching import ProphecySettings, ScoreSettings
-from engine.text.address import addressed
+from engine.text.address import address_candidate
 from engine.values import Corpus
 
 NO_MODEL = Message("Not judged: no language model is set up.")
@@ -240,7 +240,7 @@ def _as_shown(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hi
     return tuple(
         replace(
             hit,
-            candidate=addressed(hit.candidate, corpus),
+            candidate=address_candidate(hit.candidate, corpus),
             why=verdict.reasons.get(hit.candidate.id),
         )
         for hit in hits

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from engine.embed.fill import embedded
+from engine.embed.fill import embed_batch
 from engine.embed.store import SCALES, VectorStore
 from engine.errors import (
     ModelError,
@@ -135,7 +135,7 @@ class HeadlineReranker:
                 embedding = True
                 while some := self._select_fitting(wanted[len(made) :], until - clock()):
                     began = clock()
-                    vectors = await embedded(embedder, some)
+                    vectors = await embed_batch(embedder, some)
                     self._learn(some, clock() - began)
                     await self._vectors.store(corpus, model_id, vectors)
                     made |= {one.id for one in some}

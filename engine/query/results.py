@@ -14,7 +14,7 @@ from engine.query.plan import Plan, Sought, Wanted
 from engine.query.query import Query, Unit
 from engine.ranking import Bm25, idf
 from engine.search import Candidate
-from engine.text.address import addressed
+from engine.text.address import address_candidate
 from engine.text.clean import searchable
 from engine.text.snippet import (
     RADIUS,
@@ -194,7 +194,7 @@ def attribute_document(found: FoundDocument, corpus: Corpus) -> FoundDocument:
 
     Where the export gave none, it is author, source and date: "ana, x#1374658291, 2012-03-14".
     """
-    candidate = addressed(found.candidate, corpus)
+    candidate = address_candidate(found.candidate, corpus)
     place = f"{candidate.platform or corpus.name}#{candidate.external_id}"
     made = ", ".join(filter(None, (candidate.author, place, f"{candidate.created_at:%Y-%m-%d}")))
     return replace(found, candidate=candidate, attribution=found.attribution or made)

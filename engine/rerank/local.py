@@ -77,10 +77,10 @@ class MeaningReranker:
         unknown = [at for at in range(len(texts)) if at not in cosines]
         if unknown:
             unknown.sort(key=lambda place: -texts[place].score)
-            cosines |= await self._embedded(query, {at: texts[at].text for at in unknown})
+            cosines |= await self._compare_texts(query, {at: texts[at].text for at in unknown})
         return {place: scale.place_on_scale(cosine) for place, cosine in cosines.items()}
 
-    async def _embedded(self, query: str, texts: dict[int, str]) -> dict[int, float]:
+    async def _compare_texts(self, query: str, texts: dict[int, str]) -> dict[int, float]:
         """Return the cosines of texts by their place, in this order as time allows."""
         clock = asyncio.get_running_loop().time
         until = clock() + self._seconds

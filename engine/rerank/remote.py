@@ -111,7 +111,7 @@ class RemoteReranker:
             if status == httpx.codes.OK:
                 return self._read(content, len(texts))
             if status not in _WRONG_FORM or b"texts" not in content:
-                raise self._refused(status, headers, content)
+                raise self._to_fault(status, headers, content)
             self._inference = True
         scores: list[float] = []
         for start in range(0, len(texts), _INFERENCE_BATCH):
@@ -120,7 +120,7 @@ class RemoteReranker:
                 {"query": query, "texts": some, "truncate": True}
             )
             if status != httpx.codes.OK:
-                raise self._refused(status, headers, content)
+                raise self._to_fault(status, headers, content)
             scores += self._read(content, len(some))
         return scores
 
@@ -130,7 +130,7 @@ class RemoteReranker:
             raise Fault(no_scores(self._endpoint))
         return scores
 
-    def _refused(self, status: int, headers: Mapping[str, str], content: bytes) -> Fault:
+    def _to_fault(self, status: int, headers: Mapping[str, str], content: bytes) -> Fault:
         return status_fault(
             status, said_by(content), self._endpoint, headers=headers, now=self._clock()
         )

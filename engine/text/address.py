@@ -11,7 +11,7 @@ _ON_X = "https://x.com/{author}/status/{id}"
 _TEMPLATES = {"x": _ON_X, "twitter": _ON_X}  # by platform, for posts whose source has no address
 
 
-def addressed(found: Candidate, corpus: Corpus) -> Candidate:
+def address_candidate(found: Candidate, corpus: Corpus) -> Candidate:
     """Return the document with the author, the voice and the address that its corpus knows.
 
     It keeps an author and an address of its own. Without a template of the corpus, only a post on

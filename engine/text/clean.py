@@ -59,8 +59,8 @@ def without_markup(text: str) -> str:
 
     Only signs that are surely markup go. Numbers in brackets stay.
     """
-    text = _seen(html.unescape(html.unescape(text[:_LONGEST])))
-    text = _LINKED.sub(_linked, _without_tags(_BLOCK.sub("", text)))
+    text = _drop_invisible(html.unescape(html.unescape(text[:_LONGEST])))
+    text = _LINKED.sub(_keep_link_text, _without_tags(_BLOCK.sub("", text)))
     for _ in range(_NESTED):
         text = _EMPHASIS.sub(r"\2", text)
     return text
@@ -74,11 +74,11 @@ def without_links(text: str, held: str = "") -> str:
     names lose their @. Call this last: removing characters may join others into a new link.
     """
     known = held.casefold()
-    told = _TOKEN.sub(lambda found: _unlinked(found[0], known), text)
+    told = _TOKEN.sub(lambda found: _unlink_word(found[0], known), text)
     return _BEFORE_STOP.sub(r"\1", " ".join(told.split()))
 
 
-def _unlinked(word: str, held: str) -> str:
+def _unlink_word(word: str, held: str) -> str:
     if _LINKING.isdisjoint(word):
         return word
     said = word.strip(_AROUND).casefold()
@@ -105,7 +105,7 @@ def _without_tags(text: str) -> str:
     return _TAG.sub(replaced, text)
 
 
-def _seen(text: str) -> str:
+def _drop_invisible(text: str) -> str:
     """Drop invisible characters: controls, joiners, direction marks, surrogates, unassigned."""
     if text.isascii() and text.isprintable():
         return text
@@ -121,7 +121,7 @@ def _seen_character(character: str) -> str:
     return "" if category.startswith("C") else character
 
 
-def _linked(found: re.Match[str]) -> str:
+def _keep_link_text(found: re.Match[str]) -> str:
     """Keep the text of a link; a linked number is still a citation."""
     words = found[1]
     return f"[{words}]" if words.strip().isdigit() else words
@@ -191,7 +191,7 @@ def searchable(text: str) -> str:
     "t"). The result is NFKC, without control characters, single-spaced. Linear in the length of
     `text`.
     """
-    return _searchable(text, _tagged)
+    return _searchable(text, _mark_tag)
 
 
 def _searchable(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
@@ -209,7 +209,7 @@ def _searchable(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
     if "&" in text:
         text = _AMPERSAND.sub("", text)
     if "." in text:
-        text = _HOMONYM.sub(_undotted, text)
+        text = _HOMONYM.sub(_drop_stops, text)
         text = _INITIALISM.sub("", text)
         text = _DOUBLED_INITIALISM.sub("", text)
     text = _GLUE.sub(" ", _THOUSANDS.sub("", text))
@@ -218,7 +218,7 @@ def _searchable(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
     return " ".join(text.replace(_STOP, ".").split())
 
 
-def respelled(searched: str, text: str, *, title: str | None = None) -> str:
+def respell_search_text(searched: str, text: str, *, title: str | None = None) -> str:
     """Return the search text of a stored document by the current rules.
 
     `searched` is its search text from before single-word handles were searchable, made from the
@@ -226,8 +226,8 @@ def respelled(searched: str, text: str, *, title: str | None = None) -> str:
     """
     known = searchable(searched)
     for source in (text, f"{title}\n\n{text}") if title else (text,):
-        if _joined(known) == _joined(_searchable(source, _told_before)):
-            return searchable(shown(source))
+        if _join_words(known) == _join_words(_searchable(source, _told_before)):
+            return searchable(clean_for_display(source))
     return known
 
 
@@ -240,7 +240,7 @@ def camel_parts(word: str) -> tuple[str, ...]:
     return tuple(part for piece in word.split("_") for part in _cased_parts(piece) if part)
 
 
-def shown(text: str) -> str:
+def clean_for_display(text: str) -> str:
     """Return `text` for display.
 
     HTML entities are decoded (also those escaped twice, or with a comma or nothing instead of the
@@ -249,9 +249,9 @@ def shown(text: str) -> str:
     """
     for _ in range(2):
         if "&" in text:
-            text = _HALF_ENTITY.sub(_completed, _ENTITY.sub(_decoded, text))
+            text = _HALF_ENTITY.sub(_complete_entity, _ENTITY.sub(_decode_entity, text))
     if text.startswith('"""'):
-        text = _unquoted(text)
+        text = _unquote_field(text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return storable(text)
@@ -262,22 +262,22 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("", text) if "\x00" in text or not text.isascii() else text
 
 
-def _unquoted(text: str) -> str:
+def _unquote_field(text: str) -> str:
     """Return a text that starts with three quotes, a quoted CSV field, without its quoting."""
     parts = text[1:].split('""')
     parts[-1] = parts[-1].removesuffix('"')
     return text[2:] if any('"' in part for part in parts) else '"'.join(parts)
 
 
-def _decoded(match: re.Match[str]) -> str:
+def _decode_entity(match: re.Match[str]) -> str:
     return html.unescape(match[0])
 
 
-def _completed(match: re.Match[str]) -> str:
+def _complete_entity(match: re.Match[str]) -> str:
     return match[1] or html.unescape(f"&{match[2] or match[3] or 'amp'};")
 
 
-def _undotted(match: re.Match[str]) -> str:
+def _drop_stops(match: re.Match[str]) -> str:
     return f" {match[0].upper().replace('.', _STOP)} "
 
 
@@ -329,12 +329,12 @@ def _told_before(match: re.Match[str]) -> str:
     return _readable(match[1]) if match[1][0] == "#" or acronym or len(words) > 1 else " "
 
 
-def _joined(words: str) -> str:
+def _join_words(words: str) -> str:
     """Return words by the rules before some initialisms kept their stops."""
     return _HOMONYM.sub(lambda match: match[0].replace(".", ""), words).casefold()
 
 
-def _tagged(match: re.Match[str]) -> str:
+def _mark_tag(match: re.Match[str]) -> str:
     return _readable(match[1])
 
 

@@ -107,7 +107,7 @@ def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int | None)
     return _window(text, best, radius)
 
 
-def narrowed(text: str, found: Excerpt, longest: int) -> Excerpt:
+def narrow_excerpt(text: str, found: Excerpt, longest: int) -> Excerpt:
     """Return an excerpt of `text` narrowed to at most `longest` characters."""
     if len(found.text) <= longest:
         return found

@@ -99,7 +99,7 @@ class Slot:
     lexemes: Mapping[str, Reading]
 
     @property
-    def known(self) -> "Slot":
+    def only_known(self) -> "Slot":
         """The same slot with only the fresh lexemes that are in some document, if there are any."""
         known = {name: r for name, r in self.fresh.items() if r.document_frequency}
         return replace(self, fresh=known or self.fresh)
@@ -122,7 +122,7 @@ def slots(readings: Iterable[Reading], order: Iterable[int]) -> Iterator[Slot]:
     Of a word that was read by characters and pairs, only the pairs count.
     """
     read: dict[int, dict[int, dict[str, Reading]]] = defaultdict(lambda: defaultdict(dict))
-    for one in _telling(sorted(readings, key=lambda one: one.language)):
+    for one in _select_telling(sorted(readings, key=lambda one: one.language)):
         read[one.unit][one.position].setdefault(one.lexeme, one)
     seen: set[str] = set()
     for place, unit in enumerate(order):
@@ -136,7 +136,7 @@ def has_unspaced(text: str) -> bool:
     return bool(_UNSPACED.search(text))
 
 
-def _telling(readings: Sequence[Reading]) -> list[Reading]:
+def _select_telling(readings: Sequence[Reading]) -> list[Reading]:
     """Drop single characters of what was read by pairs as well."""
     paired = {one.unit for one in readings if len(one.lexeme) > 1 and has_unspaced(one.lexeme)}
     return [
@@ -157,14 +157,14 @@ def headline_terms(
     # If an earlier word already has one lexeme of this word, another lexeme may still be new:
     # "nación nacional" is one stem in English and two in Spanish.
     return [
-        slot.known.term(_shown(slot, words[slot.place]), documents)
+        slot.only_known.term(_word_to_show(slot, words[slot.place]), documents)
         for slot in slots(kept, range(len(words)))
         if len(slot.fresh) == len(slot.lexemes)
         or any(one.document_frequency for one in slot.fresh.values())
     ]
 
 
-def _shown(slot: Slot, word: str) -> str:
+def _word_to_show(slot: Slot, word: str) -> str:
     """Return the word of a slot as receipts show it; of one that was read by pairs, the pair."""
     pair = next((lexeme for lexeme in slot.lexemes if has_unspaced(lexeme)), "")
     return pair or _EDGES.sub("", word) or word

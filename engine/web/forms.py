@@ -41,7 +41,7 @@ class Form:
     cost: Callable[[Mapping[str, Any]], float | None] = lambda _: None
 
 
-def shortened(query: str) -> str:
+def shorten_query(query: str) -> str:
     """Return a query that every provider accepts: one line, 50 words, 400 characters."""
     line = " ".join(_UNPRINTABLE.sub(" ", query).split()[:_MOST_WORDS])
     return line if len(line) <= _LONGEST_QUERY else line[:_LONGEST_QUERY].rpartition(" ")[0]
@@ -70,7 +70,7 @@ def _brave(payload: Mapping[str, Any]) -> Iterable[WebResult]:
         yield from _result(one, snippet=one.get("description"), date=one.get("page_age"))
 
 
-def _tavily(payload: Mapping[str, Any]) -> Iterable[WebResult]:
+def _read_tavily(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     for one in _objects(payload.get("results")):
         yield from _result(one, snippet=one.get("content"), date=one.get("published_date"))
 
@@ -172,7 +172,7 @@ FORMS: Mapping[str, Form] = {
             request=lambda query, limit: ProviderRequest(
                 body={"query": query, "max_results": limit, "search_depth": "basic"}
             ),
-            results=_tavily,
+            results=_read_tavily,
         ),
         Form(
             name="searxng",

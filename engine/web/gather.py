@@ -84,7 +84,7 @@ class WebGatherer:
         asked = [query for query in asked if query][:_MOST_QUERIES]
         if not asked or not self.available:
             return WebFindings()
-        planned = self._planned(len(asked), deadline, now)
+        planned = self._plan_searches(len(asked), deadline, now)
         progress = _Progress()
         try:
             async with within_budget(self._budget, planned, self._ledger, now=now):
@@ -114,7 +114,7 @@ class WebGatherer:
             progress.notices.append(
                 Message("{late} of {all} searches took too long.", late=late, all=len(queries))
             )
-        targets = chosen(
+        targets = choose_pages(
             [progress.searched[one].results for one in sorted(progress.searched)],
             sorted(progress.searched),
             most=self._settings.pages,
@@ -177,7 +177,7 @@ class WebGatherer:
             query=query,
         )
 
-    def _planned(self, searches: int, deadline: float, now: datetime) -> Planned:
+    def _plan_searches(self, searches: int, deadline: float, now: datetime) -> Planned:
         prices = self._settings.usd
         dearest = max((prices.get(name, 0.0) for name in self._providers.names), default=0.0)
         return Planned(
@@ -187,7 +187,7 @@ class WebGatherer:
         )
 
 
-def chosen(
+def choose_pages(
     results: Sequence[Sequence[WebResult]], numbers: Sequence[int], *, most: int
 ) -> list[_Target]:
     """Return the pages to read, the best of each query first, none twice.

@@ -124,14 +124,14 @@ class Robots:
         until, rules = self._kept.get(site, (0.0, RobotRules()))
         if self._clock() < until:
             return rules
-        rules = await self._flights.run(site, lambda: self._fetched(site))
+        rules = await self._flights.run(site, lambda: self._fetch_rules(site))
         self._kept.pop(site, None)  # the oldest comes first
         self._kept[site] = (self._clock() + _KEPT, rules)
         while len(self._kept) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         return rules
 
-    async def _fetched(self, site: str) -> RobotRules:
+    async def _fetch_rules(self, site: str) -> RobotRules:
         try:
             fetched = await self._fetcher.get(f"{site}/robots.txt", limits=_LIMITS)
         except FetchStatus as refusal:
@@ -195,7 +195,7 @@ class Pages:
         )
 
     async def _current(self, address: str, known: FetchedPage | None, now: datetime) -> FetchedPage:
-        fetched = await self._fetched(address, known)
+        fetched = await self._fetch_allowed(address, known)
         if known and fetched.status == 304:
             return replace(known, fetched_at=now)
         charset = declared_charset(fetched.headers.get("Content-Type"))
@@ -217,7 +217,7 @@ class Pages:
             fetched_at=now,
         )
 
-    async def _fetched(self, address: str, known: FetchedPage | None) -> Fetched:
+    async def _fetch_allowed(self, address: str, known: FetchedPage | None) -> Fetched:
         """Fetch a page if its site lets programs read it, and the site it leads to as well."""
         limits = FetchLimits(seconds=self._settings.page_timeout, bytes=_MOST_BYTES)
         async with self._room:

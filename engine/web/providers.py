@@ -21,7 +21,7 @@ from engine.llm.faults import quote, retry_after, what_happened
 from engine.llm.wire import decode, said_by
 from engine.messages import Message
 from engine.settings.reading import WebSearchSettings
-from engine.web.forms import FORMS, searxng_address, shortened, usable_key
+from engine.web.forms import FORMS, searxng_address, shorten_query, usable_key
 from engine.web.results import WebAnswer, WebResult, WebSearch
 
 # Seconds for which a provider is left alone, where it does not say itself.
@@ -179,7 +179,7 @@ class HttpSearch:
 
     async def search(self, query: str, *, limit: int, now: datetime) -> WebAnswer:
         """Return at most `limit` results, with their cost. Raises WebSearchError."""
-        payload = await self._asked(query, limit, now)
+        payload = await self._ask_provider(query, limit, now)
         if not self._form.signs & payload.keys():
             raise unreadable(self.name)
         results = tuple(islice(self._form.results(payload), limit))
@@ -191,10 +191,10 @@ class HttpSearch:
             results=results, cost_usd=self._settings.usd.get(self.name) if cost is None else cost
         )
 
-    async def _asked(self, query: str, limit: int, now: datetime) -> Mapping[str, Any]:
+    async def _ask_provider(self, query: str, limit: int, now: datetime) -> Mapping[str, Any]:
         try:
             async with asyncio.timeout(self._settings.timeout):
-                status, headers, content = await self._exchanged(shortened(query), limit)
+                status, headers, content = await self._exchange(shorten_query(query), limit)
         except (TimeoutError, httpx.TimeoutException) as exc:
             seconds = self._settings.timeout
             reason = Message("no answer within {seconds:g} s.", seconds=seconds)
@@ -217,7 +217,7 @@ class HttpSearch:
             raise unreadable(self.name)
         return payload
 
-    async def _exchanged(self, query: str, limit: int) -> tuple[int, httpx.Headers, bytes]:
+    async def _exchange(self, query: str, limit: int) -> tuple[int, httpx.Headers, bytes]:
         asked = self._form.request(query, limit)
         method = "GET" if asked.body is None else "POST"
         content = bytearray()

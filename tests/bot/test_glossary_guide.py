@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.glossary_file import FileFormat, FileStatus, GlossaryEntry, read_entries, write_entries
-from engine.glossary.groups import protected
+from engine.glossary.groups import explain_protection
 from engine.glossary.suggest import WordLists
 from tests.bot.forking import forked
 
@@ -53,8 +53,8 @@ def test_what_is_said_to_be_protected_is() -> None:
         r"`([^`]+)`", GUIDE.partition("## What is in no group")[2].partition("The dic")[0]
     )
     assert len(told) == 7
-    assert all(protected(term, is_word) for term in told)
-    assert not any(protected(term, is_word) for term in ("Fed", "kubernetes", "k8s"))
+    assert all(explain_protection(term, is_word) for term in told)
+    assert not any(explain_protection(term, is_word) for term in ("Fed", "kubernetes", "k8s"))
 
 
 def test_every_command_exists() -> None:

@@ -92,7 +92,7 @@ def test_a_share_of_nothing_makes_no_calls() -> None:
 
 def test_what_is_closed_is_closed_without_limits_too() -> None:
     budget = Budget(closed=frozenset({BudgetSource.WEB}))
-    assert not budget.limited
+    assert not budget.is_limited
     assert set(refusals(budget, {})) == {BudgetSource.WEB}
     with pytest.raises(BudgetExhausted, match=r"web\.judge"):
         require_open(budget, BudgetSource.WEB)

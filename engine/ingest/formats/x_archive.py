@@ -14,7 +14,7 @@ from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_ob
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
-from engine.text.clean import shown
+from engine.text.clean import clean_for_display
 from engine.values import Kind
 
 _SLACK = tuple(timedelta(seconds=seconds) for seconds in (0, -1, 1, -2, 2))
@@ -51,7 +51,7 @@ class NoteTweets:
         cut = string(tweet.get("full_text"))
         if not self._by_second or not cut or len(cut) > _LONGEST_CUT:
             return None
-        addressed, beginning = _beginning(shown(cut))
+        addressed, beginning = _beginning(clean_for_display(cut))
         if len(beginning) < _SHORTEST_BEGINNING:
             return None
         for note in self._written_at(tweet.get("created_at")):

@@ -14,7 +14,7 @@ from db.search.lexical import LexicalIndex
 from engine.documents import Document
 from engine.ranking import Bm25
 from engine.search import Filters
-from engine.text.clean import searchable, shown
+from engine.text.clean import clean_for_display, searchable
 from engine.values import Corpus
 from tests.db.loading import assert_exact, document, kept, load, read_back
 from tests.db.reference import assert_same, ranked, scores
@@ -46,7 +46,7 @@ def documents(texts: Mapping[str, str]) -> list[Document]:
 
 def anew() -> list[Document]:
     """The same as they would be stored today."""
-    made = {shown(text): searchable(shown(text)) for text in TEXTS}
+    made = {clean_for_display(text): searchable(clean_for_display(text)) for text in TEXTS}
     made["a picture <img.jpg>"] = "a picture"  # nobody knows what else was left out
     return documents(made)
 

@@ -11,7 +11,7 @@ from db.corpus.glossary import Groups
 from db.pool import Database
 from db.search.find import DialectIndex
 from db.search.lexical import Glossaries
-from engine.glossary.aliases import widened
+from engine.glossary.aliases import widen_query
 from engine.query.find import Finder
 from engine.query.read import parse_query
 from engine.query.results import Found
@@ -42,7 +42,7 @@ async def corpus(database: Database) -> AsyncIterator[Corpus]:
 async def ask(database: Database, corpus: Corpus, text: str) -> Found:
     index, query = DialectIndex(database), parse_query(text)
     known = await Glossaries(database).of(corpus)
-    expanded = await widened(index, corpus, query, known, weight=0.5)
+    expanded = await widen_query(index, corpus, query, known, weight=0.5)
     return await Finder(index).find(corpus, query, expanded=expanded)
 
 
@@ -142,7 +142,7 @@ async def test_a_corpus_without_groups_asks_the_database_nothing_more(
     query = parse_query("auth fed")
     monkeypatch.setattr(database, "connection", nothing)
     aliases = await known.of(corpus)
-    assert await widened(DialectIndex(database), corpus, query, aliases, weight=1) is query
+    assert await widen_query(DialectIndex(database), corpus, query, aliases, weight=1) is query
 
 
 async def test_a_term_of_several_words_is_found_by_its_aliases_and_its_words(
@@ -184,4 +184,4 @@ async def test_protected_names_are_no_aliases(database: Database, corpus: Corpus
     assert "fed" in found.protected
     index = DialectIndex(database)
     for query in ("fed", '"Federal Reserve"', "federal reserve"):
-        assert str(await widened(index, corpus, parse_query(query), found, weight=1)) == query
+        assert str(await widen_query(index, corpus, parse_query(query), found, weight=1)) == query

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.answer.cited_answer import cited, without_brackets
+from engine.answer.cited_answer import split_citations, without_brackets
 
 GIVEN = 5
 
@@ -34,19 +34,19 @@ GIVEN = 5
     ],
 )
 def test_a_mark_is_read(mark: str, numbers: tuple[int, ...]) -> None:
-    text, found = cited(f"so it is {mark}", GIVEN, Counter())
+    text, found = split_citations(f"so it is {mark}", GIVEN, Counter())
     assert (text.strip(), found) == ("so it is", numbers)
 
 
 def test_numbers_of_no_passage_are_counted() -> None:
     damage = Counter[str]()
-    assert cited("a [1] b [7, 9]", GIVEN, damage)[1] == (1,)
+    assert split_citations("a [1] b [7, 9]", GIVEN, damage)[1] == (1,)
     assert damage == {"unknown_source": 2}
 
 
 @pytest.mark.parametrize("text", ["he [sic] said [in 2019 or so] [...]", "a[i] and [] and [1"])
 def test_other_brackets_stay(text: str) -> None:
-    assert cited(text, GIVEN, Counter()) == (text, ())
+    assert split_citations(text, GIVEN, Counter()) == (text, ())
     assert without_brackets(text) == text
 
 
@@ -56,6 +56,6 @@ def test_what_looks_like_a_mark_stands_in_parentheses() -> None:
 
 @given(st.text(alphabet="[]［］【】12, -a", max_size=60))
 def test_nothing_that_is_left_looks_like_a_mark(text: str) -> None:
-    left, numbers = cited(text, GIVEN, Counter())
-    assert cited(left, GIVEN, Counter()) == (left, ())
+    left, numbers = split_citations(text, GIVEN, Counter())
+    assert split_citations(left, GIVEN, Counter()) == (left, ())
     assert all(1 <= number <= GIVEN for number in numbers)

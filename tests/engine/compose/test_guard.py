@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.compose.composition import DraftSentence
-from engine.compose.days import Days, mentions, superlatives, unsupported
+from engine.compose.days import Days, find_unsupported, mentions, superlatives
 from engine.compose.figures import Figures, figures
 from engine.compose.guard import (
     GuardFault,
@@ -195,7 +195,7 @@ def test_what_stands_between_quotation_marks() -> None:
     ],
 )
 def test_superlatives(said: str, held: str, right: bool) -> None:
-    assert (not unsupported(said, superlatives(held))) is right
+    assert (not find_unsupported(said, superlatives(held))) is right
 
 
 @pytest.mark.parametrize(

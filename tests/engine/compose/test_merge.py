@@ -163,5 +163,5 @@ def test_a_text_that_ocr_has_read_is_known_as_such() -> None:
     one = found("Wheat fell.", id=7)
     candidate = replace(one.hit.candidate, flags=Flag.RECOGNISED)
     scanned = replace(one, hit=replace(one.hit, candidate=candidate))
-    assert source_passage(scanned, ME).recognised
-    assert not source_passage(one, ME).recognised
+    assert source_passage(scanned, ME).is_recognised
+    assert not source_passage(one, ME).is_recognised

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.compose.composition import Composition
-from engine.compose.record import RunRecord, read_record, recording, replaying, save_record
+from engine.compose.record import RunRecord, read_record, record_parts, replay_parts, save_record
 from engine.compose.run import Composer
 from engine.errors import InputError
 from engine.web.results import WebPage
@@ -33,11 +33,11 @@ async def test_a_replay_gives_the_same(tmp_path: Path, fault: str | None) -> Non
             bench.writer.says[fault] = failure(401)
         parts = bench.parts()
         record = RunRecord(request=bench.request(thread=True), now=NOW, settings=parts.settings)
-        made = await Composer(recording(parts, record)).compose(record.request, now=NOW)
+        made = await Composer(record_parts(parts, record)).compose(record.request, now=NOW)
         await bench.close()
     save_record(record, tmp_path / "run.json")
     read = read_record(tmp_path / "run.json")
-    again = await Composer(replaying(read, clock=time.monotonic)).compose(read.request, now=NOW)
+    again = await Composer(replay_parts(read, clock=time.monotonic)).compose(read.request, now=NOW)
     assert outcome(again) == outcome(made)
     assert bool(made.variants) is (fault != "evidence")
 
@@ -47,10 +47,10 @@ async def test_a_prompt_that_has_changed_finds_no_answer() -> None:
         bench = Bench(server)
         parts = bench.parts()
         record = RunRecord(request=bench.request(), now=NOW, settings=parts.settings)
-        await Composer(recording(parts, record)).compose(record.request, now=NOW)
+        await Composer(record_parts(parts, record)).compose(record.request, now=NOW)
         await bench.close()
     other = replace(record.request, prompt="Something else")
-    again = await Composer(replaying(record, clock=time.monotonic)).compose(other, now=NOW)
+    again = await Composer(replay_parts(record, clock=time.monotonic)).compose(other, now=NOW)
     assert again.variants == () and "holds no answer to this prompt" in str(again.notice)
 
 

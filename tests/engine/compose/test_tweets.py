@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engine.compose.composition import DraftSentence
 from engine.compose.write import (
     LONGEST,
-    fitting,
+    fit_sentences,
     read_drafts,
     read_sentences,
     sources_tweet,
@@ -158,14 +158,14 @@ def test_a_quotation_of_several_sentences_is_one() -> None:
 
 @given(st.text(max_size=600))
 def test_what_is_read_fits_and_links_nowhere(text: str) -> None:
-    kept = fitting(read_sentences(text, {1: "", 2: ""}))
+    kept = fit_sentences(read_sentences(text, {1: "", 2: ""}))
     shown = tweet_text(kept)
     assert tweet_length(shown) <= LONGEST
     assert not re.search(r"://|[@＠]\w", shown)
 
 
 def test_a_sentence_too_long_alone_is_none() -> None:
-    assert fitting([DraftSentence(text="x" * 300, sources=(1,))]) == ()
+    assert fit_sentences([DraftSentence(text="x" * 300, sources=(1,))]) == ()
 
 
 def test_sources_have_links_or_titles_and_always_fit() -> None:

@@ -39,12 +39,12 @@ from tests.query_texts import query_texts
     ],
 )
 def test_a_search_is_a_query_of_the_dialect(search: SearchContract, canonical: str) -> None:
-    assert str(search.parsed()) == canonical
+    assert str(search.to_query()) == canonical
 
 
 def test_both_days_are_included() -> None:
     search = PersonalSearch(date_from="2015-12-31", date_to="2015-12-31")
-    found = conditions(search.parsed().filters)
+    found = conditions(search.to_query().filters)
     assert (f"{found.after:%F %T}", f"{found.before:%F %T}") == (
         "2015-12-31 00:00:00",
         "2016-01-01 00:00:00",
@@ -53,25 +53,25 @@ def test_both_days_are_included() -> None:
 
 def test_a_field_goes_before_alternatives_in_the_text() -> None:
     """Otherwise posts of a platform would be mixed in that the field leaves out."""
-    query = SocialSearch(query="ai platform:x -platform:linkedin", platform="mastodon").parsed()
+    query = SocialSearch(query="ai platform:x -platform:linkedin", platform="mastodon").to_query()
     assert conditions(query.filters).platforms == ("mastodon",)
     assert conditions(query.filters).not_platforms == ("linkedin",)
     assert query.notices == ("Left out, for a field goes before it: platform:x.",)
 
 
 def test_the_same_said_twice_is_no_conflict() -> None:
-    query = SocialSearch(query="ai platform:x", platform="x").parsed()
+    query = SocialSearch(query="ai platform:x", platform="x").to_query()
     assert (str(query), query.notices) == ("ai platform:x", ())
 
 
 def test_the_narrower_of_two_dates_holds() -> None:
-    query = PersonalSearch(query="after:2016 before:2020", date_from="2015-01-01").parsed()
+    query = PersonalSearch(query="after:2016 before:2020", date_from="2015-01-01").to_query()
     assert f"{conditions(query.filters).after:%F}" == "2016-01-01"
 
 
 @given(query_texts(), st.sampled_from(["mastodon", "x", "linked in"]))
 def test_whatever_the_text_says_the_field_holds(text: str, platform: str) -> None:
-    query = SocialSearch(query=text, platform=platform).parsed()
+    query = SocialSearch(query=text, platform=platform).to_query()
     assert conditions(query.filters).platforms == (platform,)
 
 

@@ -15,7 +15,7 @@ from engine.compose.composition import (
     Tweet,
     Variant,
 )
-from engine.evaluate.compositions import Supported, supported
+from engine.evaluate.compositions import Supported, measure_support
 from engine.llm.endpoint import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.values import Usage
@@ -73,7 +73,7 @@ def composed(text: str, sources: int = 3) -> Composition:
 
 async def judged(judge: Judge, text: str) -> Supported:
     step = StepModel(model=judge, seconds=5)
-    return await supported(step, composed(text), length=100, now=NOW)
+    return await measure_support(step, composed(text), length=100, now=NOW)
 
 
 # The passages that are enough, and how many of the citations count.

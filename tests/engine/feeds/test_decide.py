@@ -53,7 +53,7 @@ def after(feed: Feed, outcome: Polled, *, now: datetime = NOW, jitter: float = 0
 def test_the_first_poll_marks_what_is_there_as_seen() -> None:
     decision = after(NEW, read(ENTRY))
     assert [headline.seen_before for headline in decision.headlines] == [True]
-    assert decision.feed.primed
+    assert decision.feed.is_primed
     later = after(decision.feed, read(ENTRY, replace(ENTRY, identity="2")))
     assert [headline.seen_before for headline in later.headlines] == [False, False]
 
@@ -96,7 +96,7 @@ def test_unchanged_keeps_validators_and_brings_nothing() -> None:
 
 def test_unchanged_of_a_feed_never_read_is_a_failure() -> None:
     feed = after(NEW, Unchanged(headers={})).feed
-    assert (feed.primed, feed.failures) == (False, 1)
+    assert (feed.is_primed, feed.failures) == (False, 1)
 
 
 def test_a_failure_keeps_validators_title_and_what_was_seen() -> None:

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.glossary.aliases import Fired, expandable, expanded, fired
+from engine.glossary.aliases import Fired, expand_query, expandable, find_fired
 from engine.glossary.groups import (
     Glossary,
-    checked,
+    check_terms,
+    explain_protection,
     glossary,
     is_exact,
     key,
     keys,
     pairs,
-    protected,
     unheard,
 )
 from engine.glossary.suggest import SuggestedPair
@@ -51,7 +51,7 @@ def known(*groups: tuple[str, ...], rejected: Sequence[tuple[str, str]] = ()) ->
 
 def written(text: str, have: Glossary) -> str:
     query = parse_query(text)
-    return str(expanded(query, have, read([w.text for w in expandable(query)]), weight=0.5))
+    return str(expand_query(query, have, read([w.text for w in expandable(query)]), weight=0.5))
 
 
 GROUPS = known(("auth", "authentication", "sign in"), ("Fed", "Federal Reserve"), ("auth", "login"))
@@ -103,7 +103,7 @@ def test_a_term_of_several_words_expands_within_a_longer_query(query: str, expec
 
 
 def test_the_aliases_of_several_words_stand_beside_each_of_them() -> None:
-    rate, limit = expanded(
+    rate, limit = expand_query(
         parse_query("rate limit"), DESIGN, read(["rate", "limit"]), weight=0.5
     ).groups
     assert [(a.unit, a.alias_of) for a in rate.alternatives] == [
@@ -120,8 +120,8 @@ NAMES = frozenset(keys(["Prometheus", "Sentinel", "Gatekeeper"]))
 @pytest.mark.parametrize("name", ["Prometheus", "Sentinel", "gatekeeper", "Sentinel's watch"])
 def test_names_that_are_ordinary_words_can_be_protected(name: str) -> None:
     words = {"prometheus", "sentinel", "gatekeeper", "watch", "guard"}.__contains__
-    assert protected(name, words) is None
-    assert "glossary.protected" in (protected(name, words, NAMES) or "")
+    assert explain_protection(name, words) is None
+    assert "glossary.protected" in (explain_protection(name, words, NAMES) or "")
     assert is_exact(name, NAMES)
     assert not is_exact(name)
 
@@ -133,14 +133,14 @@ def test_a_protected_name_neither_expands_nor_stands_for_anything() -> None:
     assert written("guard", have) == "(guard | watchman)"
     assert written("Sentinel", have) == "Sentinel"
     assert written("porter", have) == "porter"
-    assert fired(["Sentinel", "guard"], read(["Sentinel", "guard"]), have) == [
+    assert find_fired(["Sentinel", "guard"], read(["Sentinel", "guard"]), have) == [
         Fired("guard", "watchman")
     ]
 
 
 def test_an_alias_carries_its_weight_and_what_it_stands_for() -> None:
     query = parse_query("Fed")
-    (group,) = expanded(query, GROUPS, read(["Fed"]), weight=0.5).groups
+    (group,) = expand_query(query, GROUPS, read(["Fed"]), weight=0.5).groups
     assert [(a.unit, a.weight, a.alias_of) for a in group.alternatives] == [
         (Word("Fed"), 1.0, None),
         (Phrase("Federal Reserve"), 0.5, Word("Fed")),
@@ -150,7 +150,7 @@ def test_an_alias_carries_its_weight_and_what_it_stands_for() -> None:
 @given(st.text(max_size=60))
 def test_whatever_is_typed_the_written_query_stays_in_the_expanded_one(text: str) -> None:
     query = parse_query(text)
-    wide = expanded(query, GROUPS, read([w.text for w in expandable(query)]), weight=0.5)
+    wide = expand_query(query, GROUPS, read([w.text for w in expandable(query)]), weight=0.5)
     kept = [[a for a in g.alternatives if not a.alias_of] for g in wide.groups]
     assert kept == [list(g.alternatives) for g in query.groups]
     assert (wide.excluded, wide.filters) == (query.excluded, query.filters)
@@ -189,7 +189,7 @@ def test_neighbouring_words_of_a_headline_fire_together(
     headline: str, expected: list[tuple[str, str]]
 ) -> None:
     words = headline.split()
-    assert fired(words, read(words), GROUPS) == [Fired(*one) for one in expected]
+    assert find_fired(words, read(words), GROUPS) == [Fired(*one) for one in expected]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_pairs_do_not_depend_on_order(terms: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_is_protected(term: str, why: str | None) -> None:
-    reason = protected(term, WORDS.__contains__)
+    reason = explain_protection(term, WORDS.__contains__)
     assert (reason is None) if why is None else (reason is not None and why in reason)
     assert is_exact(term) == (why in {"acronym", "identifier"})
 
@@ -240,12 +240,12 @@ def test_what_is_protected(term: str, why: str | None) -> None:
 )
 def test_what_is_no_group(terms: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        checked(terms, WORDS.__contains__)
+        check_terms(terms, WORDS.__contains__)
 
 
 def test_a_group_keeps_the_first_spelling_of_each_term() -> None:
     terms = ["Fed", " federal  reserve", "fed"]
-    assert checked(terms, WORDS.__contains__) == ("Fed", "federal reserve")
+    assert check_terms(terms, WORDS.__contains__) == ("Fed", "federal reserve")
 
 
 def test_what_was_decided_about_other_forms_of_the_words_is_heard_already() -> None:

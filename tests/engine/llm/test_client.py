@@ -658,5 +658,5 @@ async def test_errors_are_reported_but_not_those_of_hurried_calls(server: ModelS
         with pytest.raises(ModelRefused) as caught:
             await ask(client)
         with pytest.raises(ModelRefused):
-            await ask(client.hurried(1.0, longest_answer=50))
+            await ask(client.for_small_calls(1.0, longest_answer=50))
     assert told == [caught.value]

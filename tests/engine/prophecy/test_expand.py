@@ -94,7 +94,7 @@ class Bench:
             budget=budget or Budget(),
         )
         self.clients.append(client)
-        hurried = client.hurried(at_most, longest_answer=LONGEST_ANSWER)
+        hurried = client.for_small_calls(at_most, longest_answer=LONGEST_ANSWER)
         punctuality = Punctuality(seconds=seconds, pause=PAUSE, clock=self.clock)
         self.expander = Expander(hurried, self.cache, punctuality, clock=self.clock)
         self.expanders.append(self.expander)

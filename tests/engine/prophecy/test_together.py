@@ -11,7 +11,7 @@ from engine.errors import CorpusNotFound, SeveralCorpora, StorageUnreachable
 from engine.messages import Message
 from engine.prophecy.together import prophesy_from_all, together
 from engine.search import Expansion, Headline, Mode, Prophecy, SearchRequest, Verdict
-from engine.text.address import addressed
+from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole, Usage
 from tests.bot.conversing import corpus
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
@@ -239,5 +239,5 @@ def test_the_voice_is_that_of_its_own_texts(
     written_by: str | None, account: str | None, shown: tuple[str | None, str | None]
 ) -> None:
     known = replace(ANA, author=account, display_name="Ana Ruiz")
-    found = addressed(replace(make_hit().candidate, author=written_by), known)
+    found = address_candidate(replace(make_hit().candidate, author=written_by), known)
     assert (found.author, found.voice) == shown

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.text.clean import camel_parts, respelled, searchable, shown
+from engine.text.clean import camel_parts, clean_for_display, respell_search_text, searchable
 
 # Characters that the patterns act on, so that random texts meet them often.
 AWKWARD = st.text(alphabet=st.sampled_from("aAbBZ.'’&@#_-+/<>~ 0129,ñÉ…\u200bhtps:wSRT\x00"))
@@ -175,7 +175,7 @@ def test_time_grows_no_faster_than_a_hostile_text(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     started = time.process_time()
     searchable(text)
-    shown(text)
+    clean_for_display(text)
     assert time.process_time() - started < 1  # about 0.02; with a quadratic pattern, minutes
 
 
@@ -211,12 +211,12 @@ def test_time_grows_no_faster_than_a_hostile_text(piece: str) -> None:
     ],
 )
 def test_a_text_is_shown_as(text: str, seen: str | None) -> None:
-    assert shown(text) == (text if seen is None else seen)
+    assert clean_for_display(text) == (text if seen is None else seen)
 
 
 @given(st.text(alphabet=st.characters(exclude_characters='&"\r\x00', exclude_categories=["Cs"])))
 def test_a_text_without_entities_is_shown_unchanged(text: str) -> None:
-    assert shown(text) == text
+    assert clean_for_display(text) == text
 
 
 @pytest.mark.parametrize(
@@ -238,13 +238,13 @@ def test_a_text_without_entities_is_shown_unchanged(text: str) -> None:
 def test_a_stored_text_is_searched_today_by(
     searched: str, text: str, title: str | None, today: str
 ) -> None:
-    assert respelled(searched, text, title=title) == today
+    assert respell_search_text(searched, text, title=title) == today
 
 
 @given(st.text() | AWKWARD)
 def test_what_is_searched_by_todays_words_stays(text: str) -> None:
-    text = shown(text)
-    assert respelled(searchable(text), text) == searchable(text)
+    text = clean_for_display(text)
+    assert respell_search_text(searchable(text), text) == searchable(text)
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ async def test_the_parser_glues_nothing_in_real_tweets(
     with path.open(encoding="utf-8") as file:
         texts = [json.loads(line)["text"] for line in file][::20]
     assert GLUED & {kind for kind, _token in await parsed.tokens(texts)}
-    found = await parsed.tokens([searchable(shown(text)) for text in texts])
+    found = await parsed.tokens([searchable(clean_for_display(text)) for text in texts])
     assert not [pair for pair in found if pair[0] in GLUED]
     files = {token for kind, token in found if kind == "file" and not token[0].isdigit()}
     assert files <= {"U.S", "W.H.O", "I.T"}

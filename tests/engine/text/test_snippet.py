@@ -9,7 +9,7 @@ from engine.text.snippet import (
     Known,
     Spot,
     may_match,
-    narrowed,
+    narrow_excerpt,
     searched_words,
     voice_terms,
     window,
@@ -92,15 +92,15 @@ def test_words_are_never_cut_while_they_fit(text: str, radius: int, data: st.Dat
 def test_an_excerpt_is_narrowed_around_the_same_match() -> None:
     text = "x " * 200 + "the needle here" + " y" * 200
     wide = window(text, spots(text, "needle"), 100)
-    small = narrowed(text, wide, 30)
+    small = narrow_excerpt(text, wide, 30)
     assert "needle" in small.text
     assert len(small.text) <= 30
-    assert narrowed(text, wide, 1000) == wide
+    assert narrow_excerpt(text, wide, 1000) == wide
 
 
 def test_nothing_is_narrowed_without_a_known_match_but_to_the_beginning() -> None:
     whole = Excerpt(text=TEXT, start=0, end=len(TEXT), before=False, after=False)
-    assert TEXT.startswith(narrowed(TEXT, whole, 20).text)
+    assert TEXT.startswith(narrow_excerpt(TEXT, whole, 20).text)
 
 
 def test_words_leave_addresses_tags_and_mentions_out() -> None:

@@ -15,7 +15,7 @@ from engine.errors import (
     WebSearchUnreachable,
 )
 from engine.settings.reading import WebSearchSettings
-from engine.web.forms import FORMS, shortened
+from engine.web.forms import FORMS, shorten_query
 from engine.web.providers import HttpSearch
 from engine.web.results import WebAnswer, WebResult
 from tests.fakes.search import (
@@ -132,9 +132,9 @@ async def test_long_queries_are_cut_to_what_every_provider_accepts(
 
 
 def test_a_cut_query_ends_with_a_word() -> None:
-    assert shortened("a\tb  c") == "a b c"
-    assert shortened("word " * 60) == " ".join(["word"] * 50)
-    assert shortened("x" * 300 + " " + "y" * 300) == "x" * 300
+    assert shorten_query("a\tb  c") == "a b c"
+    assert shorten_query("word " * 60) == " ".join(["word"] * 50)
+    assert shorten_query("x" * 300 + " " + "y" * 300) == "x" * 300
 
 
 @pytest.mark.parametrize("provider", SPENT)
