@@ -12,7 +12,7 @@ _Result = TypeVar("_Result")
 class InThisProcess(Isolation):
     """Starts no process."""
 
-    async def isolated(
+    async def run_isolated(
         self,
         function: Callable[_Given, _Result],
         /,

@@ -30,7 +30,7 @@ class Isolation(Closable):
         """End the processes."""
         await asyncio.gather(*(worker.close() for worker in self._workers))
 
-    async def isolated(
+    async def run_isolated(
         self,
         function: Callable[_Given, _Result],
         /,

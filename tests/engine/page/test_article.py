@@ -97,7 +97,7 @@ def test_what_an_article_demands_is_text_like_any_other() -> None:
 def test_without_the_libraries_it_says_what_to_install() -> None:
     with (
         patch.dict("sys.modules", {"trafilatura.core": None}),
-        pytest.raises(ExtraMissing, match=r"presagio\[documents\]"),
+        pytest.raises(ExtraMissing, match=r"\[documents\]"),
     ):
         article(REPORT.encode(), now=NOW)
 
