@@ -15,8 +15,9 @@ _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
 _KEPT_FORMATS = {0x200C, 0x200D, 0x06DD, *range(0x0600, 0x0606), *range(0xE0020, 0xE0080)}
 # Twitter's short links lead nowhere on a picture, and most of old tweets' lead nowhere at all.
 _SHORT_LINK = re.compile(
-    r"(?:https?://)?(?<![\w.])(?:t\.co|pic\.twitter\.com)/\w*…?|https?\S*…\s*$", re.IGNORECASE
+    r"(?:https?://)?(?<![\w.])(?:t\.co|pic\.twitter\.com)/\w*…?", re.IGNORECASE
 )
+_LINK_START = re.compile("http", re.IGNORECASE)
 _DROPPED = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 
@@ -47,8 +48,18 @@ def readable_tweet(text: str) -> str:
     A tweet of nothing but short links keeps them.
     """
     text = clean_for_display(text).replace('"""', '"')
-    rest = _SHORT_LINK.sub("", text)
+    rest = _SHORT_LINK.sub("", _remove_cut_link(text))
     return rest if any(map(str.isalnum, rest)) else text
+
+
+def _remove_cut_link(text: str) -> str:
+    """Return a text without the link at its end that was cut off: "https://exam…"."""
+    words = text.split()
+    if not words or not words[-1].endswith("…"):
+        return text
+    last_word = text.rindex(words[-1])
+    link = _LINK_START.search(text, last_word)
+    return text[: link.start()] if link else text
 
 
 def clean_line(text: str, limit: int) -> str:

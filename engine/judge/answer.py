@@ -29,7 +29,7 @@ _NUMBER_KEYS = ("i", "id", "index", "number")
 _REASON_KEYS = ("why", "reason")
 # A word that is an address, with or without a scheme: a reason must not contain links.
 _LINK = re.compile(r"://|www\.|mailto:|[\w-]\.[a-z]{2,}", re.IGNORECASE)
-_MENTION = re.compile(r"[@＠]\w+|<[@!#][^>]*>")
+_MENTION = re.compile(r"[@＠]\w+|<[@!#][^<>]*>")
 # Control characters, line ends, bidirectional and invisible characters, and markup.
 _UNWANTED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"

@@ -31,7 +31,7 @@ _LONGEST_REST = 24 * 3600.0
 _SPENT_STATUSES = frozenset({402, 432, 433})  # the last two are Tavily's
 _SPENT_WORDS = re.compile(
     r"no[_ ]more[_ ]credits|not enough credits|insufficient (?:credits|balance)"
-    r"|quota[_ ](?:limited|exceeded)|exceed\w* (?:your|the) (?:plan|quota|monthly)",
+    r"|quota[_ ](?:limited|exceeded)|exceed(?:s|ed|ing)? (?:your|the) (?:plan|quota|monthly)",
     re.IGNORECASE,
 )
 # Brave answers 422.

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.card.content import MARKS_IN_A_ROW, clean_line, clean_text
+from bot.card.content import MARKS_IN_A_ROW, clean_line, clean_text, readable_tweet
+from tests.patterns import grows_faster, needs_timer
 
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -55,3 +56,26 @@ def test_towers_of_marks_are_lowered() -> None:
 
 def test_a_huge_text_is_not_read_to_its_end() -> None:
     assert clean_text("\u202e" * 1000 + "late", 10) == ""
+
+
+@pytest.mark.parametrize(
+    ("tweet", "read"),
+    [
+        ("The canal closes. https://t.co/AbC123 Watch.", "The canal closes.  Watch."),
+        ("The canal closes. https://exam…", "The canal closes. "),
+        ("The canal closes (HTTP…  \n", "The canal closes ("),
+        ("The canal closes…", "The canal closes…"),
+        ("Read https://example.org/… now", "Read https://example.org/… now"),
+        ("See pic.twitter.com/abc…", "See "),
+        ("https://t.co/abc https://t.co/d…", "https://t.co/abc https://t.co/d…"),
+        ("", ""),
+    ],
+)
+def test_short_and_cut_links_leave_a_tweet(tweet: str, read: str) -> None:
+    assert readable_tweet(tweet) == read
+
+
+@needs_timer
+@pytest.mark.parametrize("piece", ["http", "http…", "https://t.co/", "…", "http …", "t.co/a"])
+def test_time_grows_no_faster_than_a_tweet(piece: str) -> None:
+    assert not grows_faster(lambda size: piece * (size // len(piece)), readable_tweet)
