@@ -90,14 +90,18 @@ def stands_alone(question: str) -> bool:
     than those of English and Spanish, two words that tell something are enough.
     """
     asked = " ".join(question.casefold().split()).lstrip("¿ ")
-    telling = [
-        word for word in _WORDS.findall(asked) if word not in _SMALL_WORDS and not word.isdigit()
-    ]
+    telling = _telling_words(asked)
     if not telling or _REFERS.search(asked):
         return False
     if _ASKS.match(_JOINS.sub("", asked, count=1) if _JOINS.match(asked) else asked):
         return True
     return len(telling) > 1 and not _LEANS.match(asked)
+
+
+def _telling_words(question: str) -> list[str]:
+    """Return the words that name a subject; a time is none."""
+    words = _WORDS.findall(question.casefold())
+    return [word for word in words if word not in _SMALL_WORDS and not word.isdigit()]
 
 
 _Key = tuple[str, int]
@@ -113,8 +117,8 @@ async def gather(
 
     The subject of the question replaces the request's headline. Within a corpus, the prophet
     ranks, without calling a model. A question that cannot stand alone is searched both alone and
-    together with the last one before it, and the rankings are joined: "and in 2015?" needs the
-    words before it. Raises the errors of the search index.
+    together with the last one that names a subject, and the rankings are joined; one that names
+    none, such as "and in 2015?", only together with that. Raises the errors of the search index.
     """
     request = replace(request, judged=False, passages=True)
     asked = [
@@ -160,8 +164,11 @@ def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
 
 def _texts(question: Question) -> list[str]:
     own = subject(question.text)
-    before = () if stands_alone(question.text) else question.earlier[-1:]
-    return [own, *(f"{subject(last)} {own}" for last in before)]
+    if not question.earlier or stands_alone(question.text):
+        return [own]
+    named = (one for one in reversed(question.earlier) if _telling_words(one))
+    together = f"{subject(next(named, question.earlier[-1]))} {own}"
+    return [own, together] if _telling_words(question.text) else [together]
 
 
 def _key(passage: Passage) -> _Key:

@@ -79,6 +79,16 @@ async def test_a_new_subject_is_not_lost_among_what_was_asked_before(app: App) -
     assert ("harbour", "Tea is cheap.") in found(got)
 
 
+async def test_a_question_that_names_no_subject_has_that_of_the_last_one_that_does(
+    app: App,
+) -> None:
+    earlier = ["What did he say about gulls?", "And in 2013?"]
+    got = await answer(app, "And later in 7?", "harbour", earlier=earlier, limit=2)
+    assert {text for _, text in found(got)} == set(GULLS)
+    alone = await answer(app, "And later in 7?", "harbour", limit=2)
+    assert found(alone) == [("harbour", "filler number 7 about the weather")]
+
+
 async def test_a_whole_question_is_searched_alone(app: App) -> None:
     asked = "What did he say about gulls?"
     got = await answer(app, asked, "harbour", earlier=["What of the harbour tax?"])
