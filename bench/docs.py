@@ -68,16 +68,19 @@ def _read_decision(page: Path) -> tuple[str, str, str]:
 
 
 def tabulate_settings(section: str) -> str:
-    """Return the keys of a section of config.toml: name, default and description."""
+    """Return what a section of config.toml is for, and its keys with default and description."""
     model = _section_model(section)
     rows = [
         (f"`{key}`", _render_default(field.get_default()), _escape(field.description or ""))
         for key, field in model.model_fields.items()
     ]
     is_list = Sections.model_fields[section].get_default() == ()
-    return tabulate(
-        (f"`[[{section}]]`" if is_list else f"`[{section}]`", "default", "meaning"), rows
-    )
+    name = f"`[[{section}]]`" if is_list else f"`[{section}]`"
+    return f"{_explain(section)}\n\n{tabulate((name, 'default', 'meaning'), rows)}"
+
+
+def _explain(section: str) -> str:
+    return " ".join((_section_model(section).__doc__ or "").split())
 
 
 def _section_model(name: str) -> type[Section]:
@@ -190,6 +193,20 @@ def tabulate_scale(name: str) -> str:
     return tables(Figures(), Prices())[name]
 
 
+def tabulate_sections(_: str) -> str:
+    """Return the sections of config.toml, and the page that lists the settings of each."""
+    pages = {
+        section: page
+        for page in sorted((ROOT / "docs").glob("*.md"))
+        for section in re.findall(r"^<!-- settings (\w+) -->$", page.read_text("utf-8"), re.M)
+    }
+    rows = [
+        (f"`[{section}]`", _explain(section).split(". ")[0].rstrip("."), f"[{page}]({page})")
+        for section, page in ((name, pages[name].name) for name in Sections.model_fields)
+    ]
+    return tabulate(("section", "what it sets", "page"), rows)
+
+
 PARTS: Mapping[str, Callable[[str], str]] = {
     "acts": tabulate_acts,
     "commands": tabulate_commands,
@@ -197,6 +214,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "people": tabulate_people,
     "rights": tabulate_rights,
     "scale": tabulate_scale,
+    "sections": tabulate_sections,
     "settings": tabulate_settings,
     "tree": draw_tree,
 }

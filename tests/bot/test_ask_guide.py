@@ -1,4 +1,4 @@
-"""docs/ask.md: its commands run, its outcomes are those there are."""
+"""docs/ask.md and docs/search.md: their commands run, the outcomes are those there are."""
 
 import re
 import shlex
@@ -9,18 +9,14 @@ import pytest
 from engine.answer.cited_answer import AnswerOutcome
 from tests.bot.conftest import Invoke
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "ask.md").read_text(encoding="utf-8")
-
-
-def block(kind: str) -> str:
-    return "".join(re.findall(rf"^```{kind}\n(.*?)^```", GUIDE, re.DOTALL | re.MULTILINE))
-
-
-COMMANDS = block("sh").splitlines()
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDE, SEARCH = ((DOCS / name).read_text(encoding="utf-8") for name in ("ask.md", "search.md"))
+BLOCKS = re.findall(r"^```sh\n(.*?)^```", GUIDE + SEARCH, re.DOTALL | re.MULTILINE)
+COMMANDS = "".join(BLOCKS).splitlines()
 
 
 def test_there_are_commands() -> None:
-    assert len(COMMANDS) == 5
+    assert len(COMMANDS) == 8
 
 
 @pytest.mark.parametrize("line", COMMANDS)
