@@ -3,8 +3,8 @@
 import asyncio
 import gc
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import partial
 from importlib.metadata import version
@@ -34,7 +34,7 @@ from db.chat.chats import Chats
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.chat.wall import VotingKeys
-from db.embedded.server import keep_running
+from db.embedded.server import EmbeddedServer, keep_running
 from db.lease import Lease
 from engine.errors import PresagioError
 from engine.fetch.client import Fetcher
@@ -53,7 +53,10 @@ _LOOK_SECONDS = 1.0
 async def until_deaf(
     listening: Sequence[asyncio.Task[None]], watching: Sequence[asyncio.Task[Never]]
 ) -> None:
-    """Wait until all faces have stopped. Raises the error of a `watching` task that fails."""
+    """Wait until all faces have stopped. Raises the error of a `watching` task that fails.
+
+    None of these ends by itself.
+    """
     while not all(task.done() for task in listening):
         left = [task for task in (*listening, *watching) if not task.done()]
         await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
@@ -80,7 +83,7 @@ async def reported(name: str, listening: Awaitable[None], said: Callable[[str], 
         said(f"{name}: stopped by an error that the log describes.")
 
 
-async def tell_status(services: Mapping[str, Service]) -> None:
+async def tell_status(services: Mapping[str, Service]) -> Never:
     """Log each change in whether a face receives events, until cancelled."""
     known = {name: service.status() for name, service in services.items()}
     while True:
@@ -142,9 +145,11 @@ async def serve(
     way is finished within ten seconds. `clock_rate` is how many seconds `now` advances per real
     second; `web` enables the web face whatever the settings say. Raises SettingsError when no face
     is set up, FaceFailed when the last one has failed, and StorageError, also when the embedded
-    database has died.
+    database has died and cannot be started again.
     """
     async with AsyncExitStack() as stack:
+        # From the first step on: what waits for the database would otherwise wait for ever.
+        watching = [await stack.enter_async_context(_watched(app.server))] if app.server else []
         platforms = platforms_of(app.settings)
         page = _web(app) if web or app.settings.web.enabled or not platforms else None
         app = page.app if page else app
@@ -218,21 +223,20 @@ async def serve(
         if page:
             page.metrics.job_ages = jobs.ages
         _log_start(app, services)
-        aside = [
+        watching += [
             asyncio.create_task(jobs.run()),
             asyncio.create_task(jobs.watch()),
             asyncio.create_task(troubles.run()),
             asyncio.create_task(_tidy(app, claims, now)),
             asyncio.create_task(tell_status(services)),
-            asyncio.create_task(leave_out_what_stays()),
         ]
+        aside = [asyncio.create_task(leave_out_what_stays())]
         listening = [
             asyncio.create_task(reported(name, heard(service, port), said))
             for name, service in services.items()
         ]
         if port and not page:  # webhooks only: it does not keep the process alive
             aside.append(asyncio.create_task(reported("web", port.run(), said)))
-        watching = [asyncio.create_task(keep_running(app.server))] if app.server else []
         try:
             await until_deaf(listening, watching)
         finally:
@@ -246,6 +250,17 @@ async def serve(
         raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
 
 
+@asynccontextmanager
+async def _watched(server: EmbeddedServer) -> AsyncIterator["asyncio.Task[Never]"]:
+    """Keep the embedded database running until the block ends."""
+    watching = asyncio.create_task(keep_running(server))
+    try:
+        yield watching
+    finally:
+        watching.cancel()
+        await asyncio.wait({watching})
+
+
 def _log_start(app: App, faces: Collection[str]) -> None:
     fields = {
         "version": version("presagio"),
@@ -255,7 +270,7 @@ def _log_start(app: App, faces: Collection[str]) -> None:
     logger.info("started", extra={"fields": fields})
 
 
-async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> None:
+async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> Never:
     """Delete expired data every hour."""
     database = app.database
     tables = (

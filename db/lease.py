@@ -161,7 +161,8 @@ class Lease(Closable):
                 asked_at = self._clock()
                 self._note(asked_at if await self._attempt(connection) else None)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(lost.wait(), self._times.renewal)
+                    async with asyncio.timeout(self._times.renewal):
+                        await lost.wait()
         except asyncio.CancelledError:
             await self._release(connection)
             raise

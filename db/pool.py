@@ -161,6 +161,7 @@ class Database:
         if self._replicas:
             await self._replicas.close()
         try:
-            await asyncio.wait_for(self._sessions.pool.close(), timeout=_CLOSING)
+            async with asyncio.timeout(_CLOSING):
+                await self._sessions.pool.close()
         except TimeoutError:
             self._sessions.pool.terminate()

@@ -196,7 +196,8 @@ class Conversation:
         What is being written is cut off, and taken up at the next start.
         """
         try:
-            await asyncio.wait_for(self._idle.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
         except TimeoutError:
             return False
         finally:

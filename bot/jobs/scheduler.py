@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Never
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -95,7 +95,7 @@ class Watchdog:
         now = self.clock()
         return {name: now - runs.idle_since for name, runs in self._runs.items()}
 
-    async def watch(self) -> None:
+    async def watch(self) -> Never:
         """Warn about jobs that have stopped running, until cancelled."""
         while True:
             self.look()
@@ -140,7 +140,7 @@ class Scheduler:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._counting: set[asyncio.Task[None]] = set()
 
-    async def run(self) -> None:
+    async def run(self) -> Never:
         """Run until cancelled, then start nothing new."""
         self._begin_ticks()
         self._ticker.add_listener(
@@ -160,7 +160,7 @@ class Scheduler:
             following.cancel()
             self._ticker.shutdown(wait=False)
 
-    async def watch(self) -> None:
+    async def watch(self) -> Never:
         """Warn about jobs that have stopped running, until cancelled."""
         await self._watchdog.watch()
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from typing import Never
 
 from bot.jobs.content import Trouble, content_to_json
 from db.chat.access import Access
@@ -62,7 +63,7 @@ class Troubles:
             self._waiting[kind] = error.said
             self._some.set()
 
-    async def run(self) -> None:
+    async def run(self) -> Never:
         """Store what is reported, until cancelled; while the database is away, wait for it."""
         while True:
             await self._some.wait()

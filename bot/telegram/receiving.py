@@ -255,7 +255,7 @@ class Poller:
         await asyncio.sleep(pause)
 
 
-def pause_after(error: TelegramError, failures: int) -> float:
+def pause_after(error: Exception, failures: int) -> float:
     """Return the seconds to wait after so many failures in a row."""
     if isinstance(error, RetryAfter):
         return seconds_of(error)

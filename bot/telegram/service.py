@@ -31,7 +31,7 @@ from bot.telegram.receiving import (
 )
 from db.chat.chats import Chats
 from db.chat.events import Inbox
-from engine.errors import UsageError
+from engine.errors import StorageError, UsageError
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.telegram")
@@ -87,8 +87,8 @@ class TelegramService:
     async def run(self) -> None:
         """Answer until cancelled; pushed updates have to reach `webhook`.
 
-        Raises FaceFailed when Telegram refuses the token or the webhook, or the secret is not
-        valid, and StorageError when updates left by an earlier process cannot be read.
+        An outage of Telegram or of the database at the start is waited for. Raises FaceFailed when
+        Telegram refuses the token or the webhook, or the secret is not valid.
         """
         try:
             if self._settings.webhook_url:
@@ -121,7 +121,7 @@ class TelegramService:
     async def _poll(self) -> None:
         await self._patiently(self._log_in)
         await self._patiently(lambda: self._bot.delete_webhook(drop_pending_updates=False))
-        await self._updates.resume()
+        await self._patiently(self._updates.resume)
         self._conversation.take_up(self._face, self._now)
         self._poller = Poller(self._bot, self._updates)
         self._listening = True
@@ -131,7 +131,7 @@ class TelegramService:
         settings = self._settings
         self._pushed.check_secret()
         await self._patiently(self._log_in)
-        await self._updates.resume()
+        await self._patiently(self._updates.resume)
         self._conversation.take_up(self._face, self._now)
         self._pushed.open()
         try:
@@ -156,7 +156,7 @@ class TelegramService:
                 await step()
             except (InvalidToken, BadRequest):
                 raise
-            except TelegramError as error:
+            except (TelegramError, StorageError) as error:
                 failures += 1
                 pause = pause_after(error, failures)
                 logger.warning("Telegram: %s; trying again in %.0f s", error, pause)

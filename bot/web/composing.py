@@ -307,7 +307,8 @@ async def _events(
     try:
         while not running.done() or not begun.empty():
             try:
-                name = await asyncio.wait_for(begun.get(), _QUIET_SECONDS)
+                async with asyncio.timeout(_QUIET_SECONDS):
+                    name = await begun.get()
             except TimeoutError:
                 yield b": still at it\n\n"
                 continue

@@ -161,12 +161,15 @@ class EventClaims(Closable):
             logger.warning("%s %s was not settled: %s", platform, event_id, error)
 
     async def _give_back(self, platform: str, event_id: str) -> None:
-        giving_back = self._changed("release", platform, event_id)
         try:
-            await asyncio.shield(asyncio.wait_for(giving_back, _RELEASE_SECONDS))
+            await asyncio.shield(self._release(platform, event_id))
         except (StorageError, TimeoutError) as error:
             # Another process can take it once this one has ended.
             logger.warning("%s %s was not given back: %s", platform, event_id, error)
+
+    async def _release(self, platform: str, event_id: str) -> None:
+        async with asyncio.timeout(_RELEASE_SECONDS):
+            await self._changed("release", platform, event_id)
 
     async def forget(self, *, now: datetime) -> None:
         """Remove events that are too old to be redelivered."""

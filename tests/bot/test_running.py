@@ -4,11 +4,12 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Never
 
 import pytest
 
 from bot.adapter import FaceStatus
-from bot.serve import tell_status
+from bot.serve import tell_status, until_deaf
 from tests.patience import PATIENCE
 
 
@@ -52,3 +53,20 @@ async def test_what_a_face_begins_and_ceases_to_hear_is_logged_once(
     telling.cancel()
     with suppress(asyncio.CancelledError):
         await telling
+
+
+async def test_what_fails_in_the_background_ends_the_process() -> None:
+    """Nothing is posted, or nobody is told of troubles, while adapters listen on."""
+
+    async def work() -> Never:
+        await asyncio.sleep(0)
+        raise ZeroDivisionError
+
+    async def listen() -> None:
+        await asyncio.Event().wait()
+
+    listening = asyncio.create_task(listen())
+    with pytest.raises(ZeroDivisionError):
+        async with asyncio.timeout(PATIENCE):
+            await until_deaf([listening], [asyncio.create_task(work())])
+    listening.cancel()

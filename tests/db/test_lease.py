@@ -7,15 +7,16 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 
+from db.connection import Connection
 from db.embedded.server import EmbeddedServer
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, PoolSettings
-from engine.errors import StorageError
+from engine.errors import StorageError, StorageUnreachable
 from tests.database import CARELESS
 from tests.fakes.database_line import DatabaseLine
 from tests.fakes.standby import pair
@@ -554,6 +555,34 @@ async def test_without_a_database_nobody_holds_it(server_folder: Path) -> None:
         assert not lease.held
     assert asyncio.all_tasks() == before
     await database.close()
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_who_leaves_as_the_connection_is_lost_waits_for_no_database(
+    database: Database, monkeypatch: pytest.MonkeyPatch, turns: int
+) -> None:
+    """Whichever of the two the event loop tells it of first."""
+    opened: list[Connection] = []
+    own_connection = database.own_connection
+
+    @asynccontextmanager
+    async def open_once() -> AsyncIterator[Connection]:
+        if opened:
+            raise StorageUnreachable("There is no server any more.")
+        async with own_connection() as connection:
+            opened.append(connection)
+            yield connection
+
+    monkeypatch.setattr(database, "own_connection", open_once)
+    lease = Lease(database, NAME, times=LeaseTimes(renewal=9.0, retry=0.05), clock=Clock())
+    await lease.__aenter__()
+    assert lease.held
+    opened[0].terminate()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    async with asyncio.timeout(5.0):
+        await lease.__aexit__(None, None, None)
+    assert not lease.held
 
 
 async def test_it_takes_no_connection_from_the_pool(database_url: str) -> None:

@@ -1,16 +1,19 @@
 """`presagio serve` outlives its embedded database server: it starts it again, or says why not."""
 
 import asyncio
+import itertools
 import os
 import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
+import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from bot.app import open_app
@@ -20,9 +23,13 @@ from db.embedded import server as watch
 from db.embedded.data_folder import GATE_LOCK
 from db.embedded.postmaster import PID_FILE, State, observe
 from db.embedded.server import EmbeddedServer, FileLock
-from engine.errors import StorageUnreachable
+from db.pool import Database
+from engine.errors import StorageError, StorageUnreachable
 from tests.bot.command_line import PROGRAM, SECONDS
 from tests.database import CARELESS
+from tests.db.loading import document, load
+from tests.fakes.telegram import TelegramServer
+from tests.scenarios.stage import HEADLINE, TWEETS, Stage, surroundings
 
 pytestmark = pytest.mark.slow
 
@@ -127,3 +134,63 @@ async def test_a_server_that_cannot_be_started_again_ends_the_process(
     with pytest.raises(StorageUnreachable, match=r"could not be started again: .*did not start"):
         async with asyncio.timeout(SECONDS):
             await task
+
+
+@pytest.mark.parametrize("step", range(1, 15))
+async def test_one_that_dies_during_the_start_leaves_no_adapter_deaf(
+    web: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Killed at each use of the database: people are answered, or the process ends."""
+    monkeypatch.setattr(watch, "_LOOK_SECONDS", 0.1)
+    async with open_app(load_settings(), progress=print) as app:
+        await load(app.database, "demo", [document("1", TWEETS[0])], "english")
+    kill_at_use(monkeypatch, step, data_dir)
+    async with TelegramServer() as telegram, surroundings() as (model, page):
+        stage = Stage(database_url="", telegram=telegram, model=model, web=page)
+        stage.environment |= {
+            name: value for name, value in os.environ.items() if name.startswith("PRESAGIO_")
+        }
+        serving = asyncio.create_task(stage.run())
+        try:
+            async with asyncio.timeout(SECONDS):
+                await is_answered(telegram, serving)
+        finally:
+            serving.cancel()
+            await asyncio.wait({serving})
+    if not serving.cancelled():
+        assert isinstance(serving.exception(), StorageError)
+
+
+def kill_at_use(monkeypatch: pytest.MonkeyPatch, step: int, data_dir: Path) -> None:
+    """Kill the server, with all of its processes, when the database is used for that time."""
+    uses = itertools.count(1)
+
+    def counted(lend: Callable[..., Any]) -> Callable[..., Any]:
+        def use(*arguments: Any, **more: Any) -> Any:
+            if next(uses) == step:
+                kill_server(data_dir)
+            return lend(*arguments, **more)
+
+        return use
+
+    for name in ("connection", "own_connection", "reading"):
+        monkeypatch.setattr(Database, name, counted(getattr(Database, name)))
+
+
+def kill_server(data_dir: Path) -> None:
+    postmaster = psutil.Process(int((data_dir / "postgres" / PID_FILE).read_text().split()[0]))
+    for process in (postmaster, *postmaster.children()):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+async def is_answered(telegram: TelegramServer, serving: "asyncio.Task[None]") -> None:
+    """Return when somebody is told a tweet, or nobody serves any more."""
+    alice = telegram.user("Alice")
+    chat = telegram.private_chat(alice)
+    while not serving.done():
+        message = await alice.says(chat, HEADLINE)
+        for _ in range(200):
+            if serving.done() or any("mark my words" in one.text for one in message.answers):
+                return
+            await asyncio.sleep(0.1)

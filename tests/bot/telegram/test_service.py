@@ -1,11 +1,14 @@
 """The service as Telegram sees it: what is left over, who comes back, what is not kept."""
 
+from typing import Any
+
 import pytest
 from starlette.requests import Request
 
 from bot.adapter import FaceFailed
 from db.chat.events import Inbox
 from db.pool import Database
+from engine.errors import StorageError, StorageUnreachable
 from tests.bot.conversing import Bot
 from tests.bot.telegram.serving import Start, running, until
 from tests.fakes.telegram import Chat, TelegramServer, User
@@ -37,6 +40,23 @@ async def test_what_an_earlier_process_left_is_answered_and_forgotten(
         await chat.until(lambda one: one.from_bot)
     assert len(chat.bot_messages) == 1
     assert await inbox.left() == {}
+
+
+@pytest.mark.parametrize("settings", [{}, webhook()], ids=["polling", "webhook"])
+async def test_a_database_that_is_away_at_the_start_is_waited_for(
+    start: Start, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
+) -> None:
+    monkeypatch.setattr("bot.telegram.service.pause_after", lambda error, failures: 0.01)
+    read, failures = Inbox.left, iter([StorageUnreachable("It is away."), StorageError("Still.")])
+
+    async def read_in_the_end(inbox: Inbox) -> dict[int, dict[str, Any]]:
+        if error := next(failures, None):
+            raise error
+        return await read(inbox)
+
+    monkeypatch.setattr(Inbox, "left", read_in_the_end)
+    async with running(start(**settings)):
+        assert next(failures, None) is None
 
 
 async def test_who_takes_the_bot_back_is_active_again_without_a_word(
