@@ -59,7 +59,7 @@ class App:
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
-    isolation: Isolation  # for small things that strangers sent: pages of links, lists of feeds
+    isolation: Isolation  # for what strangers wrote: pages of links, lists, pictures
     answerer: Answerer = field(default_factory=Answerer)
     phrases: Phrases | None = None  # also the prophet's; None without a model
     client: "ChatClient | None" = None  # of the language model

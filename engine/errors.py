@@ -9,6 +9,7 @@
     │   └── RecordError          one record of a file; the rest is stored
     ├── ExtraMissing             an optional part of the program is not installed
     ├── ProcessUnstarted         a process beside this one cannot be started
+    ├── NotDrawn                 a picture; the process that draws it broke down
     ├── CorpusNotFound
     │   └── SeveralCorpora       no corpus was named, and more than one fits
     ├── CorpusConflict
@@ -121,6 +122,12 @@ class ProcessUnstarted(PresagioError):
     """No process can be started for what is not done in this one."""
 
     plain = Message("I cannot do this just now. Try again later.")
+
+
+class NotDrawn(PresagioError):
+    """A picture cannot be drawn, because the process that draws it breaks down or cannot start."""
+
+    plain = Message("I cannot draw this picture.")
 
 
 class CorpusNotFound(PresagioError):

@@ -1,4 +1,4 @@
-"""The share picture of a prophecy: `draw_card(Card(...))` returns a PNG of 1200 x 630 pixels.
+"""The share picture of a prophecy, a PNG of 1200 x 630 pixels.
 
 `layout` decides what is drawn where, as pure values; `canvas` turns them into pixels.
 """
@@ -7,13 +7,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from bot.card.content import Card
-from engine.errors import ExtraMissing
+from engine.errors import ExtraMissing, NotDrawn, ProcessUnstarted
+from engine.isolation.pool import Isolation
+from engine.isolation.process import WorkerEnded
 from engine.messages import Message
 
 if TYPE_CHECKING:
     from bot.card.fonts import FontLibrary
 
-__all__ = ["Card", "can_draw", "draw_card", "require_pictures"]
+__all__ = ["Card", "can_draw", "draw_apart", "draw_card", "require_pictures"]
 
 _LIBRARIES = ("PIL", "uharfbuzz")  # fonts are not listed: those of the system will do
 
@@ -27,6 +29,22 @@ def require_pictures() -> None:
     """Raise ExtraMissing if pictures cannot be drawn."""
     if not can_draw():
         raise ExtraMissing(Message("Pictures cannot be drawn here."), extra="pictures")
+
+
+async def draw_apart(isolation: Isolation, card: Card) -> bytes:
+    """Draw a card in another process, as strangers wrote what is on it.
+
+    Raises ExtraMissing, SettingsError if there is no font at all, and NotDrawn.
+    """
+    require_pictures()
+    try:
+        return await isolation.run_isolated(_draw, card)
+    except (WorkerEnded, ProcessUnstarted) as exc:
+        raise NotDrawn(Message("The picture cannot be drawn: {reason}.", reason=exc)) from exc
+
+
+def _draw(card: Card) -> bytes:
+    return draw_card(card)
 
 
 def draw_card(card: Card, fonts: "FontLibrary | None" = None) -> bytes:

@@ -25,7 +25,7 @@ from engine.answer.cited_answer import Passage
 from engine.budget import BudgetSource
 from engine.chat import WEBHOOKS
 from engine.compose.composition import ComposeRequest, Composition
-from engine.errors import ExtraMissing, SettingsError, UsageError
+from engine.errors import ExtraMissing, NotDrawn, SettingsError, UsageError
 from engine.messages import Message
 from engine.posting.delivery import Chosen, Delivery
 from engine.search import Hit
@@ -158,8 +158,8 @@ async def reply_of(
 
     `draft` writes the tweet of a draft, and raises PresagioError; without it there is none, and
     posts have no button to write about their stories. Raises
-    StorageError, ExtraMissing and SettingsError for pictures that cannot be drawn, and ValueError
-    for content that this version cannot read.
+    StorageError, ExtraMissing, NotDrawn and SettingsError for pictures that cannot be drawn, and
+    ValueError for content that this version cannot read.
     """
     content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
     reply = await _worded(content, delivery, answers, words, pictures, draft=draft)
@@ -264,7 +264,7 @@ async def _picture(
     )
     try:
         reply = await pictures.reply(shown, words, buttons=buttons)
-    except (ExtraMissing, SettingsError):
+    except (ExtraMissing, NotDrawn, SettingsError):
         if not posted:
             raise
         post = PostContent(stories=(story,), template=content.template)

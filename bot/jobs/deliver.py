@@ -22,6 +22,7 @@ from db.posting.outbox import Outbox
 from engine.errors import (
     ExtraMissing,
     ModelError,
+    NotDrawn,
     PresagioError,
     SettingsError,
     StorageError,
@@ -33,6 +34,8 @@ from engine.posting.times import pause_before
 
 logger = logging.getLogger("presagio.deliver")
 
+# A picture, or a draft.
+_UNMAKEABLE = (ExtraMissing, NotDrawn, SettingsError, ModelError, UsageError)
 DELIVERY_SECONDS = 60.0  # far less than a lease
 _LEASE = timedelta(minutes=3)
 _SETTLE_AGAIN_SECONDS = 0.5
@@ -150,7 +153,7 @@ async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None
         return None
     try:
         reply = await reply_of(delivery, work.answers, work.pictures, draft=work.draft)
-    except (ExtraMissing, SettingsError, ModelError, UsageError) as error:  # a picture, a draft
+    except _UNMAKEABLE as error:
         logger.warning("%s cannot be made: %s", delivery.key, error)
         work.report(error)
         await work.outbox.fail(leased, error.said, now=now)

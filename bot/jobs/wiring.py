@@ -220,7 +220,8 @@ async def _store(troubles: Troubles) -> None:
 
 def pictures_of(app: App) -> Pictures:
     """Return what draws pictures, signed as the settings say."""
-    return Pictures(avatar=app.corpora.avatar, footer=app.settings.pictures.footer)
+    footer = app.settings.pictures.footer
+    return Pictures(avatar=app.corpora.avatar, isolation=app.isolation, footer=footer)
 
 
 def deciding_of(app: App) -> Deciding:

@@ -1,6 +1,5 @@
 """The share picture of a hit: what is on it, its caption and its file name."""
 
-import asyncio
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable
@@ -8,12 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from bot.card import Card, draw_card
+from bot.card import Card, draw_apart
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
 from bot.reply import Button, ItemView, Reply
 from engine.chat import Answer
+from engine.isolation.pool import Isolation
 from engine.page.links import first_link
 from engine.search import Hit
 
@@ -52,6 +52,7 @@ class Pictures:
     """Draws pictures. `avatar` returns the picture of a corpus's voice; it raises StorageError."""
 
     avatar: Callable[[str], Awaitable[bytes | None]]
+    isolation: Isolation
     footer: str = ""
 
     async def reply(
@@ -59,7 +60,7 @@ class Pictures:
     ) -> Reply:
         """Return the picture as a reply, with the headline and the facts as its caption.
 
-        Raises ExtraMissing, StorageError, and SettingsError if there is no font at all.
+        Raises StorageError, and what `draw_apart` raises.
         """
         card = card_of(shown, words, avatar=await self.avatar(shown.corpus), footer=self.footer)
         hit = hit_view(shown.hit, shown.date, words)
@@ -71,7 +72,7 @@ class Pictures:
         return Reply(
             words=words,
             items=(item,),
-            picture=await asyncio.to_thread(draw_card, card),
+            picture=await draw_apart(self.isolation, card),
             picture_name=file_name(shown),
             buttons=buttons,
         )

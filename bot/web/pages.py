@@ -1,6 +1,5 @@
 """The pages for people. Everything works without scripts."""
 
-import asyncio
 from datetime import UTC
 from http import HTTPStatus
 from typing import Any
@@ -9,7 +8,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.card import can_draw, draw_card, require_pictures
+from bot.card import can_draw, draw_apart, require_pictures
 from bot.i18n.words import Words
 from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_label, quote_labels
@@ -201,7 +200,7 @@ async def _picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Re
         avatar=await shared.app.corpora.avatar(prophecy.corpus),
         footer=shared.settings.pictures.footer,
     )
-    picture = await asyncio.to_thread(draw_card, card)
+    picture = await draw_apart(shared.app.isolation, card)
     keep = {"Cache-Control": f"public, max-age={_PICTURE_SECONDS}"}
     return Response(picture, media_type="image/png", headers=keep)
 

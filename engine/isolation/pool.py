@@ -13,7 +13,8 @@ _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
 
-SMALL = Limits(seconds=3.0, seconds_per_megabyte=1.0, patience=10.0, memory=512_000_000)
+# Most of the time, and of the memory, is for the fonts of a machine that has thousands.
+SMALL = Limits(seconds=20.0, seconds_per_megabyte=1.0, patience=60.0, memory=1_500_000_000)
 
 
 class Isolation(Closable):

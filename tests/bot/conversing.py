@@ -47,6 +47,7 @@ from engine.search import Headline
 from engine.values import Corpus, Kind
 from tests.bot.finds import StandInFind
 from tests.bot.prophecies import NOW, StandInEngine
+from tests.isolation import InThisProcess
 from tests.patience import PATIENCE
 
 PRIVATE = Place(platform="test", chat_id="p", private=True)
@@ -277,7 +278,7 @@ async def bot_on(
         "ask": answer_nothing,
         "read_headline": read_headline,
         "corpora": listed,
-        "pictures": Pictures(avatar=Corpora(database).avatar),
+        "pictures": Pictures(avatar=Corpora(database).avatar, isolation=InThisProcess()),
         "chats": chats,
         "answers": Answers(database),
         "questions": Questions(database),

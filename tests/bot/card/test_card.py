@@ -1,5 +1,7 @@
 """The picture itself: its size, its pixels, the same bytes each time, whatever is written on it."""
 
+import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageChops
 
-from bot.card import Card, draw_card, theme
+from bot.card import Card, draw_apart, draw_card, theme
 from bot.card.canvas import paint
 from bot.card.layout import Picture, arrange
+from engine.errors import NotDrawn
+from engine.isolation.pool import Isolation
 from tests.bot.card.library import shipped
 from tests.bot.card.test_layout import FULL
 
@@ -173,3 +177,23 @@ def test_naming_a_card_loads_no_graphics() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_a_card_is_drawn_in_a_process_that_may_die(monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile = replace(
+        FULL, headline="\ud800\u202e", marks=("a", "b"), avatar=b"\x89PNG\r\n\x1a\n\0"
+    )
+    async with Isolation() as isolation:
+        for card in (FULL, hostile):
+            assert await draw_apart(isolation, card) == draw_card(card)
+        monkeypatch.setattr("bot.card._draw", die)
+        with pytest.raises(NotDrawn, match="it crashed"):
+            await draw_apart(isolation, FULL)
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        with pytest.raises(NotDrawn, match="cannot be started"):
+            await draw_apart(isolation, FULL)
+
+
+def die(card: Card) -> bytes:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return card.avatar

@@ -27,6 +27,7 @@ from engine.messages import Message
 from engine.posting.delivery import Leased
 from tests.bot.conversing import until
 from tests.bot.prophecies import NOW
+from tests.isolation import InThisProcess
 
 LEASE = timedelta(minutes=3)
 REFUSED = ModelRefused(
@@ -70,7 +71,7 @@ async def own(storage: Database, language: str = "en") -> None:
 
 
 async def said(storage: Database, leased: Leased) -> str:
-    pictures = Pictures(avatar=Corpora(storage).avatar)
+    pictures = Pictures(avatar=Corpora(storage).avatar, isolation=InThisProcess())
     reply = await reply_of(leased.delivery, Answers(storage), pictures)
     assert reply is not None
     return reply.text or ""

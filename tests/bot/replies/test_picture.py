@@ -11,6 +11,7 @@ from bot.replies.picture import Pictured, Pictures, card_of, file_name, pictured
 from bot.settings.faces import PictureSettings
 from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
+from tests.isolation import InThisProcess
 
 SHOWN = Pictured(
     hit=make_hit(text="Coffee will be dear &amp; bad https://t.co/abc123"),
@@ -93,7 +94,9 @@ async def test_the_caption_has_the_headline_and_the_facts() -> None:
     async def avatar(corpus: str) -> bytes | None:
         return {"demo": b"not a picture"}.get(corpus)
 
-    reply = await Pictures(avatar=avatar).reply(replace(SHOWN, number=2), words_for("en"))
+    reply = await Pictures(avatar=avatar, isolation=InThisProcess()).reply(
+        replace(SHOWN, number=2), words_for("en")
+    )
     (item,) = reply.items
     assert (item.headline, item.link, item.hit.rank) == (SHOWN.headline, SHOWN.link, 2)
     assert (reply.picture or b"").startswith(b"\x89PNG")
