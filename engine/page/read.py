@@ -204,7 +204,7 @@ def articles(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     ]
 
 
-def _read_texts(nodes: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
+def find_texts(nodes: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
     """Yield the text under `name`, or the first of several, node by node."""
     for node in nodes:
         value = node.get(name)
@@ -309,20 +309,20 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
     described = articles(kept.json_ld)
     titles = (
         *_pick_values(meta, "og:title", "twitter:title"),
-        *_read_texts(described, "headline"),
+        *find_texts(described, "headline"),
         *_texts(tree, "title"),
         *_texts(tree, "h1"),
     )
     dates = (
         *_pick_values(meta, *_FIRST_DATES),
-        *_read_texts(described, "datePublished"),
+        *find_texts(described, "datePublished"),
         *_attribute(tree, "time", "datetime"),
         *_pick_values(meta, *_LAST_DATES),
     )
     languages = (
         *_attribute(tree, "html", "lang"),
         *_pick_values(meta, "og:locale"),
-        *_read_texts(described, "inLanguage"),
+        *find_texts(described, "inLanguage"),
     )
     return Page(
         title=_first(map(_line_of_text, titles)),

@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.page.read import articles, texts_of
+from engine.page.read import articles, find_texts
 
 
 def headlines(*texts: str) -> list[str]:
-    return list(texts_of(articles(texts), "headline"))
+    return list(find_texts(articles(texts), "headline"))
 
 
 @pytest.mark.parametrize(
