@@ -15,7 +15,7 @@ import asyncpg
 
 from bench.standing import TIMES
 from bench.terms import NOTE, Term, steps, terms
-from db.lease import elapsed
+from db.lease import elapsed_seconds
 from tests.fakes.standby import LoopbackServer
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -137,9 +137,9 @@ class Group:
         member, held = self.chance.choice(self.members), self.holder()
         if held and self.chance.random() < 0.8:
             member = held
-        begun = elapsed()
+        begun = elapsed_seconds()
         await deed(member)
-        seconds = await self.led(begun if deed == self.kill else elapsed())
+        seconds = await self.led(begun if deed == self.kill else elapsed_seconds())
         name = deed.__name__
         self.done[name] += 1
         if seconds is None:
@@ -152,7 +152,7 @@ class Group:
 
     async def led(self, after: float) -> float | None:
         """Return the seconds after which a process led that does so now, or None if none did."""
-        while elapsed() < after + PATIENCE:
+        while elapsed_seconds() < after + PATIENCE:
             last = [noted[0] for one in self.members if (noted := one.last())]
             if last and max(last) > after:
                 return max(last) - after
@@ -234,9 +234,9 @@ class Trouble:
 
     async def restart(self) -> None:
         """End the server as a crash would, and start it again."""
-        begun = elapsed()
+        begun = elapsed_seconds()
         await asyncio.to_thread(self._server.kill)
         await asyncio.sleep(self._chance.uniform(0.0, 2.0) * TIMES.holds)
         await asyncio.to_thread(self._server.start)
-        self.crashes.append((begun, elapsed()))
+        self.crashes.append((begun, elapsed_seconds()))
         self.done["the server crashes"] += 1

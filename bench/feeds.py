@@ -55,7 +55,7 @@ class Bench:
         """Poll all feeds: without slow ones, with them, and once more unchanged."""
         urls = [f"http://f{number}.test:{self._port}/" for number in range(self._feeds)]
         configured = [ConfiguredFeed(url=url) for url in urls]
-        await self._jobs.polling.feeds.configured(configured, now=datetime.now(UTC))
+        await self._jobs.polling.feeds.configure_feeds(configured, now=datetime.now(UTC))
         await self._ask("/slow/0")
         await self._round("first, all of it stored")
         await self._forget_tags()

@@ -29,7 +29,7 @@ from bench.standing import WRITES
 from bench.store import folder
 from bench.terms import Term, falls, late, overlaps
 from bench.timing import Output, progress
-from db.lease import elapsed
+from db.lease import elapsed_seconds
 from db.pool import Database
 from tests.fakes.pooler import pooler
 from tests.fakes.standby import LoopbackServer, loopback
@@ -65,7 +65,7 @@ async def disturbed(groups: Sequence[Group], trouble: Trouble, events: int) -> N
                 progress(f"{reached} events")
                 await trouble.restart()
 
-    if not all(await asyncio.gather(*(group.led(elapsed()) for group in groups))):
+    if not all(await asyncio.gather(*(group.led(elapsed_seconds()) for group in groups))):
         raise RuntimeError("the processes do not start")
     aside = [asyncio.create_task(step()), asyncio.create_task(crash())]
     try:
@@ -176,10 +176,10 @@ async def run(arguments: argparse.Namespace, place: Path, stack: ExitStack) -> b
         pooled = stack.enter_context(pooler(near, place, "server_login_retry = 1"))
     groups = made(place, server, pooled, arguments)
     trouble = Trouble(server, clock, random.Random(arguments.seed))
-    output, begun = Output("leases"), elapsed()
+    output, begun = Output("leases"), elapsed_seconds()
     with standing(groups):
         await disturbed(groups, trouble, arguments.events)
-    output.row(figure="seconds", number=round(elapsed() - begun))
+    output.row(figure="seconds", number=round(elapsed_seconds() - begun))
     output.row(figure="groups", number=len(groups), pooled=sum("pooled" in g.name for g in groups))
     soon = happened(output, groups, trouble)
     right = await found(output, groups, server.url)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.terms import NOTE
-from db.lease import Lease, LeaseTimes, elapsed
+from db.lease import Lease, LeaseTimes, elapsed_seconds
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError
 
@@ -52,8 +52,8 @@ async def note(lease: Lease, notes: Path) -> None:
     file = os.open(notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     while True:
         # Before the question: the process may be frozen after it, and then it is another time.
-        now = elapsed()
-        held = lease.held
+        now = elapsed_seconds()
+        held = lease.is_held
         if held:
             os.write(file, NOTE.pack(now, lease.fence or 0, time.time()))
         await asyncio.sleep(_HOLDING if held else _WAITING)
@@ -63,7 +63,7 @@ async def write(lease: Lease, database: Database, *, dawdles: float, careless: b
     """Write rows while the lease is held, up to `dawdles` seconds after it was asked for."""
     while True:
         await asyncio.sleep(_PAUSE)
-        if not lease.held:
+        if not lease.is_held:
             continue
         fence = lease.fence
         await asyncio.sleep(random.uniform(0.0, dawdles))

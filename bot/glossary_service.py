@@ -30,7 +30,7 @@ _READ = 4  # terms read for each one asked about, as stop words and inflected fo
 class Searches(Protocol):
     """The log of searches."""
 
-    async def missed(self, corpus: Corpus, limit: int) -> Sequence[str]:
+    async def list_missed(self, corpus: Corpus, limit: int) -> Sequence[str]:
         """Return the words of searches that found nothing, most frequent first."""
 
 
@@ -112,7 +112,7 @@ class GlossaryService:
         """Return the terms to ask about: of failed searches first, then frequent in the corpus."""
         is_word = WordLists(corpus.languages)
         most = self.suggest_terms // 2
-        missed = await self.searches.missed(corpus, most) if self.searches else ()
+        missed = await self.searches.list_missed(corpus, most) if self.searches else ()
         texts = await self.groups.sample(corpus, _SAMPLE)
         frequent = partial(frequent_terms, is_word=is_word, names=self.protected)
         said = frequent(texts)[: _READ * self.suggest_terms]

@@ -139,7 +139,7 @@ async def subscribe_webhooks(
 
 async def _chat(chats: Chats, hook: WebhookSettings) -> Chat:
     title = address_title(hook.url)
-    chat = await chats.known(WEBHOOKS, hook.name)
+    chat = await chats.find_chat(WEBHOOKS, hook.name)
     if chat is None or chat.title != title:
         chat = await chats.meet(WEBHOOKS, hook.name, private=True, title=title)
     if chat.corpus != (hook.corpus or None):
@@ -183,7 +183,7 @@ async def webhook_states(
 
 
 async def _state(database: Database, hook: WebhookSettings) -> WebhookState:
-    chat = await Chats(database).known(WEBHOOKS, hook.name)
+    chat = await Chats(database).find_chat(WEBHOOKS, hook.name)
     past = await Outbox(database).history(chat, _LOOKED_AT) if chat else []
     states = [one.state for one in past]
     owed = [one.created_at for one in past if one.state is DeliveryState.OWED]

@@ -33,7 +33,7 @@ logger = logging.getLogger("presagio.lease")
 _CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
 
-def elapsed() -> float:
+def elapsed_seconds() -> float:
     """Return the seconds of a clock that nobody sets."""
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
@@ -82,7 +82,7 @@ class Lease(Closable):
         name: str,
         *,
         times: LeaseTimes | None = None,
-        clock: Callable[[], float] = elapsed,
+        clock: Callable[[], float] = elapsed_seconds,
     ) -> None:
         self._database, self.name, self._clock = database, name, clock
         self._times = times or LeaseTimes()
@@ -118,7 +118,7 @@ class Lease(Closable):
             self._note(None)
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """True while this process holds the lease, as far as it can know."""
         return self._renewed_at is not None and self._clock() < self._renewed_at + self._times.sure
 
@@ -127,18 +127,18 @@ class Lease(Closable):
         """The number of the lease as this process last held it, or None if it never did."""
         return self._fence
 
-    async def changed(self) -> bool:
+    async def wait_for_change(self) -> bool:
         """Wait until this process gains or loses the lease; return whether it holds it now."""
         await self._change.wait()
-        return self.held
+        return self.is_held
 
-    async def settled(self) -> bool:
+    async def wait_until_settled(self) -> bool:
         """Wait until this process holds the lease, or another is seen to renew it.
 
         Return whether it holds the lease now. A lease that a killed process left is waited for.
         """
         await self._settled.wait()
-        return self.held
+        return self.is_held
 
     async def _stand(self) -> None:
         while True:
@@ -148,7 +148,7 @@ class Lease(Closable):
             except StorageError as error:
                 logger.warning("lost the connection for the lease %r: %s", self.name, error)
             finally:
-                if not self.held:
+                if not self.is_held:
                     self._note(None)
             await asyncio.sleep(self._times.retry)
 
@@ -228,13 +228,13 @@ class Lease(Closable):
                 await asyncio.shield(releasing)
 
     def _note(self, renewed_at: float | None) -> None:
-        was_held, lapsed = self._renewed_at is not None, not self.held
+        was_held, lapsed = self._renewed_at is not None, not self.is_held
         self._renewed_at = renewed_at
         self._tried.set()
         if was_held != (renewed_at is not None) or (was_held and lapsed):
             self._change.set()
             self._change = asyncio.Event()
-        if self.held:
+        if self.is_held:
             self._settled.set()
         self._watch()
 
@@ -244,7 +244,7 @@ class Lease(Closable):
             self._lapsing.cancel()
         if self._renewed_at is None:
             return
-        if not self.held:
+        if not self.is_held:
             self._note(None)
             return
         # The loop's clock does not count the machine's sleep: it is looked at again.

@@ -13,8 +13,8 @@ from db.sessions import (
     SEARCH_PATH,
     PoolSettings,
     Sessions,
+    find_lacking,
     give_role,
-    lacking,
     refuse,
     renew,
     server_settings,
@@ -66,7 +66,7 @@ class Database:
         return cls(sessions, settings, replicas)
 
     @property
-    def pooled(self) -> bool:
+    def is_pooled(self) -> bool:
         """True if there is a pooler between here and the server."""
         return self.pooler is not None
 
@@ -81,7 +81,7 @@ class Database:
                 await self._primary.take_back(connection)
 
     @asynccontextmanager
-    async def reading(self, *, latest: bool = False) -> AsyncIterator[FallbackReader]:
+    async def read_anywhere(self, *, latest: bool = False) -> AsyncIterator[FallbackReader]:
         """Yield a reader of a standby, or of the primary if none is fit for it.
 
         With `latest`, what was just stored is read: from the primary, unless it is lost. Each
@@ -96,10 +96,10 @@ class Database:
             finally:
                 await reader.close()
 
-    def changed(self) -> None:
+    def note_change(self) -> None:
         """Have this process read what it stored until now, also from standbys."""
         if self._replicas:
-            self._replicas.changed()
+            self._replicas.note_change()
 
     def replicas(self) -> list[ReplicaState]:
         """Return what is known about each standby."""
@@ -123,11 +123,11 @@ class Database:
 
     async def migrate(self) -> list[str]:
         """Bring the tables up to date and return the names of the migrations that ran."""
-        if self.pooled:
+        if self.is_pooled:
             await self._ready_behind_pooler()
         async with self.own_connection() as connection:  # interrupted, it ends with its session
             ran = await migrate.migrate(connection)
-            if ran and self.pooled:
+            if ran and self.is_pooled:
                 await renew(connection)
         return ran
 
@@ -135,16 +135,16 @@ class Database:
         settings = server_settings(self._settings)
         async with self.own_connection() as connection:
             await give_role(connection, settings)
-            if await lacking(connection, settings):
+            if await find_lacking(connection, settings):
                 await renew(connection)
 
     async def require_current(self) -> None:
         """Raise StorageOutdated if migrations are missing, or settings behind a pooler."""
-        async with self.reading(latest=True) as reader:
+        async with self.read_anywhere(latest=True) as reader:
             missing = await migrate.check(reader)
-        if self.pooled:
+        if self.is_pooled:
             async with self.connection() as connection:
-                lacked = await lacking(connection, server_settings(self._settings))
+                lacked = await find_lacking(connection, server_settings(self._settings))
             if not missing or SEARCH_PATH in lacked:  # without one, tables are not seen
                 refuse(lacked)
         if missing:

@@ -121,7 +121,7 @@ class Replica:
         return self._sight is not None and not self.fault
 
     @property
-    def held(self) -> float:
+    def held_until(self) -> float:
         """Return the latest moment of which it is known to hold everything."""
         return float("-inf") if self._held is None or not self.answers else self._held
 
@@ -148,7 +148,7 @@ class Replica:
     def state(self, now: float, *, since: float) -> ReplicaState:
         """Return its state; it is used if it holds everything that was stored before `since`."""
         late = "its replay is paused" if self._sight and self._sight.paused else "it is behind"
-        used = self.held >= since
+        used = self.held_until >= since
         return ReplicaState(
             name=self.name,
             answers=self.answers,
@@ -338,17 +338,17 @@ class Replicas:
         for replica in self._replicas:
             replica.lose("it is closed")
 
-    def changed(self) -> None:
+    def note_change(self) -> None:
         """From now on read from standbys that hold what was stored until now."""
         self._changed = time.monotonic()
 
     def servers(self, *, latest: bool) -> list[Server]:
         """Return who is to be asked, one after the other; with `latest`, the primary first."""
         there = [replica for replica in self._replicas if replica.answers]
-        there.sort(key=lambda replica: -replica.held)
+        there.sort(key=lambda replica: -replica.held_until)
         if not self._primary_answers:
             return [*there, self._primary]
-        free = [one for one in there if one.held >= self._since() and not one.full]
+        free = [one for one in there if one.held_until >= self._since() and not one.full]
         if latest or not free:
             return [self._primary, *there]
         chosen = min(free, key=lambda replica: replica.busy)

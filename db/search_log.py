@@ -70,7 +70,7 @@ class Log:
             rows = await connection.fetch(self._sql["recent"], self._since(now), failed, limit)
         return [_entry(row) for row in rows]
 
-    async def missed(self, corpus: Corpus, limit: int) -> list[str]:
+    async def list_missed(self, corpus: Corpus, limit: int) -> list[str]:
         """Return words of searches that found nothing, the most frequent first."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["missed"], corpus.name, self._keep, limit)

@@ -35,7 +35,7 @@ async def is_pooled(connection: Connection) -> bool:
     return bool(connection.get_server_pid() != await connection.fetchval("SELECT pg_backend_pid()"))
 
 
-async def examined(connection: Connection) -> Pooler:
+async def examine_pooler(connection: Connection) -> Pooler:
     """Return what a connection that prepares no statements by itself tells about the pooler.
 
     A pooler that keeps prepared statements gives them names of its own.
@@ -80,7 +80,7 @@ async def renew(connection: Connection) -> None:
         await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
 
-async def lacking(connection: Connection, settings: Mapping[str, str]) -> list[str]:
+async def find_lacking(connection: Connection, settings: Mapping[str, str]) -> list[str]:
     """Return the names of the settings that have another value in the session."""
     names = [name for name in settings if name not in _OPTIONAL]
     rows = await connection.fetch(
@@ -195,7 +195,7 @@ class Sessions:
     async def _behind(cls, url: str, settings: PoolSettings, at_once: int) -> Self:
         connection = await asyncpg.connect(url, **_arguments_behind(settings, Pooler()))
         try:
-            pooler = await examined(connection)
+            pooler = await examine_pooler(connection)
         finally:
             await connection.close()
         return await cls._pool(url, settings, _arguments_behind(settings, pooler), at_once, pooler)
@@ -255,7 +255,7 @@ async def _connect_either(
         await connection.close()
     connection = await asyncpg.connect(url, **behind, **given)
     try:
-        refuse(await lacking(connection, needed))
+        refuse(await find_lacking(connection, needed))
     except BaseException:
         connection.terminate()
         raise
@@ -324,10 +324,10 @@ def _unreachable(error: Exception) -> Exception:
         )
     if isinstance(error, asyncpg.InternalClientError):
         return storage_unreachable("what answered there does not speak as PostgreSQL does")
-    return storage_unreachable(_told(error))
+    return storage_unreachable(_text_of_error(error))
 
 
-def _told(error: Exception) -> str:
+def _text_of_error(error: Exception) -> str:
     """Return what an error says, without its number: "connection refused at 127.0.0.1:5432"."""
     found = _CONNECT_FAILED.search(str(error))
     if found and isinstance(error, OSError) and error.errno:

@@ -307,7 +307,7 @@ def _require_direct(database: Database) -> None:
 
     PostgreSQL's programs take the search path from their session, which others use after them.
     """
-    if database.pooled:
+    if database.is_pooled:
         raise StorageError(
             "PostgreSQL's own programs cannot work through a pooler.",
             fix="Set DATABASE_URL to the address of the server itself for this command.",

@@ -167,7 +167,7 @@ async def database_checks(
 ) -> AsyncIterator[Check]:
     """Yield the checks of an open database. Raises StorageError."""
     migrations = await _migrations_check(database)
-    if database.pooled:
+    if database.is_pooled:
         yield await _pooler_check(database)
     yield await _extensions_check(database)
     yield migrations
@@ -198,7 +198,7 @@ async def _wall_check(settings: Settings, database: Database) -> Check | None:
     from bot.web.visitor import wall_rule  # brings a web framework
 
     wall = Wall(database, await wall_rule(database, settings.web))
-    waiting = await wall.waiting(limit=_MANY)
+    waiting = await wall.count_waiting(limit=_MANY)
     if not waiting:
         return None
     detail = f"prophecies of visitors that wait for approval: {waiting:,}"

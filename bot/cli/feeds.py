@@ -201,7 +201,7 @@ async def _listed(command: FeedCommand) -> list[Feed]:
 
 
 async def _synchronised(command: FeedCommand) -> None:
-    await Feeds(command.app.database).configured(
+    await Feeds(command.app.database).configure_feeds(
         configured_feeds(command.app.settings), now=command.now
     )
 
@@ -221,7 +221,7 @@ async def _chat(command: FeedCommand) -> Chat | None:
 async def chat_named(app: "App", name: str) -> Chat:
     """Return the chat "platform:id". Raises InputError if the bot does not know it."""
     platform, _, external_id = name.partition(":")
-    chat = await Chats(app.database).known(platform, external_id)
+    chat = await Chats(app.database).find_chat(platform, external_id)
     if chat is None:
         raise InputError(
             f"There is no chat {name}.",

@@ -114,7 +114,7 @@ async def _preview(
 ) -> _Preview:
     corpus = await deciding.corpus(subscription.chat)
     tally = (
-        await Finds(app.database).tally(subscription.chat, corpus, since=since)
+        await Finds(app.database).count_states(subscription.chat, corpus, since=since)
         if corpus is not None
         else {}
     )

@@ -84,7 +84,7 @@ def wall_remove(context: typer.Context, ids: Ids) -> None:
 
 async def list_entries(app: "App", *, limit: int, json: bool, output: Output) -> None:
     """Write what was voted for where everybody may vote, and what became of it."""
-    rows = [wall_entry_json(entry) for entry in await (await _wall(app)).listed(limit=limit)]
+    rows = [wall_entry_json(entry) for entry in await (await _wall(app)).list_entries(limit=limit)]
     shown = [_row(row) for row in rows]
     output.rows(rows, shown=shown, json=json, none="Nobody has voted on the page yet.")
 

@@ -147,7 +147,7 @@ async def archive_inline(request: Request, services: Services) -> tuple[str, Req
         name = found[1].casefold()
         if name == ALL or any(one.name == name for one in corpora):
             return name, replace(request, text=found[2])
-    own = await services.chats.known(request.place.platform, request.person.id)
+    own = await services.chats.find_chat(request.place.platform, request.person.id)
     if usual := (own and own.corpus) or services.corpus:
         return usual, request
     archives = [one for one in corpora if one.role is CorpusRole.ARCHIVE]

@@ -117,7 +117,7 @@ async def _told(
 async def _usage(request: Request, services: Services) -> Reply:
     words, since = request.words, request.now - _WEEK
     access = services.ownership.access
-    used, paid = await access.used(since), await access.paid(since)
+    used, paid = await access.count_use(since), await access.paid(since)
     lines = [words.say("The last seven days:")]
     lines += _counts(words.say("People:"), [one for one in used if one.person], words)
     lines += _counts(words.say("Chats:"), [one for one in used if not one.person], words)

@@ -87,7 +87,7 @@ class Ownership:
     async def _tell(self, platform: str, chat_id: str, reply: Reply) -> bool:
         """Post in a chat that the bot knows, and return whether that succeeded."""
         poster = self.posters.get(platform)
-        chat = await self.chats.known(platform, chat_id)
+        chat = await self.chats.find_chat(platform, chat_id)
         if poster is None or chat is None:
             return False
         try:

@@ -201,7 +201,7 @@ async def _after(
 
 async def _shown(request: Request, step: _Step, services: Services) -> Reply:
     place = request.place
-    chat = await services.chats.known(place.platform, place.chat_id) or request.known_chat
+    chat = await services.chats.find_chat(place.platform, place.chat_id) or request.known_chat
     words = words_for(chat.language or request.person.language)
     reply = await step(replace(request, chat=chat, words=words), services)
     return replace(reply, replaces=True)

@@ -168,7 +168,7 @@ async def _unfound(news: NewsServices, subscription: Subscription, request: Requ
     if corpus is None:
         return []
     since = request.now - deciding.window
-    tally = await news.finds.tally(subscription.chat, corpus, since=since)
+    tally = await news.finds.count_states(subscription.chat, corpus, since=since)
     waiting = tally.get(FindState.PROMISING, 0) + tally.get(None, 0)
     lines = []
     if dull := tally.get(FindState.DULL, 0):

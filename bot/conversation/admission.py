@@ -75,7 +75,7 @@ class Doorkeeper:
     async def _standing(self, request: Request) -> Standing:
         place, person = request.place, request.person
         access = self._ownership.access
-        standing = await access.standing(place.platform, person=person.id, chat=place.chat_id)
+        standing = await access.find_standing(place.platform, person=person.id, chat=place.chat_id)
         code = _code(request)
         if code and await self._ownership.claim(request, code):
             return Standing(owned=True, owns=True)

@@ -258,7 +258,7 @@ class Conversation:
                     request = replace(request, step=steps.show)
                     admitted, reply = await self._considered(request, face, crowded=crowded)
                     await steps.end()
-                    if reply is not None and await claim.answering():
+                    if reply is not None and await claim.begin_answer():
                         claim.message = await self._deliver(admitted, reply, face, steps.take())
                         self._log(admitted, reply, time.perf_counter() - started)
         except Exception as error:
@@ -287,11 +287,11 @@ class Conversation:
             logger.debug("%s %s: nothing to change", *request.event)
             return
         if request.deleted:
-            if await claim.answering():
+            if await claim.begin_answer():
                 await self._sent(request, partial(face.withdraw, request, message))
             return
         admitted, reply = await self._considered(request, face, crowded=crowded)
-        if reply and not reply.picture and await claim.answering():
+        if reply and not reply.picture and await claim.begin_answer():
             await self._sent(admitted, partial(face.change, admitted, message, reply))
 
     async def _considered(

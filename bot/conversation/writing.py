@@ -246,7 +246,7 @@ class Writing:
             if outcome:
                 reply = variant_reply(kept.id, outcome, words)
             if await show_outcome(face, request, kept.message, reply):
-                await self._parts.tasks.shown(kept.id, self._parts.process())
+                await self._parts.tasks.note_shown(kept.id, self._parts.process())
                 fields = {"platform": kept.chat.platform, "chat": kept.chat.id}
                 logger.info("composed", extra={"fields": fields})
         except Exception as error:
@@ -263,7 +263,7 @@ class Writing:
         async with self._room, Progress(face, request, kept, words) as progress:
             with asked_by(asker):
                 outcome = await compose(kept, request.now, progress.show)
-        stored = await parts.tasks.written(kept.id, parts.process(), outcome)
+        stored = await parts.tasks.store_written(kept.id, parts.process(), outcome)
         return outcome if stored else None
 
     async def _fail(self, request: Request, face: Face, kept: KeptTask, error: Exception) -> None:

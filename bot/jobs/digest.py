@@ -63,7 +63,7 @@ async def choice_for(
     if corpus is None:
         return _NOTHING
     finds = await work.finds.for_chat(subscription, corpus, since=since)
-    posted = await work.subscriptions.posted(subscription.chat, since=now - _REMEMBERED)
+    posted = await work.subscriptions.list_posted(subscription.chat, since=now - _REMEMBERED)
     return choose(subscription, finds, posted, now, again_after=work.again_after)
 
 
@@ -101,7 +101,7 @@ async def _finds(
     """Return the finds that each chat can see, read in two statements for however many chats."""
     usual = [one.subscription.chat.id for one in wanted if not one.has_feeds]
     names = {corpora[chat] for chat in usual if chat in corpora}
-    shared = await work.finds.shared(names, since=since) if names else {}
+    shared = await work.finds.find_shared(names, since=since) if names else {}
     finds: dict[int, Sequence[StoryFind]] = {
         chat: shared.get(corpora[chat], ()) for chat in usual if chat in corpora
     }

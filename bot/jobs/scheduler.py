@@ -150,12 +150,12 @@ class Scheduler:
         following = asyncio.create_task(self._follow_clock())
         try:
             while True:
-                if not self._leader.held:
+                if not self._leader.is_held:
                     self._cancel_leaders()
                 # A new leader does not wait for the next tick.
                 for job in self._jobs:
                     await self._tick(job)
-                await self._leader.changed()
+                await self._leader.wait_for_change()
         finally:
             following.cancel()
             self._ticker.shutdown(wait=False)
@@ -214,7 +214,7 @@ class Scheduler:
                 run.cancel()
 
     async def _tick(self, job: Job) -> None:
-        if job.leader and not self._leader.held:
+        if job.leader and not self._leader.is_held:
             self._watchdog.excuse(job)
             return
         self._watchdog.expect(job)

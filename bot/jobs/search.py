@@ -139,7 +139,7 @@ async def _corpus(work: Searching, name: str | None) -> Corpus | None:
 
 async def _search_in(work: Searching, name: str, configured: str, now: datetime) -> int:
     done, since = 0, now - _LOOK_BACK
-    while stories := await work.stories.unsearched(
+    while stories := await work.stories.find_unsearched(
         name, since=since, limit=_PAGE, configured=configured
     ):
         corpus = await _corpus(work, name)
@@ -160,7 +160,7 @@ async def _retrieve(work: Searching, corpus: Corpus, story: Story, now: datetime
 async def _judge(work: Searching, names: Sequence[str], now: datetime) -> int:
     """Ask the model about waiting stories, best first, as long as it answers."""
     await work.finds.give_up(found_before=now - work.judge_within, below=work.promising)
-    waiting = await work.finds.promising(names, since=now - _LOOK_BACK, limit=_PAGE)
+    waiting = await work.finds.find_promising(names, since=now - _LOOK_BACK, limit=_PAGE)
     found = {name: await _corpus(work, name) for name in {one.corpus for one in waiting}}
     judging = _Judging(work, now)
     await _at_most(

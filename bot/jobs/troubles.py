@@ -90,7 +90,7 @@ class Troubles:
         for platform in self._platforms:
             if owner := await self._access.owner(platform):
                 owners.append(f"{platform}:{owner.person}")
-                if chat := await self._chats.known(platform, owner.chat):
+                if chat := await self._chats.find_chat(platform, owner.chat):
                     found[chat.id] = chat
         for name in self._admins:
             platform, _, person = name.partition(":")

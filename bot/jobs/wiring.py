@@ -73,7 +73,7 @@ class Jobs:
 
     async def poll(self) -> int:
         """Poll the feeds that are due, including those of the settings; return how many."""
-        await self.polling.feeds.configured(self.configured, now=self.now())
+        await self.polling.feeds.configure_feeds(self.configured, now=self.now())
         return await poll(self.polling, clock=self.now)
 
     async def search(self) -> int:

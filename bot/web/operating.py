@@ -224,7 +224,7 @@ async def _standby_answers(database: Database) -> bool:
     if not any(state.answers for state in database.replicas()):
         return False
     try:
-        async with asyncio.timeout(_READY_SECONDS), database.reading() as reader:
+        async with asyncio.timeout(_READY_SECONDS), database.read_anywhere() as reader:
             return bool(await reader.fetchval("SELECT true"))
     except (StorageError, TimeoutError):
         return False

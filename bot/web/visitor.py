@@ -52,7 +52,7 @@ class Ballots:
 
     async def tallies(self, prophecy: Prophecy) -> dict[str, Tally]:
         """Return the votes on the hits of a prophecy, by the ids of their texts."""
-        chat = await Chats(self.shared.app.database).known(_PLATFORM, _PAGE)
+        chat = await Chats(self.shared.app.database).find_chat(_PLATFORM, _PAGE)
         answer = await self._answers.last(chat, question_key(prophecy)) if chat else None
         if answer is None:
             return {}
@@ -86,7 +86,7 @@ class Ballots:
             await wall_rule(self.shared.app.database, self.shared.settings.web),
         )
         shown = [one.name for one in await self.shared.app.corpora.list()]
-        return await wall.shown(shown, limit=SHOWN_ON_WALL)
+        return await wall.list_shown(shown, limit=SHOWN_ON_WALL)
 
     async def _chat(self) -> Chat:
         chats = Chats(self.shared.app.database)
@@ -97,9 +97,9 @@ async def wall_rule(database: Database, settings: WebSettings) -> WallRule:
     """Return which votes are everybody's: those of the page, and of the chats that the settings
     name. What strangers wrote on the page is shown to nobody else unless the rule lets it."""
     chats = Chats(database)
-    page = await chats.known(_PLATFORM, _PAGE)
+    page = await chats.find_chat(_PLATFORM, _PAGE)
     places = [(platform, id_) for platform, _, id_ in (one.partition(":") for one in settings.wall)]
-    named = [await chats.known(*place) for place in places if place != (_PLATFORM, _PAGE)]
+    named = [await chats.find_chat(*place) for place in places if place != (_PLATFORM, _PAGE)]
     trusted = tuple(chat.id for chat in named if chat)
     return WallRule(
         chats=(*trusted, *((page.id,) if page else ())),

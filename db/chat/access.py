@@ -114,7 +114,7 @@ class Access:
             row = await connection.fetchrow(self._sql["owner"], platform)
         return None if row is None else BotOwner(platform=platform, **dict(row))
 
-    async def standing(self, platform: str, *, person: str, chat: str) -> Standing:
+    async def find_standing(self, platform: str, *, person: str, chat: str) -> Standing:
         """Return what is known of a person who writes in a chat."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["standing"], platform, person, chat)
@@ -185,12 +185,12 @@ class Access:
             rows = await connection.fetch(self._sql["admissions"], platform)
         return [_admission(row) for row in rows]
 
-    async def used(self, since: datetime) -> Sequence[Used]:
+    async def count_use(self, since: datetime) -> Sequence[Used]:
         """Return who was answered since that day (UTC) and how often, the busiest 20 first."""
         day = since.astimezone(UTC).date()
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["used_since"], day, _MOST_USERS)
-        return [_used(row) for row in rows]
+        return [_read_used(row) for row in rows]
 
     async def paid(self, since: datetime) -> Mapping[str, float]:
         """Return what models cost since then, in US dollars, by the source of the calls."""
@@ -203,7 +203,7 @@ def _admission(row: asyncpg.Record) -> Admission:
     return Admission(**{**dict(row), "state": AdmissionState(row["state"])})
 
 
-def _used(row: asyncpg.Record) -> Used:
+def _read_used(row: asyncpg.Record) -> Used:
     what, _, name = row["scope"].partition(":")
     return Used(
         name=name if what == "user" else row["chat"] or row["scope"],

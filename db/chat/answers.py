@@ -200,7 +200,7 @@ class Answers:
 
     async def last(self, chat: Chat, thread: str | None) -> Answer | None:
         """Return the last answer in this chat's thread (None = outside threads), or None."""
-        async with self._database.reading(latest=True) as reader:
+        async with self._database.read_anywhere(latest=True) as reader:
             row = await reader.fetchrow(self._sql["last_answer"], chat.id, thread)
         return _answer(row)
 
@@ -225,7 +225,7 @@ class Answers:
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["posted_with"], answer.id)
-        return [page for row in rows if (page := _posted(row))]
+        return [page for row in rows if (page := _read_posted(row))]
 
     async def turn_page(self, answer: Answer) -> None:
         """Store which hits were shown last. The answer must be stored already."""
@@ -247,13 +247,13 @@ class Answers:
 
     async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
         """Return the votes on an answer's hits, by rank; hits without votes are left out."""
-        async with self._database.reading(latest=True) as reader:
+        async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(self._sql["tallies"], answer.id)
         return {row["rank"]: Tally(up=row["up"], down=row["down"]) for row in rows}
 
     async def favourites(self, chat: Chat, limit: int) -> list[Favourite]:
         """Return the best-voted hits of a chat, best first."""
-        async with self._database.reading(latest=True) as reader:
+        async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(self._sql["favourites"], chat.id, limit)
         return [favourite for row in rows if (favourite := favourite_of(row))]
 
@@ -298,7 +298,7 @@ def _answer(row: asyncpg.Record | None) -> Answer | None:
     )
 
 
-def _posted(row: asyncpg.Record) -> Answer | None:
+def _read_posted(row: asyncpg.Record) -> Answer | None:
     """Return an answer with the page that shows the hit that was posted."""
     answer = _answer(row)
     hits = answer.prophecy.hits if answer else ()

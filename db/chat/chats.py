@@ -101,9 +101,9 @@ class Chats:
         assert row is not None  # noqa: S101 - the statement returns its row either way
         return chat_from(dict(row))
 
-    async def known(self, platform: str, external_id: str) -> Chat | None:
+    async def find_chat(self, platform: str, external_id: str) -> Chat | None:
         """Return the chat if it is known."""
-        async with self._database.reading(latest=True) as reader:
+        async with self._database.read_anywhere(latest=True) as reader:
             row = await reader.fetchrow(self._sql["chat"], platform, external_id)
         return None if row is None else chat_from(dict(row))
 

@@ -80,21 +80,21 @@ class Compositions:
 
     async def begin(self, task_id: int, process: int, message: str | None) -> bool:
         """Note that a process works on a task; return False if it was begun or stopped before."""
-        return await self._changed("begin_task", task_id, process, message)
+        return await self._has_changed("begin_task", task_id, process, message)
 
     async def stop(self, task_id: int) -> bool:
         """Stop a task; return False if it is written or was stopped before."""
-        return await self._changed("stop_task", task_id)
+        return await self._has_changed("stop_task", task_id)
 
-    async def written(self, task_id: int, process: int, outcome: Composition) -> bool:
+    async def store_written(self, task_id: int, process: int, outcome: Composition) -> bool:
         """Store what was written; return False if the task was stopped or taken over."""
         # The buttons need neither the passages nor the facts.
         kept = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
-        return await self._changed("written", task_id, process, _outcome_json(kept))
+        return await self._has_changed("written", task_id, process, _outcome_json(kept))
 
-    async def shown(self, task_id: int, process: int) -> None:
+    async def note_shown(self, task_id: int, process: int) -> None:
         """Note that what was written is shown."""
-        await self._changed("shown", task_id, process)
+        await self._has_changed("shown", task_id, process)
 
     async def get(self, chat: Chat, task_id: int) -> KeptTask | None:
         """Return a task of this chat, or None."""
@@ -127,7 +127,7 @@ class Compositions:
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_compositions"], now - _KEPT)
 
-    async def _changed(self, statement: str, *values: object) -> bool:
+    async def _has_changed(self, statement: str, *values: object) -> bool:
         async with self._database.connection() as connection:
             return bool(await connection.fetchval(self._sql[statement], *values))
 

@@ -41,7 +41,7 @@ class EventClaim:
         self.sending = False  # True once the answer may have reached somebody
         self.message: str | None = None  # the message that answers the event
 
-    async def answering(self) -> bool:
+    async def begin_answer(self) -> bool:
         """Note that the answer is about to be sent; return False if another process took it.
 
         Raises StorageError, in which case nothing may be sent.
@@ -99,7 +99,7 @@ class EventClaims(Closable):
         releases it, so that a repeated delivery can be claimed again. After an error it stays with
         this process. Raises StorageError if it cannot be claimed.
         """
-        step = await self._taken(platform, event_id, now)
+        step = await self._take_event(platform, event_id, now)
         if step is None:
             yield None
             return
@@ -116,7 +116,7 @@ class EventClaims(Closable):
             raise
         await self._settle(platform, event_id, claim.message)
 
-    async def _taken(self, platform: str, event_id: str, now: datetime) -> str | None:
+    async def _take_event(self, platform: str, event_id: str, now: datetime) -> str | None:
         """Take an event once nobody else can answer it; return None if somebody does.
 
         Else return the message of a step that was shown before, or "".
@@ -124,7 +124,7 @@ class EventClaims(Closable):
         clock = asyncio.get_running_loop().time
         end = clock() + self._patience
         while (step := await self._value("take", platform, event_id, now)) is None:
-            if clock() >= end or not await self._changed("undecided", platform, event_id):
+            if clock() >= end or not await self._has_changed("undecided", platform, event_id):
                 return None
             await asyncio.sleep(_LOOK_SECONDS)
         return str(step)
@@ -144,7 +144,7 @@ class EventClaims(Closable):
             )
         return found
 
-    async def _changed(self, statement: str, platform: str, event_id: str, *more: object) -> bool:
+    async def _has_changed(self, statement: str, platform: str, event_id: str, *more: object) -> bool:
         return bool(await self._value(statement, platform, event_id, *more))
 
     async def _value(self, statement: str, platform: str, event_id: str, *more: object) -> object:
@@ -156,7 +156,7 @@ class EventClaims(Closable):
 
     async def _settle(self, platform: str, event_id: str, message: str | None) -> None:
         try:
-            await self._changed("done", platform, event_id, message)
+            await self._has_changed("done", platform, event_id, message)
         except StorageError as error:
             logger.warning("%s %s was not settled: %s", platform, event_id, error)
 
@@ -169,7 +169,7 @@ class EventClaims(Closable):
 
     async def _release(self, platform: str, event_id: str) -> None:
         async with asyncio.timeout(_RELEASE_SECONDS):
-            await self._changed("release", platform, event_id)
+            await self._has_changed("release", platform, event_id)
 
     async def forget(self, *, now: datetime) -> None:
         """Remove events that are too old to be redelivered."""

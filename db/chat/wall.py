@@ -44,17 +44,17 @@ class Wall:
         self._rule = rule
         self._sql = statements("wall")
 
-    async def shown(self, corpora: Collection[str], *, limit: int) -> list[Favourite]:
+    async def list_shown(self, corpora: Collection[str], *, limit: int) -> list[Favourite]:
         """Return the best-voted hits in some corpora that everybody may see, best first."""
         return [one.favourite for one in await self._read("shown", limit, list(corpora))]
 
-    async def listed(self, *, limit: int) -> list[WallEntry]:
+    async def list_entries(self, *, limit: int) -> list[WallEntry]:
         """Return what was voted for or decided about, what waits for a decision first."""
         return await self._read("listed", limit)
 
-    async def waiting(self, *, limit: int) -> int:
+    async def count_waiting(self, *, limit: int) -> int:
         """Return how many hits wait for a decision of the owner, counted up to a limit."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             return int(await reader.fetchval(*self._statement("waiting", limit)))
 
     async def decide(self, answer_id: int, rank: int, *, approved: bool, now: datetime) -> bool:
@@ -65,12 +65,12 @@ class Wall:
 
     async def decided_last(self) -> datetime | None:
         """Return when the last decision was made."""
-        async with self._database.reading(latest=True) as reader:
+        async with self._database.read_anywhere(latest=True) as reader:
             moment: datetime | None = await reader.fetchval(self._sql["decided_last"])
         return moment
 
     async def _read(self, name: str, limit: int, *given: object) -> list[WallEntry]:
-        async with self._database.reading(latest=True) as reader:
+        async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(*self._statement(name, limit, *given))
         return list(_entries(rows))
 

@@ -77,7 +77,7 @@ class Corpora:
 
     async def list(self) -> list[Corpus]:
         """Return all corpora, sorted by name."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(self._sql["select"], None)
         return [found for row in rows if (found := _corpus(row)).kind in self._kinds]
 
@@ -122,7 +122,7 @@ class Corpora:
                 if has_postings(kind, average_length=0):
                     await create_postings(connection, created)
             rows = await connection.fetch(self._sql["select"], name)
-        self._database.changed()
+        self._database.note_change()
         return _agreeing(corpus_named([*map(_corpus, rows)], name), kind=kind, language=language)
 
     async def change(
@@ -142,12 +142,12 @@ class Corpora:
         async with self._database.connection() as connection:
             await connection.execute(self._sql["change"], name, author, url_template, description)
             await connection.execute(self._sql["describe"], name, display_name, avatar)
-        self._database.changed()
+        self._database.note_change()
         return await self.get(name)
 
     async def avatar(self, name: str) -> bytes | None:
         """Return the picture of the corpus's voice, or None."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             found: bytes | None = await reader.fetchval(self._sql["avatar"], name)
         return found
 
@@ -161,23 +161,23 @@ class Corpora:
             await connection.execute(f"DROP TABLE {partition(row['id'])}")
             await connection.execute(f"DROP TABLE IF EXISTS {postings_table(row['id'])}")
             await connection.execute(self._sql["delete"], row["id"])
-        self._database.changed()
+        self._database.note_change()
         return int(row["documents"])
 
     async def items(self, corpus: Corpus) -> int:
         """Return how many items the corpus holds in parts."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             return int(await reader.fetchval(self._sql["items"], corpus.id))
 
     async def span(self, corpus: Corpus) -> tuple[datetime | None, datetime | None]:
         """Return the dates of the oldest and the newest document."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             row = await reader.fetchrow(about_corpus("corpora", "span", corpus.id))
         return (row["oldest"], row["newest"]) if row else (None, None)
 
     async def names_authors(self, corpus: Corpus) -> bool:
         """Return whether any document names its author."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             statement = about_corpus("corpora", "names_authors", corpus.id)
             return bool(await reader.fetchval(statement))
 

@@ -144,7 +144,7 @@ class Retention:
                 if not batch:
                     items = about_corpus("retention", "forget_items", corpus.id)
                     await connection.execute(items, before)
-            self._database.changed()
+            self._database.note_change()
             if not batch:
                 return removed
             removed += batch
@@ -195,7 +195,7 @@ class Documents:
             changed = await self._fetch(connection, "update", corpus)
             await self._forget_vectors(connection, corpus, changed["parts"])
             inserted = await self._fetch(connection, "insert", corpus)
-        self._database.changed()
+        self._database.note_change()
         return inserted["whole"] + new, changed["whole"] + renewed
 
     async def stitch_threads(self, corpus: Corpus) -> int:
@@ -207,7 +207,7 @@ class Documents:
         async with self._database.transaction() as connection:
             await self._lock(connection, corpus)
             stitched = await self._run(connection, "stitch", corpus, int(Flag.THREAD))
-        self._database.changed()
+        self._database.note_change()
         return stitched
 
     async def settle(self, corpus: Corpus) -> None:

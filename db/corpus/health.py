@@ -47,21 +47,21 @@ class Overview:
 
     async def months(self, corpus: Corpus) -> Mapping[str, int]:
         """Return the number of texts by month (UTC, "2012-03"), without empty months."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(about_corpus("overview", "months", corpus.id))
         return {row["month"]: row["documents"] for row in rows}
 
     async def leads(self, corpus: Corpus, *, limit: int) -> Sequence[Lead]:
         """Return the headlines that were foretold longest before, and the texts."""
         statement = _about_foretold("leads", corpus.id)
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, corpus.name, *self._shown, limit)
         return [Lead(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
 
     async def subjects(self, corpus: Corpus, *, limit: int) -> Mapping[str, int]:
         """Return the words that most headlines were foretold by, each with its headlines."""
         statement = _about_foretold("subjects", corpus.id)
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, corpus.name, *self._shown, limit)
         return {row["word"]: row["headlines"] for row in rows}
 
@@ -70,7 +70,7 @@ class Overview:
     ) -> Sequence[tuple[str, datetime]]:
         """Return the headlines that a text foretold, with their dates, newest first."""
         statement = _about_foretold("foretold_by", corpus.id)
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, corpus.name, *self._shown, external_id, limit)
         return [(row["headline"], row["until"]) for row in rows]
 
@@ -79,7 +79,7 @@ class Overview:
     ) -> tuple[Neighbour | None, Neighbour | None]:
         """Return the texts before and after a text, which was created at `created_at`."""
         statement = about_corpus("overview", "neighbours", corpus.id)
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, document, created_at)
         found = {
             row["later"]: Neighbour(

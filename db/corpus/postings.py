@@ -118,10 +118,10 @@ class Postings:
 
         Two processes that did so at once would wait for each other: the second leaves it out.
         """
-        if self._database.pooled:  # behind a pooler, a session cannot be given the time
+        if self._database.is_pooled:  # behind a pooler, a session cannot be given the time
             return
         async with Lease(self._database, f"postings {corpus.id}") as lease:
-            if not lease.held:
+            if not lease.is_held:
                 return
             async with self._database.own_connection() as connection:
                 await connection.execute("SET statement_timeout = 0")

@@ -111,7 +111,7 @@ class Reindexing:
         async with self._database.transaction() as connection:
             if await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_TIMEOUT):
                 await connection.execute(self._sql["forget_lexemes"], corpus.id, timeout=_TIMEOUT)
-        if not self._database.pooled:  # behind a pooler, a session cannot be given the time
+        if not self._database.is_pooled:  # behind a pooler, a session cannot be given the time
             async with self._database.own_connection() as connection:
                 await connection.execute("SET statement_timeout = 0")
                 await connection.execute(f"VACUUM {partition(corpus.id)}", timeout=_TIMEOUT)

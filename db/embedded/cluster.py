@@ -69,7 +69,7 @@ def _private_folder(folder: Path, account: OsUser | None) -> Path:
         )
     if account:
         account.require_way(place)
-        account.own(place)
+        account.give_to_account(place)
     return place
 
 
@@ -89,7 +89,7 @@ def write_settings(folder: Path, sockets: Path, extra: Mapping[str, str]) -> Non
         **_address(sockets),
         **extra,
     }
-    lines = [f"{name} = '{_escaped(value)}'\n" for name, value in settings.items()]
+    lines = [f"{name} = '{_escape_value(value)}'\n" for name, value in settings.items()]
     header = "# Written anew at every start: change settings with ALTER SYSTEM.\n"
     (folder / SETTINGS_FILE).write_text(header + "".join(lines), encoding="utf-8")
 
@@ -143,7 +143,7 @@ def _address(sockets: Path) -> dict[str, str]:
     }
 
 
-def _escaped(value: str) -> str:
+def _escape_value(value: str) -> str:
     return value.replace("\\", "\\\\").replace("'", "''")
 
 
@@ -212,7 +212,7 @@ def create(
     unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder.parent))
     try:
         if account:
-            account.own(unfinished)
+            account.give_to_account(unfinished)
         if not _initdb(unfinished, binaries, account, durable=durable):
             progress("No UTF-8 locale here: typographic quotes will stick to words.")
         with (unfinished / "postgresql.conf").open("a", encoding="utf-8") as configuration:

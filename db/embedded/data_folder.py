@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from db.embedded.os_user import OsUser
-from db.embedded.postmaster import LOG_FILE, PID_FILE, recorded
+from db.embedded.postmaster import LOG_FILE, PID_FILE, read_postmaster
 from engine.errors import StorageError, StorageFull, StorageRights
 from engine.messages import Message
 
@@ -40,7 +40,7 @@ def refuse_copy(folder: Path) -> None:
 
 
 def _original_of(folder: Path) -> Path | None:
-    postmaster = recorded(folder)
+    postmaster = read_postmaster(folder)
     if postmaster is None or not postmaster.folder or postmaster.is_of(folder):
         return None
     original = Path(postmaster.folder)
@@ -80,7 +80,7 @@ def check_rights(folder: Path, account: OsUser | None) -> None:
                     owner=owner_name(owner),
                     account=owner_name(uid),
                 ),
-                fix=Message("Run: {owning}", owning=owning(folder, uid)),
+                fix=Message("Run: {owning}", owning=build_chown_command(folder, uid)),
             )
     if folder.stat().st_mode & _OTHERS:
         raise StorageRights(
@@ -92,20 +92,20 @@ def check_rights(folder: Path, account: OsUser | None) -> None:
         )
 
 
-def owning(folder: Path, uid: int) -> str:
+def build_chown_command(folder: Path, uid: int) -> str:
     """Return the command that gives `folder` and all its content to an account."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     # The colon selects the account's own group; an account without a name has none.
-    whom = f"{owner_name(uid)}:" if _known(uid) else str(uid)
+    whom = f"{owner_name(uid)}:" if _name_of_account(uid) else str(uid)
     return f"{sudo}chown -R {whom} {shlex.quote(str(folder))}"
 
 
 def owner_name(uid: int) -> str:
     """Return an account's name, or its number."""
-    return _known(uid) or str(uid)
+    return _name_of_account(uid) or str(uid)
 
 
-def _known(uid: int) -> str:
+def _name_of_account(uid: int) -> str:
     import pwd  # noqa: PLC0415 - absent on Windows
 
     try:
@@ -134,20 +134,20 @@ def foreign_errors(data_dir: Path) -> Iterator[None]:
                 message, fix=Message("Free some disk space and try again.")
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise StorageRights(message, fix=_mending(data_dir, Path(where))) from error
+            raise StorageRights(message, fix=_describe_mending(data_dir, Path(where))) from error
         raise StorageError(
             message, fix=Message("Set PRESAGIO_DATA_DIR to a usable folder.")
         ) from error
 
 
-def _mending(data_dir: Path, refused: Path) -> Message:
+def _describe_mending(data_dir: Path, refused: Path) -> Message:
     """Return what to do about a place that may not be used; name no owner of foreign files."""
     if sys.platform != "win32":
         for each in (refused, *refused.parents):
             with suppress(OSError):
                 owner = each.lstat().st_uid
                 if (data_dir / GATE_LOCK).exists() and owner != os.geteuid():
-                    command = owning(data_dir, os.geteuid())
+                    command = build_chown_command(data_dir, os.geteuid())
                     return Message(
                         "{path} belongs to {owner}. Run: {command}",
                         path=each,

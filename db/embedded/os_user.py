@@ -37,7 +37,7 @@ class OsUser:
     gid: int
     groups: frozenset[int]
 
-    def own(self, path: Path) -> None:
+    def give_to_account(self, path: Path) -> None:
         """Make the account the owner of `path`."""
         os.chown(path, self.uid, self.gid, follow_symlinks=False)
 

@@ -99,7 +99,7 @@ class Postmaster:
         return connection
 
 
-def recorded(folder: Path) -> Postmaster | None:
+def read_postmaster(folder: Path) -> Postmaster | None:
     """Return the content of postmaster.pid, which outlives the server. Raises OSError."""
     try:
         text = os.fsdecode((folder / PID_FILE).read_bytes())
@@ -118,7 +118,7 @@ def observe(folder: Path) -> tuple[State, Postmaster | None]:
     table is checked. A copy of a data folder names the server of its original and counts as having
     none. Raises OSError.
     """
-    postmaster = recorded(folder)
+    postmaster = read_postmaster(folder)
     if postmaster is None:
         return State.ABSENT, None
     ours = postmaster.is_of(folder)
@@ -200,7 +200,7 @@ def trim_log(folder: Path) -> None:
 
 
 def _takes_connections(folder: Path, binaries: Binaries, account: OsUser | None) -> bool:
-    postmaster = recorded(folder)
+    postmaster = read_postmaster(folder)
     if postmaster is None:
         return False
     place = ("-h", postmaster.socket_folder or postmaster.host, "-p", str(postmaster.port))
@@ -252,7 +252,7 @@ def _forget_misleading_pid(folder: Path) -> None:
     # Imported here because it is slow to import and not needed while the server runs.
     import psutil  # noqa: PLC0415 - no type information; see above
 
-    postmaster = recorded(folder)
+    postmaster = read_postmaster(folder)
     if postmaster and (postmaster.pid == 0 or psutil.pid_exists(postmaster.pid)):
         (folder / PID_FILE).unlink(missing_ok=True)
 

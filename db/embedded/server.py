@@ -96,7 +96,7 @@ class Share:
     def join(self) -> None:
         """Add a user. The caller holds the gate. Raises StorageUnreachable."""
         if self.count == 0 and not self.users.acquire(shared=True, timeout=LOCK_SECONDS):
-            raise self.locked()
+            raise self.build_lock_error()
         self.count += 1
 
     @contextmanager
@@ -114,7 +114,7 @@ class Share:
             if last:
                 self.users.release()
 
-    def locked(self) -> StorageUnreachable:
+    def build_lock_error(self) -> StorageUnreachable:
         """Return the error for a lock that another process does not release."""
         return StorageUnreachable(
             Message(
@@ -139,7 +139,7 @@ def open_gate(data_dir: Path, progress: Callable[[str], None]) -> Iterator[Share
         if not share.gate.acquire(timeout=_NOTICE_SECONDS):
             progress("Waiting for another process that starts or stops the database.")
             if not share.gate.acquire(timeout=LOCK_SECONDS):
-                raise share.locked()
+                raise share.build_lock_error()
         try:
             yield share
         finally:
@@ -198,7 +198,7 @@ class EmbeddedServer:
             self._make_data_dir()
             self._data_dir = self._data_dir.resolve()
             with open_gate(self._data_dir, self._progress) as share:
-                self._postmaster = self._running(share)
+                self._postmaster = self._ensure_running(share)
                 share.join()
 
     def release(self) -> None:
@@ -225,8 +225,12 @@ class EmbeddedServer:
         state, found = observe(self.folder)
         died = state is State.ABSENT or (found is not None and found.status == "stopping")
         if died:
-            found = self._restarted()
-        if found and (died or state is State.READY) and found.address != self._held().address:
+            found = self._restart()
+        if (
+            found
+            and (died or state is State.READY)
+            and found.address != self._require_postmaster().address
+        ):
             raise StorageUnreachable(
                 Message("The database has another address."), fix=Message("Start again.")
             )
@@ -237,7 +241,7 @@ class EmbeddedServer:
 
         Raises StorageUnreachable if the server is not acquired.
         """
-        postmaster = self._held()
+        postmaster = self._require_postmaster()
         if sys.platform == "win32":
             secret = quote(password_file(self.folder).read_text(), safe="")
             host = f"{postmaster.host}:{postmaster.port}"
@@ -253,12 +257,12 @@ class EmbeddedServer:
             for folder in missing:
                 account.admit(folder)
 
-    def _held(self) -> Postmaster:
+    def _require_postmaster(self) -> Postmaster:
         if self._postmaster is None:
             raise StorageUnreachable(Message("The embedded database is not running."))
         return self._postmaster
 
-    def _running(self, share: Share) -> Postmaster:
+    def _ensure_running(self, share: Share) -> Postmaster:
         """Return the running server, starting it if necessary."""
         deadline = time.monotonic() + START_SECONDS
         started = False
@@ -290,14 +294,14 @@ class EmbeddedServer:
             else:
                 time.sleep(_POLL_SECONDS)
 
-    def _restarted(self) -> Postmaster:
+    def _restart(self) -> Postmaster:
         _log.warning("The database server has died; starting it again")
         with foreign_errors(self._data_dir):
             if not (self.folder / "PG_VERSION").exists():
                 gone = Message("The data folder {folder} has gone.", folder=self.folder)
                 raise StorageUnreachable(gone, fix=Message("Mount it, or restore a backup."))
             with open_gate(self._data_dir, self._progress) as share:
-                return self._running(share)
+                return self._ensure_running(share)
 
     def _start(self, share: Share) -> None:
         refuse_copy(self.folder)
@@ -309,7 +313,7 @@ class EmbeddedServer:
         if account:
             for lock in (share.gate, share.users):
                 close_to_others(lock.path)
-                account.own(lock.path)
+                account.give_to_account(lock.path)
         major = binaries.major(account)
         remove_unfinished(self.folder)
         if not self.folder.exists() or not any(self.folder.iterdir()):
@@ -321,7 +325,7 @@ class EmbeddedServer:
         trim_log(self.folder)
         write_settings(self.folder, sockets.prepare(self.folder, account), self._extra)
         if account:  # the server silently ignores settings that it may not read
-            account.own(self.folder / SETTINGS_FILE)
+            account.give_to_account(self.folder / SETTINGS_FILE)
         start(self.folder, binaries, account, progress=self._progress, seconds=START_SECONDS)
 
     def _stop(self) -> None:

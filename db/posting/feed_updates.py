@@ -101,7 +101,7 @@ async def store_headlines(
     Only one transaction at a time joins headlines to stories: two that bring the same news at once
     would otherwise make two stories of it.
     """
-    unseen = await _unseen(connection, feed, headlines, now)
+    unseen = await _select_unseen(connection, feed, headlines, now)
     news = [headline for headline in unseen if not headline.seen_before]
     of_story: dict[str, int] = {}
     stories: list[Story] = []
@@ -125,7 +125,7 @@ async def store_headlines(
     return stories
 
 
-async def _unseen(
+async def _select_unseen(
     connection: Connection, feed: Feed, headlines: Sequence[NewHeadline], now: datetime
 ) -> list[NewHeadline]:
     identities = [identity_hash(headline) for headline in headlines]

@@ -78,7 +78,7 @@ class Feeds:
         self._database = database
         self._sql = statements("news")
 
-    async def configured(self, feeds: Sequence[ConfiguredFeed], *, now: datetime) -> None:
+    async def configure_feeds(self, feeds: Sequence[ConfiguredFeed], *, now: datetime) -> None:
         """Give everybody exactly these and the shared feeds. Safe to repeat, in many processes.
 
         If both name a feed, the category is that of `feeds`.
@@ -97,7 +97,7 @@ class Feeds:
         """Return feeds to poll now, reserved for this process until the lease ends."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["claim_due"], now, limit, now + lease)
-        return [_feed(row) for row in rows]
+        return [_read_feed(row) for row in rows]
 
     async def release(self, feeds: Sequence[Feed]) -> None:
         """Release feeds that were claimed and not polled."""
@@ -145,7 +145,7 @@ class Feeds:
             row = await connection.fetchrow(self._sql["add_feed"], url, now)
             assert row is not None  # noqa: S101 - the statement returns its row either way
             await connection.execute(self._sql["follow"], chat.id, row["id"], category, now)
-        return _as_known(_feed(row), category)
+        return _as_known(_read_feed(row), category)
 
     async def remove(self, chat: Chat, feed: int | str) -> bool:
         """Make a chat stop following a feed (id or URL); return False if it did not follow it."""
@@ -166,7 +166,7 @@ class Feeds:
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["feeds_of_chat"], chat.id)
-        return [_as_known(_feed(row), row["own_category"]) for row in rows]
+        return [_as_known(_read_feed(row), row["own_category"]) for row in rows]
 
     async def health(self, *, now: datetime) -> list[FeedHealth]:
         """Return all feeds with followers, sorted by URL."""
@@ -174,7 +174,7 @@ class Feeds:
             rows = await connection.fetch(self._sql["feed_health"], now - _COUNTED)
         return [
             FeedHealth(
-                feed=_feed(row),
+                feed=_read_feed(row),
                 headlines_a_day=row["headlines"] / _COUNTED.days,
                 chats=row["chats"],
             )
@@ -200,7 +200,7 @@ class Feeds:
             await connection.execute(self._sql["forget_feeds"], before)
 
 
-def _feed(row: asyncpg.Record) -> Feed:
+def _read_feed(row: asyncpg.Record) -> Feed:
     columns = {name: row[name] for name in _COLUMNS}
     columns["error"] = row["error"] and message_from_json(row["error"])
     return Feed(**columns, configured=row["configured_url"] is not None)

@@ -30,7 +30,7 @@ class Stories:
             rows = await connection.fetch(self._sql["stories"], ids)
         return [story_of(row) for row in rows]
 
-    async def unsearched(
+    async def find_unsearched(
         self, corpus: str, *, since: datetime, limit: int, configured: str | None = None
     ) -> list[Story]:
         """Return stories first seen since `since` without a find in `corpus`, oldest first.
@@ -102,7 +102,7 @@ class Finds:
                 kept = await connection.fetchval(self._sql["find_id"], story.id, corpus)
         return None if kept is None else int(kept)
 
-    async def promising(
+    async def find_promising(
         self, corpora: Sequence[str], *, since: datetime, limit: int
     ) -> list[Promising]:
         """Return the finds since `since` that wait for the model, best coverage first."""
@@ -154,7 +154,7 @@ class Finds:
             found.setdefault(row["chat_id"], []).append(find)
         return found
 
-    async def shared(
+    async def find_shared(
         self, corpora: Collection[str], *, since: datetime
     ) -> Mapping[str, list[StoryFind]]:
         """Return, by corpus, the same finds for chats without feeds of their own."""
@@ -165,7 +165,7 @@ class Finds:
             found.setdefault(row["corpus"], []).append(_find(row))
         return found
 
-    async def tally(
+    async def count_states(
         self, chat: Chat, corpus: str, *, since: datetime
     ) -> Mapping[FindState | None, int]:
         """Count the stories first seen since `since` that the chat can see, by state.

@@ -136,7 +136,14 @@ async def _owe(connection: Connection, decisions: Sequence[OwedPost], now: datet
     answers = await connection.fetchmany(
         statements("conversation")["keep_answer"],
         [
-            (one.chat.id, one.thread, now, *_page(chosen), _written(chosen.find, written), None)
+            (
+                one.chat.id,
+                one.thread,
+                now,
+                *_page(chosen),
+                _write_find_once(chosen.find, written),
+                None,
+            )
             for one, chosen, _ in shown
         ],
     )
@@ -161,7 +168,7 @@ def _page(chosen: Chosen) -> tuple[int, int]:
     return first, first + 1
 
 
-def _written(find: StoryFind, written: dict[int, str]) -> str:
+def _write_find_once(find: StoryFind, written: dict[int, str]) -> str:
     if find.id not in written:
         written[find.id] = prophecy_to_json(find.prophecy)
     return written[find.id]
@@ -230,7 +237,7 @@ class Outbox:
             rows = await connection.fetch(
                 self._sql["lease"], now, platforms, now - _PACE, limit, now + lease
             )
-        return [_leased(row) for row in rows]
+        return [_read_leased(row) for row in rows]
 
     async def begin(self, leased: Leased, *, now: datetime) -> bool:
         """Note that sending begins; if this returns False, the lease is over: do not send."""
@@ -266,7 +273,7 @@ class Outbox:
 
         Those about headlines that only feeds of single chats brought are left out.
         """
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(self._sql["public_posts"], corpora, limit)
         return [PublicPost(**dict(row)) for row in rows]
 
@@ -294,7 +301,7 @@ class Outbox:
         return bool(changed)
 
 
-def _leased(row: asyncpg.Record) -> Leased:
+def _read_leased(row: asyncpg.Record) -> Leased:
     delivery = Delivery(
         id=row["id"],
         key=row["key"],

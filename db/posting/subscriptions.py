@@ -27,11 +27,11 @@ def subscription_of(row: asyncpg.Record) -> Subscription:
     chat = chat_of(row)
     if row["mode"] is None:
         return Subscription(chat=chat, mode=PostingMode.OFF)
-    wanted = {name: _frozen(row[name]) for name in _WANTED}
+    wanted = {name: _freeze_list(row[name]) for name in _WANTED}
     return Subscription(chat=chat, **{**wanted, "mode": PostingMode(wanted["mode"])})
 
 
-def _frozen(value: Any) -> Any:
+def _freeze_list(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -119,7 +119,7 @@ class Subscriptions:
                 [at for _, at in looks],
             )
 
-    async def posted(self, chat: Chat, *, since: datetime) -> list[Posted]:
+    async def list_posted(self, chat: Chat, *, since: datetime) -> list[Posted]:
         """Return what was posted in a chat since `since`, or is owed to it, oldest first."""
         return (await self.posted_in([chat], since=since)).get(chat.id, [])
 

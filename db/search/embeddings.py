@@ -45,7 +45,7 @@ class VectorIndexes:
         if await self._is_valid(name):
             return
         async with self._hold_build_lease():
-            if self._database.pooled:
+            if self._database.is_pooled:
                 await self._build_at_once(name, create)
             else:
                 await self._build_beside(name, create)
@@ -55,7 +55,7 @@ class VectorIndexes:
         if await self._is_valid(name) is None:
             return
         async with self._hold_build_lease():
-            if self._database.pooled:
+            if self._database.is_pooled:
                 async with self._database.connection() as connection:
                     await connection.execute(f"DROP INDEX IF EXISTS {name}")
             else:
@@ -94,8 +94,8 @@ class VectorIndexes:
     @asynccontextmanager
     async def _hold_build_lease(self) -> AsyncIterator[None]:
         async with Lease(self._database, _LEASE, times=self._times) as lease:
-            while not lease.held:
-                await lease.changed()
+            while not lease.is_held:
+                await lease.wait_for_change()
             yield
 
     @asynccontextmanager
@@ -202,7 +202,7 @@ class Embeddings(ToEmbed):
         """
         name = f"{_leases(corpus, model_id)}{place}"
         async with Lease(self._database, name, times=self._times) as lease:
-            held = await lease.settled() if wait else lease.held
+            held = await lease.wait_until_settled() if wait else lease.is_held
             fence = lease.fence
             if held and fence is not None:
                 yield RangeClaim(name=name, holder=lease.holder, fence=fence)
@@ -235,7 +235,7 @@ class Embeddings(ToEmbed):
             raise EmbeddedElsewhere(
                 Message("Another process took over texts of {name} meanwhile.", name=corpus.name)
             )
-        self._database.changed()
+        self._database.note_change()
         return int(stored)
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:
@@ -288,7 +288,7 @@ class Embeddings(ToEmbed):
             await connection.execute(
                 self._sql["keep_scale"], corpus.id, model_id, *figures, *_describe_claim(claim)
             )
-        self._database.changed()
+        self._database.note_change()
 
     async def _model(self, connection: Connection, name: str) -> KeptModel | None:
         row = await connection.fetchrow(self._sql["models"], name)

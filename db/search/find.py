@@ -83,7 +83,7 @@ class DialectIndex(Readings):
             table = partition(corpus.id)
             statement = ranked_statement(table, len(lexemes), profiled=profiled)
             scored = operand_values(lexemes)
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, *(values[name] for name in RANKED), *scored)
             return await placed_documents(reader, corpus, _read_found_rows(rows, lexemes))
 
@@ -97,7 +97,7 @@ class DialectIndex(Readings):
         """Return the newest `limit` without anything that is excluded, ties by id."""
         values = _values(corpus, _exclude_words(queries), [], required, limit)
         statement = newest_statement(partition(corpus.id))
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             bound = (values[name] for name in NEWEST)
             rows = await reader.fetch(statement, *bound, local=_PLAN)
             return await placed_documents(reader, corpus, _read_found_rows(rows, []))
@@ -119,7 +119,7 @@ class DialectIndex(Readings):
         values = _values(corpus, _exclude_words(queries), [], required, limit)
         values["vector"] = as_text(vector)
         statement = nearest_statement(partition(corpus.id), embedding_table(space.model_id))
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             bound = (values[name] for name in NEAREST)
             rows = await reader.fetch(statement, *bound, local=_PLAN)
             found = FoundDocuments(
@@ -146,7 +146,7 @@ class DialectIndex(Readings):
         values = _values(corpus, asked, [], required, 0) | {"any": _any(wanted)}
         statement = months_statement(partition(corpus.id), words=words)
         bound = [values[name] for name in (MATCHING if words else ALLOWED)]
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, *bound, local=_PLAN)
         return {row["month"]: row["documents"] for row in rows}
 

@@ -87,7 +87,7 @@ class LexicalIndex(Readings):
         lexemes = weighted_lexemes(terms, corpus.documents)
         if not lexemes or limit < 1:
             return []
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await self._rank(reader, _Request(corpus, lexemes, filters, limit))
             where = places(terms, lexemes)
             return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])
@@ -103,7 +103,7 @@ class LexicalIndex(Readings):
             if not lexemes or limit < 1:
                 return []
             request = _Request(corpus, lexemes, filters, limit, ids_alone=True)
-            async with turns, self._database.reading() as reader:
+            async with turns, self._database.read_anywhere() as reader:
                 return [row["id"] for row in await self._rank(reader, request)]
 
         read = await self._read_phrases(corpus, phrases)
@@ -132,7 +132,7 @@ class LexicalIndex(Readings):
         if not unknown:
             return read
         terms: list[Term] = []
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             for term in read:
                 terms.append(term)
                 if term in unknown:
@@ -272,7 +272,7 @@ class Glossaries:
         return known[1]
 
     async def _read(self, corpus: Corpus) -> Glossary:
-        async with self._database.reading(latest=True) as reader:
+        async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(self._sql["holding"], corpus.id)
             barred = await reader.fetch(self._sql["rejected_here"], corpus.id)
         if not rows:

@@ -37,7 +37,7 @@ class CorpusVocabulary:
     ) -> list[dict[str, tuple[int, int]]]:
         """Return for each text its lexemes with (occurrences in the text, document frequency)."""
         read: list[dict[str, tuple[int, int]]] = [{} for _ in texts]
-        async with self._database.reading(latest=True) as reader:
+        async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(
                 self._sql["lexemes"],
                 corpus.id,
@@ -50,7 +50,7 @@ class CorpusVocabulary:
 
     async def shares(self, corpus: Corpus, limit: int) -> dict[str, float]:
         """Return the share of documents that contain each of the `limit` most frequent lexemes."""
-        async with self._database.reading(latest=True) as reader:
+        async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(self._sql["shares"], corpus.id, limit)
         return {row["lexeme"]: row["share"] for row in rows}
 
@@ -90,7 +90,7 @@ class Nearest:
 
     async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
         """Return what is known about the vectors, or None if there are none."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             row = await reader.fetchrow(self._sql["space"], corpus.id, model)
             if row is None:
                 return None
@@ -121,7 +121,7 @@ class Nearest:
         else:
             nearest, local = "nearest_exact", ""
         proposed = self._statement(nearest, corpus, space, _DEPTH * limit)
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             found = await reader.fetch(proposed, *asked, local=local)
             if len(found) < limit:
                 narrow = self._statement("nearest_filtered", corpus, space)
@@ -132,7 +132,7 @@ class Nearest:
         self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
     ) -> dict[int, float]:
         """Return the cosine of each of `ids` that has a vector."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
                 self._statement("cosines", corpus, space),
                 corpus.id,
@@ -145,7 +145,7 @@ class Nearest:
         self, corpus: Corpus, space: VectorSpace, ids: Sequence[int], least: float
     ) -> list[tuple[int, int]]:
         """Return the pairs among `ids` whose vectors have a cosine above `least`."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
                 self._statement("alike", corpus, space), corpus.id, list(ids), least
             )

@@ -75,7 +75,7 @@ class Readings:
 
     async def read(self, corpus: Corpus, texts: Sequence[str]) -> list[Reading]:
         """Return the lexemes of normalised texts in the corpus' languages."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
                 statements("search")["read"], corpus.id, texts, corpus.read_in
             )

@@ -53,7 +53,7 @@ class Described:
         else:
             statement = _statement(partition(corpus.id), len(lexemes))
             values = operand_values(lexemes)
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
                 statement, *constants(self._bm25, corpus.average_length), list(ids), *values
             )
@@ -81,7 +81,7 @@ class Comments:
     async def add_comments(self, corpus: Corpus, found: Found, most: int) -> Found:
         """Add to each hit its strongest `most` comments: most likes and reposts, then oldest."""
         posts = [hit.document.candidate.external_id for hit in found.hits]
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             comments_of = about_corpus("find", "comments", corpus.id)
             rows = await reader.fetch(comments_of, corpus.id, posts, most)
         comments: dict[str, list[Comment]] = defaultdict(list)
@@ -103,7 +103,7 @@ class Threads:
 
     async def list(self, corpus: Corpus, *, limit: int) -> Sequence[Thread]:
         """Return the threads with the latest messages."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(about_corpus("threads", "list", corpus.id), corpus.id, limit)
         return [Thread(**dict(row)) for row in rows]
 
@@ -112,7 +112,7 @@ class Threads:
 
         Messages of the same second are in the order of the source.
         """
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
                 about_corpus("threads", "read", corpus.id), corpus.id, thread, limit
             )
@@ -143,7 +143,7 @@ class Shown:
         """Return a document by its id at the source, or None."""
         if "\0" in external_id:  # no text in the database contains one
             return None
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             row = await reader.fetchrow(
                 about_corpus("shown", "document", corpus.id), corpus.id, external_id
             )
@@ -170,7 +170,7 @@ class Shown:
         if not lexemes or not ids:
             return {}
         wanted = "|".join(quote_lexeme(lexeme) for lexeme in sorted(lexemes))
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             texts = about_corpus("shown", "texts", corpus.id)
             rows = await reader.fetch(texts, corpus.id, ids)
             shown = {row["id"]: row["text"].translate(_UNMARKED) for row in rows}
@@ -197,7 +197,7 @@ class Shown:
 
     async def find_tagged(self, corpus: Corpus, ids: Sequence[int], tag: str) -> set[int]:
         """Return those of `ids` that have a tag."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
                 about_corpus("shown", "tagged", corpus.id), corpus.id, ids, tag
             )
@@ -205,20 +205,20 @@ class Shown:
 
     async def has_tag(self, corpus: Corpus, tag: str) -> bool:
         """Tell whether any document has a tag."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             has_tag = about_corpus("shown", "has_tag", corpus.id)
             return bool(await reader.fetchval(has_tag, corpus.id, tag))
 
     async def categories(self) -> list[str]:
         """Return the categories of the feeds in lower case; the tags of what they bring."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statements("shown")["categories"])
         return [row["category"] for row in rows]
 
     async def origins(self, corpus: Corpus, ids: Sequence[int]) -> Mapping[int, DocumentOrigin]:
         """Return where each of `ids` comes from."""
         categories = await self.categories()
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             origins = about_corpus("shown", "origins", corpus.id)
             rows = await reader.fetch(origins, corpus.id, ids)
         news = corpus.role is CorpusRole.NEWS
@@ -234,7 +234,7 @@ class Shown:
 
     async def count(self, corpus: Corpus, filters: Filters, tag: str | None = None) -> int:
         """Return how many documents pass the dates and the tag."""
-        async with self._database.reading() as reader:
+        async with self._database.read_anywhere() as reader:
             counted = await reader.fetchval(
                 about_corpus("shown", "count", corpus.id),
                 corpus.id,

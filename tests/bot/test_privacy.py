@@ -456,7 +456,7 @@ async def test_a_webhook_is_told_what_is_private_only_where_it_is_named(machines
     hook = WebhookSettings(name="news", url="https://example.org/hook", corpus="diary")
     async with machines.app() as app:
         await subscribe_webhooks(app.database, [hook], now=NOW)
-        chat = await Chats(app.database).known(WEBHOOKS, "news")
+        chat = await Chats(app.database).find_chat(WEBHOOKS, "news")
         assert chat
         assert await deciding_of(app).corpus(chat) is None
     async with machines.app(chat__private='["webhook:news"]') as app:

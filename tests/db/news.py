@@ -67,7 +67,7 @@ def make_headline(
 async def configured(database: Database, *urls: str, now: datetime = NOW) -> list[Feed]:
     """Put feeds into the settings, and claim them."""
     feeds = Feeds(database)
-    await feeds.configured([ConfiguredFeed(url=url) for url in urls], now=now)
+    await feeds.configure_feeds([ConfiguredFeed(url=url) for url in urls], now=now)
     claimed = await feeds.claim_due(now=now, limit=len(urls), lease=MINUTE)
     return sorted(claimed, key=lambda feed: urls.index(feed.url))
 

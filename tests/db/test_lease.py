@@ -67,8 +67,8 @@ async def holders(database: Database) -> list[str]:
 
 async def until(lease: Lease, *, held: bool) -> None:
     async with asyncio.timeout(PATIENCE):
-        while lease.held is not held:
-            await lease.changed()
+        while lease.is_held is not held:
+            await lease.wait_for_change()
 
 
 async def end_sessions(database: Database) -> None:
@@ -113,21 +113,21 @@ async def test_one_of_many_holds_it_and_each_that_leaves_is_followed_by_one(
 ) -> None:
     leases = [Lease(database, NAME, times=HASTY) for _ in range(6)]
     await asyncio.gather(*(lease.__aenter__() for lease in leases))
-    assert sorted(lease.held for lease in leases) == [False] * 5 + [True]
+    assert sorted(lease.is_held for lease in leases) == [False] * 5 + [True]
     for _ in range(5):
-        (holding,) = [lease for lease in leases if lease.held]
+        (holding,) = [lease for lease in leases if lease.is_held]
         leases.remove(holding)
-        waits = {asyncio.create_task(lease.changed()) for lease in leases}
+        waits = {asyncio.create_task(lease.wait_for_change()) for lease in leases}
         await asyncio.sleep(0)  # all of them wait before there is anything to see
         await holding.__aexit__(None, None, None)
-        assert not holding.held
+        assert not holding.is_held
         done, pending = await asyncio.wait(
             waits, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
         )
         assert [task.result() for task in done] == [True]
         for task in pending:
             task.cancel()
-        assert [lease.held for lease in leases].count(True) == 1
+        assert [lease.is_held for lease in leases].count(True) == 1
     await leases[0].__aexit__(None, None, None)
     assert await holders(database) == []
 
@@ -142,8 +142,8 @@ async def test_each_taking_has_a_higher_number(database: Database) -> None:
 
 async def test_leases_of_other_names_are_apart(database: Database, lease: Lease) -> None:
     async with Lease(database, "other", times=HASTY) as other:
-        assert lease.held
-        assert other.held
+        assert lease.is_held
+        assert other.is_held
 
 
 async def test_who_loses_the_connection_keeps_the_lease(database: Database, lease: Lease) -> None:
@@ -156,16 +156,16 @@ async def test_who_loses_the_connection_keeps_the_lease(database: Database, leas
                 before = await connection.fetchval("SELECT renewals FROM lease")
                 while await connection.fetchval("SELECT renewals FROM lease") <= before + 2:  # noqa: ASYNC110 - the database counts
                     await asyncio.sleep(0.02)
-        assert lease.held
+        assert lease.is_held
         assert lease.fence == fence
-        assert not other.held
+        assert not other.is_held
 
 
 async def test_a_killed_holder_is_replaced(database: Database, database_url: str) -> None:
     with other_process(database_url) as process:
         assert await said(process) == b"holds\n"
         async with Lease(database, NAME, times=SHORT) as lease:
-            assert not lease.held
+            assert not lease.is_held
             process.send_signal(signal.SIGKILL)
             await until(lease, held=True)
             assert lease.fence == 2
@@ -181,7 +181,7 @@ async def test_a_frozen_holder_is_replaced_and_finds_out_when_it_goes_on(
             await until(lease, held=True)
             process.send_signal(signal.SIGCONT)
             assert await said(process) == b"waits\n"
-            assert lease.held
+            assert lease.is_held
 
 
 @pytest.mark.parametrize("step", ["-10 years", "-1 hour", "1 hour", "10 years"])
@@ -204,8 +204,8 @@ async def test_no_step_of_the_databases_clock_makes_two_holders(
                 asked = clock.asked
                 while clock.asked < asked + 4:  # noqa: ASYNC110 - so that it has looked since
                     await asyncio.sleep(0.02)
-                assert not other.held
-        assert lease.held
+                assert not other.is_held
+        assert lease.is_held
         assert lease.fence == 1
 
 
@@ -224,10 +224,10 @@ async def test_a_lease_is_taken_after_it_stayed_the_same_for_its_time(database: 
             "INSERT INTO lease VALUES ($1, 'dead', 7, 3, 15, now() + interval '1 year')", NAME
         )
     async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
-        assert not lease.held
+        assert not lease.is_held
         clock.seconds += 14.9
         await asyncio.sleep(0.2)
-        assert not lease.held
+        assert not lease.is_held
         clock.seconds += 0.2
         await until(lease, held=True)
         assert lease.fence == 8
@@ -243,7 +243,7 @@ async def test_a_holder_of_longer_times_is_waited_for_as_long(database: Database
     async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
         clock.seconds += 59.9
         await looks(clock, 3)
-        assert not lease.held
+        assert not lease.is_held
         clock.seconds += 0.2
         await until(lease, held=True)
 
@@ -270,7 +270,7 @@ async def test_a_restored_database_makes_no_second_holder(database: Database, ba
         await looks(clock, 2)
         clock.seconds += 14.0
         await looks(clock, 3)
-        assert not lease.held, "the other relies on what was restored away"
+        assert not lease.is_held, "the other relies on what was restored away"
         clock.seconds += 1.1
         await until(lease, held=True)
 
@@ -311,9 +311,9 @@ async def test_a_term_is_counted_from_before_the_question(database: Database) ->
         await one_waits(database)
         clock.seconds += times.sure - 1.0
     await entering
-    assert lease.held
+    assert lease.is_held
     clock.seconds += 1.0
-    assert not lease.held
+    assert not lease.is_held
     await lease.__aexit__(None, None, None)
 
 
@@ -329,13 +329,13 @@ async def test_a_lease_that_was_renewed_since_it_was_looked_at_is_not_taken(
             clock.seconds += 16.0  # it sees the row of before, and has waited for long enough
             await one_waits(database)
         await looks(clock, 3)
-        assert not lease.held
+        assert not lease.is_held
     assert await holders(database) == ["late"]
 
 
 async def test_who_leaves_releases_no_lease_of_another(database: Database) -> None:
     async with Lease(database, NAME, times=LeaseTimes(renewal=9.0), clock=Clock()) as lease:
-        assert lease.held
+        assert lease.is_held
         async with database.connection() as connection:
             await connection.execute("UPDATE lease SET holder = 'another', fence = fence + 1")
     assert await holders(database) == ["another"]
@@ -362,7 +362,7 @@ async def test_a_taking_whose_answer_was_lost_is_recognised(database: Database) 
             *(NAME, lease.holder),
         )
     async with lease:
-        assert lease.held
+        assert lease.is_held
         assert lease.fence == 7
 
 
@@ -370,7 +370,7 @@ async def test_who_leaves_frees_what_it_no_longer_relied_on(database: Database) 
     clock = Clock()
     async with Lease(database, NAME, times=LeaseTimes(renewal=9.0), clock=clock) as lease:
         clock.seconds += 11.0
-        assert not lease.held
+        assert not lease.is_held
     assert await holders(database) == []
 
 
@@ -392,9 +392,9 @@ async def test_a_holder_relies_on_a_renewal_for_less_long_than_others_wait(
     clock = Clock()
     times = LeaseTimes(renewal=9.0)
     async with Lease(database, NAME, times=times, clock=clock) as lease:
-        assert lease.held
+        assert lease.is_held
         clock.seconds += times.sure
-        assert not lease.held
+        assert not lease.is_held
 
 
 @pytest.mark.parametrize(
@@ -415,10 +415,10 @@ async def test_two_that_saw_the_same_end_do_not_both_take_it(database: Database)
     await asyncio.gather(*(lease.__aenter__() for lease in leases))
     clock.seconds += 16.0
     async with asyncio.timeout(PATIENCE):
-        while not any(lease.held for lease in leases):  # noqa: ASYNC110 - any may be the one
+        while not any(lease.is_held for lease in leases):  # noqa: ASYNC110 - any may be the one
             await asyncio.sleep(0.01)
     clock.seconds += 1.0
-    assert [lease.held for lease in leases].count(True) == 1
+    assert [lease.is_held for lease in leases].count(True) == 1
     await asyncio.gather(*(lease.__aexit__(None, None, None) for lease in leases))
 
 
@@ -430,7 +430,7 @@ async def test_it_survives_a_restart_of_the_server(server_folder: Path) -> None:
         await database.migrate()
         clock = Clock()
         async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
-            assert lease.held
+            assert lease.is_held
             await asyncio.to_thread(server.release)  # stops it
             clock.seconds += 11.0
             await until(lease, held=False)
@@ -473,7 +473,7 @@ async def test_a_crash_of_the_server_undoes_no_renewal_and_restarts_the_wait(
             await looks(clock, 3)
             clock.seconds += 2.0
             await looks(clock, 3)
-            assert not heir.held, "it might have been renewed before the crash"
+            assert not heir.is_held, "it might have been renewed before the crash"
             clock.seconds += 15.0
             await until(heir, held=True)
         await database.close()
@@ -509,7 +509,7 @@ async def test_a_promoted_standby_makes_no_second_holder(server_folder: Path, la
                 await looks(clock, 3)
                 clock.seconds += 2.0
                 await looks(clock, 3)
-                assert not second.held
+                assert not second.is_held
                 if lacks == "renewals":
                     await until(first, held=True)
                     assert first.fence == 1
@@ -552,7 +552,7 @@ async def test_without_a_database_nobody_holds_it(server_folder: Path) -> None:
     await asyncio.to_thread(server.release)
     before = asyncio.all_tasks()
     async with asyncio.timeout(PATIENCE), Lease(database, NAME, times=HASTY) as lease:
-        assert not lease.held
+        assert not lease.is_held
     assert asyncio.all_tasks() == before
     await database.close()
 
@@ -588,7 +588,7 @@ async def test_who_leaves_as_the_connection_is_lost_waits_for_no_database(
 async def test_it_takes_no_connection_from_the_pool(database_url: str) -> None:
     database = await Database.open(database_url, PoolSettings(size=1))
     async with asyncio.timeout(PATIENCE), database.connection(), Lease(database, NAME) as lease:
-        assert lease.held
+        assert lease.is_held
     await database.close()
 
 
@@ -603,8 +603,8 @@ async def test_who_waits_for_the_outcome_is_told_of_a_holder_that_lives_and_outw
         Lease(database, NAME, times=HASTY) as other,
         Lease(database, "left", times=HASTY, clock=clock) as heir,
     ):
-        assert await other.settled() is False
-        outcome = asyncio.create_task(heir.settled())
+        assert await other.wait_until_settled() is False
+        outcome = asyncio.create_task(heir.wait_until_settled())
         await asyncio.sleep(0.2)
         assert not outcome.done()
         clock.seconds += 16.0

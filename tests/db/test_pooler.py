@@ -11,7 +11,7 @@ from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import LexicalIndex
-from db.sessions import Pooler, PoolSettings, Sessions, examined
+from db.sessions import Pooler, PoolSettings, Sessions, examine_pooler
 from engine.embed.fill import fill
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters
@@ -53,8 +53,8 @@ async def direct(direct_url: str) -> AsyncIterator[Database]:
 
 
 async def test_a_pooler_is_recognised(direct: Database, pooled: Database) -> None:
-    assert pooled.pooled
-    assert not direct.pooled
+    assert pooled.is_pooled
+    assert not direct.is_pooled
 
 
 async def test_a_pooler_that_drops_settings_silently_is_recognised(
@@ -66,7 +66,7 @@ async def test_a_pooler_that_drops_settings_silently_is_recognised(
     )
     with pooler(direct_url, server_folder, ignored) as url:
         database = await Database.open(url)
-        assert database.pooled
+        assert database.is_pooled
         await database.close()
 
 
@@ -117,7 +117,7 @@ async def test_a_statement_that_is_not_kept_leaves_nothing_behind(direct: Databa
     async with direct.connection() as connection:
         count = "SELECT count(*) FROM pg_prepared_statements"
         before = await connection.fetchval(count)
-        assert await examined(connection) == Pooler(keeps_statements=False)
+        assert await examine_pooler(connection) == Pooler(keeps_statements=False)
         names = await connection.fetch("SELECT name FROM pg_prepared_statements")
         assert not [row for row in names if row["name"].startswith("presagio")], before
 
@@ -172,15 +172,15 @@ async def test_two_processes_behind_a_pooler_have_one_leader(pooled_url: str) ->
     leases = [Lease(one, "leader", times=LeaseTimes(renewal=0.05)) for one in databases]
     await asyncio.gather(*(lease.__aenter__() for lease in leases))
     for left in (2, 1, 0):
-        (leading,) = [lease for lease in leases if lease.held]
+        (leading,) = [lease for lease in leases if lease.is_held]
         leases.remove(leading)
-        waits = [asyncio.create_task(lease.changed()) for lease in leases]
+        waits = [asyncio.create_task(lease.wait_for_change()) for lease in leases]
         await asyncio.sleep(0)
         await leading.__aexit__(None, None, None)
         if left:
             async with asyncio.timeout(PATIENCE):
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            assert [lease.held for lease in leases].count(True) == 1
+            assert [lease.is_held for lease in leases].count(True) == 1
         for wait in waits:
             wait.cancel()
     for database in databases:

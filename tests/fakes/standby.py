@@ -176,7 +176,7 @@ def pair(
 def _server(folder: Path, binaries: Binaries, account: OsUser | None) -> LoopbackServer:
     folder.mkdir(mode=0o700)
     if account:
-        account.own(folder)
+        account.give_to_account(folder)
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return LoopbackServer(folder, binaries, account, int(found.getsockname()[1]))

@@ -121,7 +121,7 @@ async def test_what_is_no_feed_is_told(news: News, path: str, said: str) -> None
 async def test_a_chat_adds_no_more_than_it_may(storage: Database) -> None:
     async with news_on(storage, feeds_per_chat=1) as news:
         news.web.pages["/other"] = news.web.pages["/feed"]
-        await Feeds(storage).configured([ConfiguredFeed(url="https://e.org/x")], now=NOW)
+        await Feeds(storage).configure_feeds([ConfiguredFeed(url="https://e.org/x")], now=NOW)
         await news.bot.say(f"/feeds add {news.feed}")
         reply = await news.bot.say(f"/feeds add {news.web.url('/other')}")
         assert reply.text == (
@@ -143,7 +143,7 @@ async def test_a_feed_is_removed_by_its_number_or_address(news: News) -> None:
 
 
 async def test_what_everybody_gets_is_not_for_a_chat_to_remove(news: News) -> None:
-    await Feeds(news.database).configured([ConfiguredFeed(url=news.feed)], now=NOW)
+    await Feeds(news.database).configure_feeds([ConfiguredFeed(url=news.feed)], now=NOW)
     reply = await news.bot.say(f"/feeds remove {news.feed}")
     assert (reply.text or "").startswith("Everybody gets this feed")
     assert "· for everybody" in ((await news.bot.say("/feeds")).text or "")
@@ -179,7 +179,7 @@ async def test_a_list_is_imported_and_exported(news: News) -> None:
 
 async def test_what_lets_the_operator_in_is_shown_to_no_chat(news: News) -> None:
     secret, plain = "https://me:s3cret@e.org/feed?token=s3cret", "https://e.org/open"
-    await Feeds(news.database).configured(
+    await Feeds(news.database).configure_feeds(
         [ConfiguredFeed(url=secret), ConfiguredFeed(url=plain)], now=NOW
     )
     own = "https://own.org/?token=mine"

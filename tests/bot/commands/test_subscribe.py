@@ -125,7 +125,7 @@ async def test_what_keeps_posts_away_is_told(storage: Database) -> None:
             "Not judged: no language model is set up. So nothing is posted, unless:"
             " /subscribe unjudged on"
         ) in text
-        await Feeds(storage).configured([ConfiguredFeed(url="https://e.org/x")], now=NOW)
+        await Feeds(storage).configure_feeds([ConfiguredFeed(url="https://e.org/x")], now=NOW)
         text = (await bot.say("/subscribe unjudged on")).text or ""
         assert "no feed" not in text
         assert "no language model" not in text

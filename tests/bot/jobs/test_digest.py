@@ -91,7 +91,7 @@ async def test_a_chat_without_feeds_of_its_own_sees_what_it_would_see_by_itself(
     finds = Finds(storage)
     alone = await finds.for_chat(subscription, "demo", since=NOW)
     assert len(alone) == 3
-    assert await finds.shared(["demo", "other"], since=NOW) == {"demo": alone}
+    assert await finds.find_shared(["demo", "other"], since=NOW) == {"demo": alone}
 
 
 async def test_chats_with_feeds_of_their_own_take_no_more_statements(

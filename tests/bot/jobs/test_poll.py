@@ -76,7 +76,7 @@ async def test_the_failure_of_one_feed_is_its_own(database_url: str, web: WebSer
     paths = ("/good", "/unforeseen", "/unstorable")
     urls = [*map(web.url, paths), "http://xn--.x/idna", "http://127.0.0.1:99999/port"]
     async with polling(database_url) as (work, _):
-        await work.feeds.configured([ConfiguredFeed(url=url) for url in urls], now=NOW)
+        await work.feeds.configure_feeds([ConfiguredFeed(url=url) for url in urls], now=NOW)
         assert await poll(work, clock=lambda: NOW) == 5
         feeds = await known(work.feeds)
     assert {name for name, feed in feeds.items() if feed.succeeded_at} == {"good"}
@@ -98,7 +98,7 @@ async def test_what_no_feed_can_help_is_the_failure_of_the_job(
         await app.corpora.ensure(
             NEWS_CORPUS, kind=Kind.TWEETS, language="simple", author=None, url_template=None
         )
-        await work.feeds.configured([ConfiguredFeed(url=web.url("/good"))], now=NOW)
+        await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/good"))], now=NOW)
         with pytest.raises(CorpusConflict):
             await poll(work, clock=lambda: NOW)
         assert (await known(work.feeds))["good"].failures == 0
@@ -119,6 +119,6 @@ async def test_what_takes_long_is_done_beside_the_event_loop(
     monkeypatch.setattr("bot.jobs.poll.decide", recorded(decide))
     monkeypatch.setattr("bot.jobs.poll.documents_of", recorded(documents_of))
     async with polling(database_url) as (work, _):
-        await work.feeds.configured([ConfiguredFeed(url=web.url("/good"))], now=NOW)
+        await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/good"))], now=NOW)
         await poll(work, clock=lambda: NOW)
     assert threads == ["feed", "news"]

@@ -260,6 +260,6 @@ async def test_an_invitation_makes_a_chat_active_again(
     async with running(slack, service(slack, bot)):
         await alice.invites_bot(channel)
         await slack.until(lambda: any(one.subtype == "" for one in slack.bot_messages))
-    known = await chats.known("slack", channel.id)
+    known = await chats.find_chat("slack", channel.id)
     assert known
     assert known.active

@@ -19,7 +19,7 @@ def plain(message: Message) -> str:
 
 
 async def subscription(storage: Database, channel: Chat) -> Subscription | None:
-    known = await Chats(storage).known("telegram", str(channel.id))
+    known = await Chats(storage).find_chat("telegram", str(channel.id))
     return await Subscriptions(storage).get(known) if known else None
 
 

@@ -21,7 +21,7 @@ async def test_a_group_that_moves_stays_let_in(access: Access, database: Databas
     await access.allow("telegram", "-1", title="A group", language="en", now=NOW)
     for _ in range(2):  # a platform says so more than once
         await Chats(database).move("telegram", "-1", "-1001")
-    standing = await access.standing("telegram", person="7", chat="-1001")
+    standing = await access.find_standing("telegram", person="7", chat="-1001")
     assert standing.state is AdmissionState.ALLOWED
 
 
@@ -38,9 +38,9 @@ async def test_at_most_twenty_wait(access: Access) -> None:
 async def test_what_the_person_may_goes_before_what_the_chat_may_not(access: Access) -> None:
     await access.allow("telegram", "7", title=None, language="en", now=NOW)
     await access.ask("telegram", "-1", title=None, language="en", now=NOW)
-    standing = await access.standing("telegram", person="7", chat="-1")
+    standing = await access.find_standing("telegram", person="7", chat="-1")
     assert standing.state is AdmissionState.ALLOWED
-    assert (await access.standing("slack", person="7", chat="-1")).state is None
+    assert (await access.find_standing("slack", person="7", chat="-1")).state is None
 
 
 async def test_uses_are_named(access: Access, database: Database) -> None:
@@ -48,7 +48,7 @@ async def test_uses_are_named(access: Access, database: Database) -> None:
     await access.allow("telegram", "7", title="@ana", language="en", now=NOW)
     for scope in (f"chat:{chat.id}", f"chat:{chat.id}", "user:telegram:7"):
         await Quotas(database).use(scope, now=NOW)
-    group, ana = await access.used(NOW)
+    group, ana = await access.count_use(NOW)
     assert (group.name, group.title, group.person, group.times) == (
         "telegram:-1",
         "A group",
@@ -67,7 +67,7 @@ async def test_people_who_asked_are_named_though_nobody_let_them_in(
         await quotas.use("user:telegram:8", now=NOW, title=title)
     await quotas.use(f"chat:{private.id}", now=NOW, title="@beatriz")
     await quotas.use("compose:telegram:8", now=NOW)  # no search
-    bea, chat = await access.used(NOW)
+    bea, chat = await access.count_use(NOW)
     assert (bea.name, bea.title, bea.times) == ("telegram:8", "@beatriz", 3)
     assert (chat.name, chat.title, chat.times) == ("telegram:8", "@beatriz", 1)
 

@@ -127,8 +127,8 @@ async def test_a_move_of_an_unknown_chat_changes_nothing(database: Database) -> 
 
 async def test_whom_the_bot_has_met_is_known_and_nobody_else(database: Database) -> None:
     chats = Chats(database)
-    assert await chats.known("test", "1") is None
-    assert await chats.known("test", "1") is None, "asking is not meeting"
+    assert await chats.find_chat("test", "1") is None
+    assert await chats.find_chat("test", "1") is None, "asking is not meeting"
     met = await meet(chats)
-    assert await chats.known("test", "1") == met
-    assert await chats.known("other", "1") is None
+    assert await chats.find_chat("test", "1") == met
+    assert await chats.find_chat("other", "1") is None

@@ -59,9 +59,9 @@ async def test_a_task_is_begun_written_and_shown(
     number = await tasks.keep(chat, "7", TASK, now=NOW)
     assert await tasks.begin(number, process, "m1")
     assert not await tasks.begin(number, process, "m2")
-    assert not await tasks.written(number, process + 1, OUTCOME), "another process has it"
-    assert await tasks.written(number, process, OUTCOME)
-    await tasks.shown(number, process)
+    assert not await tasks.store_written(number, process + 1, OUTCOME), "another process has it"
+    assert await tasks.store_written(number, process, OUTCOME)
+    await tasks.note_shown(number, process)
     kept = await tasks.get(chat, number)
     assert kept
     assert (kept.task, kept.thread, kept.message, kept.state) == (TASK, "7", "m1", TaskState.SHOWN)
@@ -89,7 +89,7 @@ async def test_what_is_stopped_is_neither_begun_nor_written(
     await tasks.begin(late, process, "m2")
     assert await tasks.stop(late)
     assert not await tasks.stop(late)
-    assert not await tasks.written(late, process, OUTCOME)
+    assert not await tasks.store_written(late, process, OUTCOME)
 
 
 async def test_only_what_the_dead_left_is_taken_over(

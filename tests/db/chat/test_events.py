@@ -41,12 +41,12 @@ OTHER_PROCESS = textwrap.dedent(
         times = LeaseTimes(holds=4.0, sure=3.0, renewal=0.1)
         async with EventClaims(database, times=times, patience=0) as claims:
             async with claims.claim("test", "done", now=now) as claim:
-                assert await claim.answering()
+                assert await claim.begin_answer()
             async with (
                 claims.claim("test", "answering", now=now) as claim,
                 claims.claim("test", "taken", now=now),
             ):
-                assert await claim.answering()
+                assert await claim.begin_answer()
                 print("ready", flush=True)
                 await asyncio.sleep(600)
 
@@ -80,7 +80,7 @@ async def taken(claims: EventClaims, *event: str, now: datetime = NOW) -> bool:
 async def answered(claims: EventClaims, *event: str) -> None:
     async with claims.claim(*event, now=NOW) as claim:
         assert claim
-        assert await claim.answering()
+        assert await claim.begin_answer()
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
@@ -116,7 +116,7 @@ async def test_the_step_of_a_dead_process_is_passed_on(
     assert successor
     assert successor.step == "m7"
     await claim.shows_step("m8")  # too late: it is no longer its own
-    assert await successor.answering()
+    assert await successor.begin_answer()
     await other._settle(*EVENT, "m7")
     assert await other.answer_to(*EVENT, since=NOW) == "m7"
 
@@ -141,7 +141,7 @@ async def test_an_event_that_came_to_its_end_is_taken_no_more(
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
         assert await state(database) == "taken"
-        assert await claim.answering()
+        assert await claim.begin_answer()
         assert await state(database) == "answering"
     async with claims.claim("test", "silence", now=NOW) as claim:
         assert claim
@@ -154,8 +154,8 @@ async def test_an_event_that_came_to_its_end_is_taken_no_more(
 async def test_an_answer_is_begun_once(claims: EventClaims) -> None:
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
-        assert await claim.answering()
-        assert not await claim.answering()
+        assert await claim.begin_answer()
+        assert not await claim.begin_answer()
         assert claim.sending
 
 
@@ -198,7 +198,7 @@ async def test_an_event_that_cannot_be_settled_was_answered_all_the_same(
 ) -> None:
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
-        assert await claim.answering()
+        assert await claim.begin_answer()
         async with database.connection() as connection:
             await connection.execute("ALTER TABLE turn RENAME TO elsewhere")
     assert "test 1 was not settled" in caplog.text
@@ -211,7 +211,7 @@ async def cancelled(claims: EventClaims, *, sending: bool = False) -> None:
     async def work() -> None:
         async with claims.claim(*EVENT, now=NOW) as claim:
             if claim and sending:
-                assert await claim.answering()
+                assert await claim.begin_answer()
             there.set()
             await asyncio.sleep(600)
 
@@ -236,7 +236,7 @@ async def test_of_a_process_that_left_only_the_unanswered_is_taken_over(
         assert await taken(leaving, "test", "taken")
         claim = await held(leaving, "test", "answering")
         assert claim
-        assert await claim.answering()
+        assert await claim.begin_answer()
         await answered(leaving, "test", "done")
         assert not await taken(other, "test", "taken")
     await eventually(lambda: taken(other, "test", "taken"))
@@ -296,7 +296,7 @@ async def test_a_process_that_lost_its_connection_keeps_what_it_took(database: D
                 " AND pid <> pg_backend_pid()"
             )
         assert not await taken(other)
-        assert await claim.answering()
+        assert await claim.begin_answer()
 
 
 async def test_what_was_taken_over_meanwhile_is_answered_by_the_other_alone(
@@ -313,10 +313,10 @@ async def test_what_was_taken_over_meanwhile_is_answered_by_the_other_alone(
             return mine is not None
 
         await eventually(taken_over)
-        assert not await claim.answering()
+        assert not await claim.begin_answer()
     assert await state(database) == "taken", "its end is the other's"
     assert mine
-    assert await mine.answering()
+    assert await mine.begin_answer()
 
 
 async def test_what_was_taken_over_is_not_given_back_by_who_lost_it(
@@ -365,7 +365,7 @@ async def test_it_survives_a_restart_of_the_server(
             await eventually(present)
             async with EventClaims(database, patience=0) as other:
                 assert not await taken(other)
-            assert await claim.answering()
+            assert await claim.begin_answer()
             assert await taken(claims, "test", "2")
         await database.close()
     finally:
@@ -433,7 +433,7 @@ async def test_an_event_that_comes_again_while_presence_is_lost_is_not_taken_aga
     await cut_presence(database, claims)
     await eventually(lambda: _nobody_present(database))
     assert not await taken(claims)
-    assert await claim.answering()
+    assert await claim.begin_answer()
 
 
 async def test_a_process_of_another_database_proves_nothing(
@@ -465,7 +465,7 @@ async def test_what_was_taken_over_is_as_young_as_its_taking_over(
 
     await eventually(taken_over)
     assert claim
-    assert await claim.answering()
+    assert await claim.begin_answer()
     await claims.forget(now=NOW)
     assert not await taken(other)
 
@@ -513,6 +513,6 @@ async def test_a_delivery_of_what_another_process_answers_ends_with_its_answer(
         waiting = asyncio.create_task(held(other))
         await asyncio.sleep(0.2)
         assert not waiting.done()
-        assert await claim.answering()
+        assert await claim.begin_answer()
         async with asyncio.timeout(PATIENCE):
             assert await waiting is None

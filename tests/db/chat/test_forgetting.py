@@ -109,7 +109,7 @@ async def test_a_person_is_forgotten(database: Database, stored: Mapping[str, Ch
     assert gone == Forgotten(chats=1, votes=1, compositions=1, searches=1)
     assert await mentions(database, ANA) == {"quota": 2}  # today's, or limits would not hold
     assert await mentions(database, BOB) == before
-    assert await Chats(database).known("telegram", GROUP) == stored[GROUP]
+    assert await Chats(database).find_chat("telegram", GROUP) == stored[GROUP]
     assert not await Forgetting(database).person("telegram", ANA, chat=ANA, now=NOW)
 
 
@@ -126,7 +126,7 @@ async def test_everything_of_a_chat_goes(database: Database, stored: Mapping[str
         f"daily:{stored[person].id}:2026-01-08" for person in (ANA, BOB)
     )
     assert counted == 0
-    assert await Chats(database).known("telegram", ANA)
+    assert await Chats(database).find_chat("telegram", ANA)
 
 
 async def test_a_refusal_stays(database: Database) -> None:

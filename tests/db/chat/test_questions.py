@@ -99,7 +99,7 @@ class Told:
         platform = question.chat.platform
         async with self.claims.claim(platform, question.event_id, now=NOW) as claim:
             assert claim
-            assert await claim.answering()
+            assert await claim.begin_answer()
             claim.message = f"answer to {text}"
         return earlier.texts
 

@@ -166,8 +166,8 @@ class TestMissed:
         demo = await load_texts(database, "demo", ["a text"])
         for text in ("auth lang:en -no", "fed rates", "fed rates", "found"):
             await log.record(search(text, returned=("1",) if text == "found" else ()))
-        assert await log.missed(demo, 10) == ["fed", "rates", "auth"]
-        assert await log.missed(demo, 2) == ["fed", "rates"]
+        assert await log.list_missed(demo, 10) == ["fed", "rates", "auth"]
+        assert await log.list_missed(demo, 2) == ["fed", "rates"]
 
     async def test_not_of_other_corpora_headlines_errors_or_messages(
         self, log: Log, database: Database
@@ -178,4 +178,4 @@ class TestMissed:
         await log.record(search("broken", error="CorpusNotFound", returned=()))
         await log.record(search("message", quotable=False, returned=()))
         await log.record(search('"a phrase"', returned=()))
-        assert await log.missed(demo, 10) == []
+        assert await log.list_missed(demo, 10) == []

@@ -102,7 +102,7 @@ async def test_what_was_there_before_is_seen_and_no_news(database: Database) -> 
 
 async def test_headlines_of_two_feeds_are_one_story(database: Database) -> None:
     one, two = await configured(database, URL, OTHER_URL)
-    await Feeds(database).configured(
+    await Feeds(database).configure_feeds(
         [ConfiguredFeed(url=URL, category="b"), ConfiguredFeed(url=OTHER_URL, category="a")],
         now=NOW,
     )
@@ -287,7 +287,7 @@ async def test_a_feed_moves_with_its_past(database: Database) -> None:
     assert await feeds.settle(feed, Decision(feed=moved), now=NOW + HOUR) == []
     assert (await stored(database, OTHER_URL)).id == feed.id
     # The settings still name the old address.
-    await feeds.configured([ConfiguredFeed(url=URL, category="c")], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL, category="c")], now=NOW)
     (only,) = await feeds.health(now=NOW)
     assert (only.feed.id, only.feed.url, only.feed.category) == (feed.id, OTHER_URL, "c")
     moved, stories = await brought(database, moved, make_headline(STORM), now=NOW + 2 * HOUR)

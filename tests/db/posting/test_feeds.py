@@ -49,14 +49,14 @@ async def test_the_feeds_of_the_settings_are_exactly_those(database: Database) -
         told = [one.feed for one in await feeds.health(now=NOW)]
         return [(feed.url, feed.category, feed.configured) for feed in told]
 
-    await feeds.configured([ConfiguredFeed(url=URL), ConfiguredFeed(url=OTHER_URL)], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL), ConfiguredFeed(url=OTHER_URL)], now=NOW)
     assert await known() == [(URL, None, True), (OTHER_URL, None, True)]
-    await feeds.configured([ConfiguredFeed(url=URL, category="tech")], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL, category="tech")], now=NOW)
     assert await known() == [(URL, "tech", True)]
-    await feeds.configured([], now=NOW)
+    await feeds.configure_feeds([], now=NOW)
     assert await known() == []
     assert await claim(database) == []
-    await feeds.configured([ConfiguredFeed(url=OTHER_URL)], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=OTHER_URL)], now=NOW)
     assert await known() == [(OTHER_URL, None, True)]
     assert await count(database, "feed") == 2  # nothing of its past is lost by a slip
 
@@ -68,7 +68,7 @@ async def test_many_processes_that_start_at_once_agree(
     wanted = [ConfiguredFeed(url=f"https://{number}.test") for number in range(20)]
     async with asyncio.timeout(PATIENCE):
         await asyncio.gather(
-            *(Feeds(one).configured(order, now=NOW) for one, order in zip(
+            *(Feeds(one).configure_feeds(order, now=NOW) for one, order in zip(
                 processes * 2, (wanted, wanted[::-1]) * 4, strict=True))
         )  # fmt: skip
     assert len(await Feeds(database).health(now=NOW)) == 20
@@ -82,10 +82,10 @@ async def test_a_feed_that_a_chat_added_may_be_configured_later_and_no_longer(
     feeds, chat = Feeds(database), await met(database)
     added = await feeds.add(chat, URL, category="mine", now=NOW)
     assert (added.category, added.configured) == ("mine", False)
-    await feeds.configured([ConfiguredFeed(url=URL, category="ours")], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL, category="ours")], now=NOW)
     (only,) = await feeds.health(now=NOW)
     assert (only.feed.id, only.feed.category, only.feed.configured) == (added.id, "ours", True)
-    await feeds.configured([], now=NOW)
+    await feeds.configure_feeds([], now=NOW)
     (only,) = await feeds.health(now=NOW)
     assert (only.feed.id, only.feed.configured, only.chats) == (added.id, False, 1)
 
@@ -95,7 +95,7 @@ async def test_a_feed_that_a_chat_added_may_be_configured_later_and_no_longer(
 
 async def test_no_two_processes_claim_the_same(database: Database, database_url: str) -> None:
     urls = [f"https://{number}.test" for number in range(60)]
-    await Feeds(database).configured([ConfiguredFeed(url=url) for url in urls], now=NOW)
+    await Feeds(database).configure_feeds([ConfiguredFeed(url=url) for url in urls], now=NOW)
     processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(6)]
 
     async def drain(process: Database) -> list[str]:
@@ -134,7 +134,7 @@ async def test_what_is_gone_or_followed_by_nobody_is_not_polled(database: Databa
     one, _ = await configured(database, URL, OTHER_URL)
     await settle(database, one, gone=True)
     feeds = Feeds(database)
-    await feeds.configured([ConfiguredFeed(url=URL)], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL)], now=NOW)
     assert await claim(database, now=NOW + DAY) == []
     # Somebody who adds it again wants it to be tried.
     assert not (await feeds.add(await met(database), URL, now=NOW + DAY)).gone
@@ -153,7 +153,7 @@ async def test_chats_share_a_feed_and_each_has_its_category(database: Database) 
     assert await feeds.of_chat(two) == [again]
     await feeds.add(one, URL, category="science", now=NOW)
     assert [feed.category for feed in await feeds.of_chat(one)] == ["science"]
-    await feeds.configured([ConfiguredFeed(url=OTHER_URL, category="all")], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=OTHER_URL, category="all")], now=NOW)
     assert [feed.url for feed in await feeds.of_chat(two)] == [URL, OTHER_URL]
     assert await feeds.remove(one, mine.id)
     assert not await feeds.remove(one, mine.id)
@@ -210,7 +210,7 @@ async def test_trouble_is_told_to_those_that_a_feed_concerns(database: Database)
     assert await follower_names(database, added) == ["daily", "silent"]
     told = {one.chat.external_id: one.mode for one in await feeds.followers(added.id)}
     assert told == {"daily": PostingMode.DAILY, "silent": PostingMode.OFF}
-    await feeds.configured([ConfiguredFeed(url=URL, category="tech")], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL, category="tech")], now=NOW)
     assert await follower_names(database, added) == ["daily", "silent", "tech", "all"]
 
 
@@ -220,7 +220,7 @@ async def test_feeds_that_nobody_follows_are_forgotten_after_a_while(database: D
     feed, _ = await brought(database, feed, make_headline("A storm is coming to town"))
     await feeds.forget(before=NOW + DAY)
     assert await count(database, "feed") == 1
-    await feeds.configured([], now=NOW)
+    await feeds.configure_feeds([], now=NOW)
     await feeds.forget(before=NOW)
     assert await count(database, "feed") == 1
     await feeds.forget(before=NOW + SECOND)

@@ -114,7 +114,7 @@ async def test_what_was_judged_gives_way_to_no_less(database: Database) -> None:
         kept = await finds.keep(story, "demo", state, coverage=0.1, now=later + HOUR)
         assert kept == judged.id
     assert await seen(database, subscription) == [judged]
-    assert await finds.promising(["demo"], since=NOW, limit=9) == []
+    assert await finds.find_promising(["demo"], since=NOW, limit=9) == []
     again = await found(database, story, [tweet(2)], now=later + HOUR)
     assert await seen(database, subscription) == [again]
 
@@ -124,7 +124,7 @@ async def test_a_late_search_does_not_have_a_story_judged_again(database: Databa
     (story,) = await some_stories(database, 1)
     await finds.keep(story, "demo", FindState.UNJUDGED, coverage=0.5, now=NOW)
     await finds.keep(story, "demo", FindState.PROMISING, coverage=0.5, now=NOW)
-    assert await finds.promising(["demo"], since=NOW, limit=9) == []
+    assert await finds.find_promising(["demo"], since=NOW, limit=9) == []
 
 
 async def test_nothing_is_kept_of_a_story_that_is_forgotten(database: Database) -> None:
@@ -142,15 +142,15 @@ async def test_what_promises_most_comes_first(database: Database) -> None:
     await finds.keep(stories[0], "other", FindState.PROMISING, coverage=0.8, now=NOW)
     await finds.keep(stories[1], "other", FindState.DULL, coverage=0.8, now=NOW)
     await finds.keep(stories[3], "demo", FindState.UNJUDGED, coverage=0.7, now=NOW)
-    told = await finds.promising(["demo", "other"], since=NOW, limit=3)
+    told = await finds.find_promising(["demo", "other"], since=NOW, limit=3)
     assert told == [
         (stories[1], "demo", 0.9),
         (stories[0], "other", 0.8),
         (stories[2], "demo", 0.5),
     ]
-    told = await finds.promising(["demo"], since=NOW, limit=9)
+    told = await finds.find_promising(["demo"], since=NOW, limit=9)
     assert [one.coverage for one in told] == [0.9, 0.5, 0.2]
-    assert await finds.promising(["demo"], since=NOW + SECOND, limit=9) == []
+    assert await finds.find_promising(["demo"], since=NOW + SECOND, limit=9) == []
 
 
 async def test_what_promises_little_is_not_waited_for_longer(database: Database) -> None:
@@ -160,7 +160,7 @@ async def test_what_promises_little_is_not_waited_for_longer(database: Database)
     for story, coverage, at in searched:
         await finds.keep(story, "demo", FindState.PROMISING, coverage=coverage, now=at)
     await finds.give_up(found_before=NOW + SECOND, below=0.33)
-    told = await finds.promising(["demo"], since=NOW, limit=9)
+    told = await finds.find_promising(["demo"], since=NOW, limit=9)
     assert [(one.story, one.coverage) for one in told] == [(stories[1], 0.5), (stories[2], 0.2)]
 
 
@@ -176,7 +176,7 @@ async def test_a_chat_sees_its_feeds_and_those_of_the_settings_alone(database: D
     assert [one.story.categories for one in await seen(database, one)] == [("club",)]
     assert await seen(database, two) == []
     # Now a feed of the settings tells the story: the other chat gets it as told there.
-    await feeds.configured([ConfiguredFeed(url=URL, category="all")], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL, category="all")], now=NOW)
     (public,) = await feeds.claim_due(now=NOW, limit=1, lease=MINUTE)
     headline = replace(
         make_headline(STORM, link="https://news.test/1", published=NOW - HOUR), title="Storm!"
@@ -212,7 +212,7 @@ async def test_the_category_of_the_chat_goes_before_that_of_the_settings(
     subscription = await subscribed(database)
     feeds = Feeds(database)
     (feed,) = await configured(database, URL)
-    await feeds.configured([ConfiguredFeed(url=URL, category="all")], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL, category="all")], now=NOW)
     _, (story,) = await brought(database, feed, make_headline(STORM))
     await found(database, story, [tweet(1)])
     await feeds.add(subscription.chat, URL, category="mine", now=NOW + HOUR)
@@ -235,11 +235,11 @@ async def test_stories_are_counted_by_what_is_known_of_them(database: Database) 
     await found(database, one, [tweet(1)])
     await finds.keep(two, "demo", FindState.DULL, coverage=0.1, now=NOW)
     await finds.keep(three, "other", FindState.DULL, coverage=0.1, now=NOW)
-    assert await finds.tally(chat, "demo", since=NOW) == {
+    assert await finds.count_states(chat, "demo", since=NOW) == {
         FindState.JUDGED: 1,
         FindState.DULL: 1,
         None: 2,
     }
-    assert await finds.tally(chat, "demo", since=NOW + SECOND) == {}
-    await Feeds(database).configured([], now=NOW)
-    assert await finds.tally(chat, "demo", since=NOW) == {}, "nobody sees them any more"
+    assert await finds.count_states(chat, "demo", since=NOW + SECOND) == {}
+    await Feeds(database).configure_feeds([], now=NOW)
+    assert await finds.count_states(chat, "demo", since=NOW) == {}, "nobody sees them any more"

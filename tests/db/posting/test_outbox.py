@@ -115,11 +115,11 @@ async def test_a_daily_post_is_stored_with_its_answers(database: Database, outbo
         answer = await Answers(database).get(subscription.chat, number)
         assert answer is not None
         assert (answer.prophecy, answer.page) == (one.find.prophecy, (one.hit,))
-    posted = await Subscriptions(database).posted(subscription.chat, since=NOW)
+    posted = await Subscriptions(database).list_posted(subscription.chat, since=NOW)
     assert [(one.story_id, one.external_id, one.text) for one in posted] == [
         (one.find.story.id, one.hit.candidate.external_id, one.hit.candidate.text) for one in chosen
     ]
-    assert not await Subscriptions(database).posted(subscription.chat, since=NOW + SECOND)
+    assert not await Subscriptions(database).list_posted(subscription.chat, since=NOW + SECOND)
 
 
 async def test_the_answer_shows_the_hit_that_was_chosen(database: Database, outbox: Outbox) -> None:
@@ -531,7 +531,7 @@ async def test_a_chat_that_moves_keeps_all_that_is_owed(database: Database, outb
     kept = await subscriptions.get(chat)
     assert kept is not None
     assert replace(kept, chat=subscription.chat) == subscription
-    assert len(await subscriptions.posted(chat, since=NOW)) == 1
+    assert len(await subscriptions.list_posted(chat, since=NOW)) == 1
     assert not await decide_daily(outbox, kept, TODAY, content="{}", now=NOW)
     assert await outbox.retry(leased, at=NOW + SECOND, error=as_message("moved"), not_shown=True)
     again = await lease_one(outbox, now=NOW + SECOND)

@@ -16,21 +16,21 @@ async def known(database: Database) -> list[tuple[str, str | None, bool]]:
 async def test_a_shared_feed_is_everybodys_until_it_is_removed(database: Database) -> None:
     feeds, shared = Feeds(database), SharedFeeds(database)
     assert await shared.add(OTHER_URL, category="tech", now=NOW)
-    await feeds.configured([ConfiguredFeed(url=URL)], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL)], now=NOW)
     assert await known(database) == [(URL, None, True), (OTHER_URL, "tech", True)]
     assert not await shared.add(OTHER_URL, category="research", now=NOW + DAY)
-    await feeds.configured([ConfiguredFeed(url=URL)], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL)], now=NOW)
     assert await known(database) == [(URL, None, True), (OTHER_URL, "research", True)]
     assert await shared.list() == [ConfiguredFeed(url=OTHER_URL, category="research")]
     assert await shared.remove(OTHER_URL)
     assert not await shared.remove(OTHER_URL)
-    await feeds.configured([ConfiguredFeed(url=URL)], now=NOW)
+    await feeds.configure_feeds([ConfiguredFeed(url=URL)], now=NOW)
     assert await known(database) == [(URL, None, True)]
 
 
 async def test_the_settings_know_the_category_better(database: Database) -> None:
     await SharedFeeds(database).add(URL, category="tech", now=NOW)
-    await Feeds(database).configured([ConfiguredFeed(url=URL, category="news")], now=NOW)
+    await Feeds(database).configure_feeds([ConfiguredFeed(url=URL, category="news")], now=NOW)
     assert await known(database) == [(URL, "news", True)]
 
 

@@ -40,12 +40,12 @@ async def test_what_was_not_searched_comes_oldest_first_within_the_limit(
     later = NOW + HOUR
     headlines = make_headline("Rain falls on the hills"), make_headline("Snow lies in the valley")
     feed, (one, two) = await brought(database, feed, *headlines, now=later)
-    assert await stories.unsearched("demo", since=NOW, limit=9) == [old, one, two]
-    assert await stories.unsearched("demo", since=NOW, limit=2) == [old, one]
-    assert await stories.unsearched("demo", since=later, limit=9) == [one, two]
+    assert await stories.find_unsearched("demo", since=NOW, limit=9) == [old, one, two]
+    assert await stories.find_unsearched("demo", since=NOW, limit=2) == [old, one]
+    assert await stories.find_unsearched("demo", since=later, limit=9) == [one, two]
     await finds.keep(one, "demo", FindState.DULL, coverage=0.1, now=later)
-    assert await stories.unsearched("demo", since=later, limit=9) == [two]
-    assert await stories.unsearched("other", since=later, limit=9) == [one, two]
+    assert await stories.find_unsearched("demo", since=later, limit=9) == [two]
+    assert await stories.find_unsearched("other", since=later, limit=9) == [one, two]
 
 
 async def test_only_what_a_reader_of_the_corpus_sees_is_searched(database: Database) -> None:
@@ -57,7 +57,7 @@ async def test_only_what_a_reader_of_the_corpus_sees_is_searched(database: Datab
     _, (own,) = await brought(database, feed, make_headline("The club meets on Friday evening"))
 
     async def searched(corpus: str) -> list[int]:
-        found = await stories.unsearched(corpus, since=NOW, limit=9, configured="demo")
+        found = await stories.find_unsearched(corpus, since=NOW, limit=9, configured="demo")
         return [story.id for story in found]
 
     assert await searched("alone") == [public.id, own.id]

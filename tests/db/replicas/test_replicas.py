@@ -141,7 +141,7 @@ async def test_vectors_are_compared_on_a_standby_as_on_the_primary(
 
 
 async def test_sessions_on_a_standby_only_read(database: Database) -> None:
-    async with database.reading() as reader:
+    async with database.read_anywhere() as reader:
         assert await reader.fetchval("SELECT pg_is_in_recovery()")
         assert await reader.fetchval("SHOW default_transaction_read_only") == "on"
 
@@ -185,7 +185,7 @@ async def test_a_reader_that_is_cancelled_by_recovery_notices_nothing(
     await _caught_up(both)
 
     async def read() -> int:
-        async with database.reading() as reader:
+        async with database.read_anywhere() as reader:
             waits = "CASE WHEN pg_is_in_recovery() THEN pg_sleep(600) IS NULL END"
             row = await reader.fetchrow(f"SELECT count(*) AS documents, {waits} FROM {table}")
         return int(row["documents"]) if row else -1
