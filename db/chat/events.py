@@ -104,8 +104,8 @@ class EventClaims(Closable):
             yield None
             return
         claim = EventClaim(
-            partial(self._changed, "answering", platform, event_id),
-            partial(self._changed, "step_shown", platform, event_id),
+            partial(self._has_changed, "answering", platform, event_id),
+            partial(self._has_changed, "step_shown", platform, event_id),
             step or None,
         )
         try:
@@ -144,7 +144,9 @@ class EventClaims(Closable):
             )
         return found
 
-    async def _has_changed(self, statement: str, platform: str, event_id: str, *more: object) -> bool:
+    async def _has_changed(
+        self, statement: str, platform: str, event_id: str, *more: object
+    ) -> bool:
         return bool(await self._value(statement, platform, event_id, *more))
 
     async def _value(self, statement: str, platform: str, event_id: str, *more: object) -> object:

@@ -39,7 +39,7 @@ OTHER_PROCESS = textwrap.dedent(
         times = LeaseTimes(holds=2.0, sure=1.5, renewal=0.1, retry=0.1)
         async with Lease(await Database.open(sys.argv[1]), "leader", times=times) as lease:
             while True:
-                print("holds" if lease.held else "waits", flush=True)
+                print("holds" if lease.is_held else "waits", flush=True)
                 await lease.changed()
 
     asyncio.run(main())
@@ -576,13 +576,13 @@ async def test_who_leaves_as_the_connection_is_lost_waits_for_no_database(
     monkeypatch.setattr(database, "own_connection", open_once)
     lease = Lease(database, NAME, times=LeaseTimes(renewal=9.0, retry=0.05), clock=Clock())
     await lease.__aenter__()
-    assert lease.held
+    assert lease.is_held
     opened[0].terminate()
     for _ in range(turns):
         await asyncio.sleep(0)
     async with asyncio.timeout(5.0):
         await lease.__aexit__(None, None, None)
-    assert not lease.held
+    assert not lease.is_held
 
 
 async def test_it_takes_no_connection_from_the_pool(database_url: str) -> None:
