@@ -40,7 +40,7 @@ OTHER_PROCESS = textwrap.dedent(
         async with Lease(await Database.open(sys.argv[1]), "leader", times=times) as lease:
             while True:
                 print("holds" if lease.is_held else "waits", flush=True)
-                await lease.changed()
+                await lease.wait_for_change()
 
     asyncio.run(main())
     """
