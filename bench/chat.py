@@ -1,4 +1,4 @@
-"""Measures how many headlines at once a chat face handles, and what it adds to the model's time.
+"""Measures how many headlines at once a chat adapter handles, and what it adds to the model's time.
 
 `python -m bench.chat [--platforms telegram,slack] [--chats N] [--each N] [--waves N]
 [--model SECONDS] [--data FOLDER] [--quick]`

@@ -26,7 +26,7 @@ from bot.console.output import Output
 from bot.conversation.wiring import read_pasted
 from bot.settings import load_settings
 from bot.web.metrics import Metrics
-from bot.web.service import WebFace
+from bot.web.service import WebAdapter
 from engine.fetch.client import Fetcher
 
 ASKED = {
@@ -56,11 +56,11 @@ async def demo(data_dir: str) -> AsyncIterator[App]:
 async def page(app: App) -> AsyncIterator[str]:
     """Serve the page of an app and yield its address."""
     async with Fetcher(app.settings.fetch) as fetcher:
-        service = WebFace(app, Metrics()).service(
+        service = WebAdapter(app, Metrics()).service(
             now=lambda: datetime.now(UTC),
             said=progress,
             read_headline=partial(read_pasted, fetcher, app.isolation),
-            faces=dict,
+            adapters=dict,
         )
         serving = asyncio.create_task(service.run())
         await service.opened()

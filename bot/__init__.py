@@ -1,1 +1,1 @@
-"""The application: faces, commands, jobs, settings, and their wiring."""
+"""The application: adapters, commands, jobs, settings, and their wiring."""

@@ -34,13 +34,13 @@ class Unsure(DeliveryError):
     """It is unknown whether the message was shown."""
 
 
-class FaceFailed(PresagioError):
+class AdapterFailed(PresagioError):
     """A platform could not be started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FaceStatus:
-    """Whether a face is receiving events now, and how: "polling", "Socket Mode"."""
+class AdapterStatus:
+    """Whether an adapter is receiving events now, and how: "polling", "Socket Mode"."""
 
     listening: bool
     way: str
@@ -49,7 +49,7 @@ class FaceStatus:
         return f"listening ({self.way})" if self.listening else f"not listening ({self.way})"
 
 
-class Face(Protocol):
+class Adapter(Protocol):
     """Delivers replies on one platform. It renders them and makes no decisions."""
 
     @property

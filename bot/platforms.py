@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from bot.adapter import FaceStatus, Poster
+from bot.adapter import AdapterStatus, Poster
 from bot.commands import Registry
 from bot.commands.ownership import CODE_SHOWN, Ownership
 from bot.conversation.conversation import Conversation
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 
 class Service(Protocol):
-    """A face that listens."""
+    """An adapter that listens."""
 
     @property
     def webhook(self) -> "Webhook | None":
         """The webhook on which the platform delivers events, or None if it does not use one."""
 
     async def run(self) -> None:
-        """Listen until cancelled. Raises FaceFailed when it cannot start."""
+        """Listen until cancelled. Raises AdapterFailed when it cannot start."""
 
     async def stop(self, seconds: float) -> None:
         """Abandon what is still under way after `seconds`, and close."""
 
-    def status(self) -> FaceStatus:
+    def status(self) -> AdapterStatus:
         """Return whether it is receiving events now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FaceDependencies:
-    """The objects that all faces share."""
+class AdapterDependencies:
+    """The objects that all adapters share."""
 
     conversation: Conversation
     commands: Registry
@@ -48,8 +48,8 @@ class FaceDependencies:
     now: Callable[[], datetime]
 
 
-def services_of(settings: Settings, shared: FaceDependencies) -> dict[str, Service]:
-    """Return the faces whose tokens are set, by platform."""
+def services_of(settings: Settings, shared: AdapterDependencies) -> dict[str, Service]:
+    """Return the adapters whose tokens are set, by platform."""
     services: dict[str, Service] = {}
     if token := settings.secrets.telegram_bot_token:
         services["telegram"] = _telegram(settings, token.get_secret_value(), shared)
@@ -125,7 +125,7 @@ def how_to_own(platform: str, code: str) -> str:
     return f"Write to it in private within {hours} hours: {start} {code}"
 
 
-def _telegram(settings: Settings, token: str, shared: FaceDependencies) -> Service:
+def _telegram(settings: Settings, token: str, shared: AdapterDependencies) -> Service:
     from bot.telegram.service import TelegramService  # noqa: PLC0415 - only with a token
 
     return TelegramService(
@@ -140,7 +140,7 @@ def _telegram(settings: Settings, token: str, shared: FaceDependencies) -> Servi
     )
 
 
-def _slack(settings: Settings, token: str, shared: FaceDependencies) -> Service:
+def _slack(settings: Settings, token: str, shared: AdapterDependencies) -> Service:
     from bot.slack.service import SlackService  # noqa: PLC0415 - only with a token
 
     secrets = settings.secrets

@@ -1,4 +1,4 @@
-"""Replies of command handlers, independent of the platform. Faces render them."""
+"""Replies of command handlers, independent of the platform. Adapters render them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -72,7 +72,7 @@ def _unseen(step: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One event. The face has removed the bot's name from text and command."""
+    """One event. The adapter has removed the bot's name from text and command."""
 
     event_id: str  # the same whenever the platform delivers the event again
     place: Place
@@ -92,7 +92,7 @@ class Request:
     step: Callable[[str], None] = _unseen  # tells what a slow answer waits for
     is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
     channel: Callable[[str], Awaitable[Place | None]] = _no_channel  # see `find_channel`
-    origin: object = None  # used only by the face that made the request
+    origin: object = None  # used only by the adapter that made the request
     chat: Chat | None = None  # set by the gates
     owner: bool = False  # the person owns the bot; set by the gates
     words: Words = field(default_factory=lambda: words_for("en"))

@@ -1,4 +1,4 @@
-"""`presagio serve`: every configured face in one process and one event loop."""
+"""`presagio serve`: every configured adapter in one process and one event loop."""
 
 import asyncio
 import gc
@@ -10,7 +10,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Never
 
-from bot.adapter import FaceFailed, Poster
+from bot.adapter import AdapterFailed, Poster
 from bot.app import App
 from bot.commands import standard_commands
 from bot.commands.ownership import Ownership
@@ -21,7 +21,7 @@ from bot.jobs.scheduler import Scheduler
 from bot.jobs.troubles import Troubles
 from bot.jobs.wiring import open_jobs
 from bot.platforms import (
-    FaceDependencies,
+    AdapterDependencies,
     Service,
     platforms_of,
     posters_of,
@@ -40,7 +40,7 @@ from engine.errors import PresagioError
 from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:
-    from bot.web.service import WebService
+    from bot.web.service import WebAdapter, WebService
 
 logger = logging.getLogger("presagio.serve")
 
@@ -53,7 +53,7 @@ _LOOK_SECONDS = 1.0
 async def until_deaf(
     listening: Sequence[asyncio.Task[None]], watching: Sequence[asyncio.Task[Never]]
 ) -> None:
-    """Wait until all faces have stopped. Raises the error of a `watching` task that fails.
+    """Wait until all adapters have stopped. Raises the error of a `watching` task that fails.
 
     None of these ends by itself.
     """
@@ -66,14 +66,14 @@ async def until_deaf(
 
 
 async def heard(service: Service, port: "WebService | None") -> None:
-    """Run a face. A webhook is registered with its platform only once the port is open."""
+    """Run an adapter. A webhook is registered with its platform only once the port is open."""
     if port and service.webhook:
         await port.opened()
     await service.run()
 
 
 async def reported(name: str, listening: Awaitable[None], said: Callable[[str], None]) -> None:
-    """Await `listening`; an error is told to `said` and ends this face alone."""
+    """Await `listening`; an error is told to `said` and ends this adapter alone."""
     try:
         await listening
     except PresagioError as error:
@@ -84,7 +84,7 @@ async def reported(name: str, listening: Awaitable[None], said: Callable[[str], 
 
 
 async def tell_status(services: Mapping[str, Service]) -> Never:
-    """Log each change in whether a face receives events, until cancelled."""
+    """Log each change in whether an adapter receives events, until cancelled."""
     known = {name: service.status() for name, service in services.items()}
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
@@ -115,16 +115,12 @@ async def stop_all(
         said("Some answers were not finished; their events may be delivered again.")
     for closed in await asyncio.gather(*map(_closed, everybody), return_exceptions=True):
         if isinstance(closed, Exception):
-            logger.warning("a face was not closed: %s", reason(closed))
+            logger.warning("an adapter was not closed: %s", reason(closed))
 
 
 async def _closed(one: Service | Poster) -> None:
     async with asyncio.timeout(_CLOSE_SECONDS + 1):
         await (one.close() if isinstance(one, Poster) else one.stop(_CLOSE_SECONDS))
-
-
-if TYPE_CHECKING:
-    from bot.web.service import WebFace
 
 
 _TIDY_SECONDS = 3600.0
@@ -139,13 +135,13 @@ async def serve(
     clock_rate: float = 1.0,
     web: bool = False,
 ) -> None:
-    """Listen on all faces until cancelled, or until every face has stopped.
+    """Listen on all adapters until cancelled, or until every adapter has stopped.
 
-    A face that cannot start is reported and does not affect the others. When cancelled, work under
-    way is finished within ten seconds. `clock_rate` is how many seconds `now` advances per real
-    second; `web` enables the web face whatever the settings say. Raises SettingsError when no face
-    is set up, FaceFailed when the last one has failed, and StorageError, also when the embedded
-    database has died and cannot be started again.
+    An adapter that cannot start is reported and does not affect the others. When cancelled, work
+    under way is finished within ten seconds. `clock_rate` is how many seconds `now` advances per
+    real second; `web` enables the web adapter whatever the settings say. Raises SettingsError when
+    no adapter is set up, AdapterFailed when the last one has failed, and StorageError, also when
+    the embedded database has died and cannot be started again.
     """
     async with AsyncExitStack() as stack:
         # From the first step on: what waits for the database would otherwise wait for ever.
@@ -174,7 +170,7 @@ async def serve(
             app.client.report_to(troubles.report)
         if app.web:
             app.web.report_to(troubles.report)
-        faces = FaceDependencies(
+        adapters = AdapterDependencies(
             conversation=conversation_of(
                 app,
                 claims=claims,
@@ -189,7 +185,7 @@ async def serve(
             database=app.database,
             now=now,
         )
-        services = services_of(app.settings, faces)
+        services = services_of(app.settings, adapters)
         port = None
         webhooks = [one.webhook for one in services.values() if one.webhook]
         if page or webhooks:
@@ -197,7 +193,7 @@ async def serve(
                 now=now,
                 said=said,
                 read_headline=partial(read_pasted, fetcher, app.isolation),
-                faces=lambda: {name: one.status() for name, one in services.items()},
+                adapters=lambda: {name: one.status() for name, one in services.items()},
                 webhooks=webhooks,
                 visitors=page is not None,
             )
@@ -244,10 +240,10 @@ async def serve(
             if port:
                 everybody.add(port)
             await stop_all(
-                [*aside, *watching, *listening], everybody, faces.conversation, jobs, said
+                [*aside, *watching, *listening], everybody, adapters.conversation, jobs, said
             )
             logger.info("stopped")
-        raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
+        raise AdapterFailed("No adapter is left to listen.", fix="Mend what is said above.")
 
 
 @asynccontextmanager
@@ -261,10 +257,10 @@ async def _watched(server: EmbeddedServer) -> AsyncIterator["asyncio.Task[Never]
         await asyncio.wait({watching})
 
 
-def _log_start(app: App, faces: Collection[str]) -> None:
+def _log_start(app: App, adapters: Collection[str]) -> None:
     fields = {
         "version": version("presagio"),
-        "faces": ",".join(faces),
+        "faces": ",".join(adapters),
         "database": "own" if app.server is None else "embedded",
     }
     logger.info("started", extra={"fields": fields})
@@ -301,7 +297,7 @@ async def leave_out_what_stays() -> None:
     gc.freeze()
 
 
-def _web(app: App) -> "WebFace":
-    from bot.web.service import WebFace  # noqa: PLC0415 - brings a web framework
+def _web(app: App) -> "WebAdapter":
+    from bot.web.service import WebAdapter  # noqa: PLC0415 - brings a web framework
 
-    return WebFace.of(app)
+    return WebAdapter.of(app)

@@ -14,8 +14,8 @@ from bot.app import App
 from bot.cli.shared import CorpusName, settings_of, with_app
 from bot.commands import standard_commands
 from bot.commands.ownership import Ownership
-from bot.console.face import PLATFORM, Terminal, read_lines
-from bot.console.face import run_terminal as talk
+from bot.console.adapter import PLATFORM, Terminal, read_lines
+from bot.console.adapter import run_terminal as talk
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
@@ -25,7 +25,7 @@ from bot.conversation.wiring import (
     open_news_services,
     writing_of,
 )
-from bot.settings.faces import ChatSettings
+from bot.settings.adapters import ChatSettings
 from db.chat.access import Access, Quotas
 from db.chat.chats import Chats
 from db.chat.events import EventClaims

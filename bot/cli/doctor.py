@@ -190,7 +190,7 @@ async def examine(
         report(each)
     report(disk_check(settings.data_dir))
     report(clock_check(offsets))
-    for check in await _face_checks(settings):
+    for check in await _adapter_checks(settings):
         report(check)
     return not faults
 
@@ -275,15 +275,15 @@ async def _web_search_check(settings: Settings, now: datetime) -> Check:
     return Check(check=name, ok=True, detail=", ".join(client.name for client in clients))
 
 
-async def _face_checks(settings: Settings) -> list[Check]:
-    """Check the faces whose tokens are set, importing only their libraries. None is required."""
+async def _adapter_checks(settings: Settings) -> list[Check]:
+    """Check the adapters whose tokens are set, importing only their libraries. None is required."""
     secrets, checks = settings.secrets, []
     if token := secrets.telegram_bot_token:
         from bot.telegram.client import check_telegram
 
         telegram = settings.telegram
         asked = check_telegram(token.get_secret_value(), telegram.api_base, telegram.webhook_url)
-        checks.append(await _face_check("telegram", asked))
+        checks.append(await _adapter_check("telegram", asked))
     if token := secrets.slack_bot_token:
         from bot.slack.client import check_slack
 
@@ -293,11 +293,11 @@ async def _face_checks(settings: Settings) -> list[Check]:
             _plain(secrets.slack_signing_secret),
             settings.slack.api_base,
         )
-        checks.append(await _face_check("slack", asked))
+        checks.append(await _adapter_check("slack", asked))
     return checks
 
 
-async def _face_check(name: str, asked: Awaitable[str]) -> Check:
+async def _adapter_check(name: str, asked: Awaitable[str]) -> Check:
     try:
         return Check(check=name, ok=True, detail=await asked)
     except PresagioError as error:

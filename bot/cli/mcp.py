@@ -64,25 +64,25 @@ def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":
 
 async def _answer(app: "App") -> None:
     from bot.web.mcp import serve_on_stdio
-    from bot.web.service import WebFace
+    from bot.web.service import WebAdapter
 
     async with Fetcher(app.settings.fetch) as fetcher:
-        shared = WebFace.of(app).shared(
+        shared = WebAdapter.of(app).shared(
             now=now, read_headline=partial(read_pasted, fetcher, app.isolation)
         )
         await serve_on_stdio(shared)
 
 
 async def serve_over_http(app: "App") -> None:
-    """Serve the tools and the API until cancelled. Raises FaceFailed."""
-    from bot.web.service import WebFace
+    """Serve the tools and the API until cancelled. Raises AdapterFailed."""
+    from bot.web.service import WebAdapter
 
     async with Fetcher(app.settings.fetch) as fetcher:
-        service = WebFace.of(app).service(
+        service = WebAdapter.of(app).service(
             now=now,
             said=Output.of_process().remark,
             read_headline=partial(read_pasted, fetcher, app.isolation),
-            faces=lambda: {"web": service.status()},
+            adapters=lambda: {"web": service.status()},
         )
         try:
             await service.run()

@@ -108,7 +108,7 @@ class Checks:
         self._output.remark(f"model: {await check_model(endpoint)}")
 
     async def telegram(self, wishes: Wishes) -> None:
-        """Ask Telegram who the bot is. Raises FaceFailed."""
+        """Ask Telegram who the bot is. Raises AdapterFailed."""
         if wishes.telegram_token:
             from bot.telegram.client import check_telegram
 
@@ -118,7 +118,7 @@ class Checks:
             self._output.remark(f"telegram: {said}")
 
     async def slack(self, wishes: Wishes) -> None:
-        """Ask Slack who the bot is. Raises FaceFailed."""
+        """Ask Slack who the bot is. Raises AdapterFailed."""
         if wishes.slack_bot_token:
             from bot.slack.client import check_slack
 

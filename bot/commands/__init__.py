@@ -24,7 +24,7 @@ __all__ = ["Command", "Registry", "Services", "standard_commands"]
 
 
 def standard_commands() -> Registry:
-    """Return the commands that every face offers."""
+    """Return the commands that every adapter offers."""
     commands = (
         *(PROPHECY, MORE, FIND, ASK, COMPOSE, WHY, TOP, PICTURE),
         *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),

@@ -58,7 +58,7 @@ _FEWEST_IN_COMMON = 4  # words; three are a name, or "tonight", "game" and "watc
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _QUOTED = re.compile(r"[\"“«‘].+?[\"”»’](?!\w)|(?<!\w)'.+?'(?!\w)")
-_FACES = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]|[:;=]-?[()DPp](?!\\w)|<3")
+_SMILEYS = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]|[:;=]-?[()DPp](?!\\w)|<3")
 _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 
 
@@ -89,7 +89,7 @@ def looks_like_headline(text: str) -> bool:
     words = _WORD.findall(text)
     if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
         return False
-    if "\n" in text or words[0][0].islower() or text.endswith("!") or _FACES.search(text):
+    if "\n" in text or words[0][0].islower() or text.endswith("!") or _SMILEYS.search(text):
         return False
     return _in_title_case(words) or _tells_news(text)
 

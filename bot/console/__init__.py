@@ -1,1 +1,1 @@
-"""The terminal face: conversations, results, remarks and progress."""
+"""The terminal adapter: conversations, results, remarks and progress."""

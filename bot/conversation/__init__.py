@@ -1,4 +1,5 @@
 """Takes an event to its reply, in the same way on every platform.
 
-A face passes in a `Request`; gates, back-pressure and event claims decide whether it is answered.
+An adapter passes in a `Request`; gates, back-pressure and event claims decide whether it is
+answered.
 """

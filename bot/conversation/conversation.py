@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from weakref import WeakValueDictionary
 
-from bot.adapter import ChatGone, DeliveryError, Face, Refused
+from bot.adapter import Adapter, ChatGone, DeliveryError, Refused
 from bot.commands.registry import Registry
 from bot.commands.services import Services
 from bot.conversation.admission import Stop
@@ -40,14 +40,14 @@ class Steps:
 
     def __init__(
         self,
-        face: Face,
+        adapter: Adapter,
         request: Request,
         *,
         after: float,
         message: str | None,
         keep: Callable[[str], Awaitable[None]],
     ) -> None:
-        self._face = face
+        self._adapter = adapter
         self._request = request
         self._after = after
         self._text = ""
@@ -81,7 +81,7 @@ class Steps:
         """Delete the message of the last step, unless it was taken."""
         if message := self.take():
             with suppress(DeliveryError):  # the step stays where it is
-                await self._face.withdraw(self._request, message)
+                await self._adapter.withdraw(self._request, message)
 
     async def _show(self) -> None:
         await asyncio.sleep(self._after)
@@ -89,7 +89,7 @@ class Steps:
             self._changed.clear()
             async with self._sending:
                 before = self._message
-                self._message = await self._face.show_step(self._request, self._text, before)
+                self._message = await self._adapter.show_step(self._request, self._text, before)
                 if self._message and self._message != before:
                     await self._keep(self._message)
             await self._changed.wait()
@@ -101,7 +101,7 @@ async def _kept_nowhere(message: str) -> None:
 
 @asynccontextmanager
 async def steps_shown(
-    face: Face,
+    adapter: Adapter,
     request: Request,
     *,
     after: float,
@@ -112,7 +112,7 @@ async def steps_shown(
 
     Only somebody who waits for the answer is shown steps, and only in a chat.
     """
-    steps = Steps(face, request, after=after, message=message, keep=keep)
+    steps = Steps(adapter, request, after=after, message=message, keep=keep)
     try:
         yield steps
     finally:
@@ -169,14 +169,14 @@ class Conversation:
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
 
-    async def answer(self, request: Request, face: Face) -> None:
+    async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
         request = request.cleaned()
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)
             return
         with self.expecting():
-            await self._with_room(request, face)
+            await self._with_room(request, adapter)
 
     @contextmanager
     def expecting(self) -> Iterator[None]:
@@ -205,10 +205,10 @@ class Conversation:
                 await self._writing.close()
         return True
 
-    def take_up(self, face: Face, now: Callable[[], datetime]) -> None:
-        """Finish what processes that have died were writing on the face's platform."""
+    def take_up(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
+        """Finish what processes that have died were writing on the adapter's platform."""
         if self._writing:
-            self._writing.take_up(face, now)
+            self._writing.take_up(adapter, now)
 
     async def written(self) -> None:
         """Wait until nothing is being written; cancelled, cut it off."""
@@ -220,22 +220,22 @@ class Conversation:
             await self._writing.close()
             raise
 
-    async def _with_room(self, request: Request, face: Face) -> None:
+    async def _with_room(self, request: Request, adapter: Adapter) -> None:
         chat = _chat_name(request)
         room = self._crowd.room(chat)
         if room is Room.FULL:
             logger.warning("%s %s: left alone, there is too much to do", *request.event)
             if reply := self._gates.turned_away(request):
-                await self._deliver(request, reply, face)
+                await self._deliver(request, reply, adapter)
             return
         with self._crowd.joined(chat):
             if room is Room.CROWDED:
-                await self._claimed(request, face, crowded=True)
+                await self._claimed(request, adapter, crowded=True)
                 return
             async with self._order.setdefault(chat, asyncio.Lock()):
-                await self._claimed(request, face, crowded=False)
+                await self._claimed(request, adapter, crowded=False)
 
-    async def _claimed(self, request: Request, face: Face, *, crowded: bool) -> None:
+    async def _claimed(self, request: Request, adapter: Adapter, *, crowded: bool) -> None:
         """Claim an event and answer it at most once; skip it if it was claimed before."""
         if request.event in self._apologised:
             return
@@ -245,24 +245,24 @@ class Conversation:
                     logger.debug("%s %s: duplicate", *request.event)
                     return
                 if request.revises:
-                    await self._revise(request, face, claim, request.revises, crowded=crowded)
+                    await self._revise(request, adapter, claim, request.revises, crowded=crowded)
                     return
                 started = time.perf_counter()
                 async with steps_shown(
-                    face,
+                    adapter,
                     request,
                     after=self._step_after,
                     message=claim.step,
                     keep=claim.shows_step,
                 ) as steps:
                     request = replace(request, step=steps.show)
-                    admitted, reply = await self._considered(request, face, crowded=crowded)
+                    admitted, reply = await self._considered(request, adapter, crowded=crowded)
                     await steps.end()
                     if reply is not None and await claim.begin_answer():
-                        claim.message = await self._deliver(admitted, reply, face, steps.take())
+                        claim.message = await self._deliver(admitted, reply, adapter, steps.take())
                         self._log(admitted, reply, time.perf_counter() - started)
         except Exception as error:
-            await self._apologise(request, face, error)
+            await self._apologise(request, adapter, error)
 
     def _log(self, request: Request, reply: Reply, seconds: float) -> None:
         """Log an answer: its command and its figures, and nothing of what anybody wrote."""
@@ -276,7 +276,7 @@ class Conversation:
         logger.info("answered", extra={"fields": fields})
 
     async def _revise(
-        self, request: Request, face: Face, claim: EventClaim, revised: str, *, crowded: bool
+        self, request: Request, adapter: Adapter, claim: EventClaim, revised: str, *, crowded: bool
     ) -> None:
         """Change the answer to a message that was edited, or delete it with its message."""
         since = request.now - (_DELETABLE if request.deleted else _EDITABLE)
@@ -288,27 +288,27 @@ class Conversation:
             return
         if request.deleted:
             if await claim.begin_answer():
-                await self._sent(request, partial(face.withdraw, request, message))
+                await self._sent(request, partial(adapter.withdraw, request, message))
             return
-        admitted, reply = await self._considered(request, face, crowded=crowded)
+        admitted, reply = await self._considered(request, adapter, crowded=crowded)
         if reply and not reply.picture and await claim.begin_answer():
-            await self._sent(admitted, partial(face.change, admitted, message, reply))
+            await self._sent(admitted, partial(adapter.change, admitted, message, reply))
 
     async def _considered(
-        self, request: Request, face: Face, *, crowded: bool
+        self, request: Request, adapter: Adapter, *, crowded: bool
     ) -> tuple[Request, Reply | None]:
         """Return the request with its chat, and the reply, or None for no reply."""
         admitted = await self._gates.admit(request, crowded=crowded)
         if isinstance(admitted, Stop):
             logger.debug("%s %s: %s", *request.event, admitted.why)
             return request, admitted.reply
-        return admitted, await self._reply(admitted, face)
+        return admitted, await self._reply(admitted, adapter)
 
-    async def _reply(self, request: Request, face: Face) -> Reply | None:
+    async def _reply(self, request: Request, adapter: Adapter) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
         asked = request.trigger is not Trigger.OVERHEARD
         if asked:
-            await face.show_busy(request)
+            await adapter.show_busy(request)
         services = self._trusted.get(_chat_name(request), self._services)
         request = replace(request, words=words_to(request, services.admins))
         try:
@@ -326,18 +326,18 @@ class Conversation:
             return apologetic if asked else None
 
     async def _deliver(
-        self, request: Request, reply: Reply, face: Face, step: str | None = None
+        self, request: Request, reply: Reply, adapter: Adapter, step: str | None = None
     ) -> str | None:
         """Send the reply once, in place of the message of a `step`; return its message's id."""
         if reply.writes is not None and self._writing:
-            announce = partial(self._writing.announce, request, reply, face, step)
+            announce = partial(self._writing.announce, request, reply, adapter, step)
             return await self._sent(request, announce)
         if step is None:
-            return await self._sent(request, partial(face.deliver, request, reply))
+            return await self._sent(request, partial(adapter.deliver, request, reply))
         if reply.picture or (reply.ephemeral and not request.place.private):
-            await self._sent(request, partial(face.withdraw, request, step))
-            return await self._sent(request, partial(face.deliver, request, reply))
-        return await self._sent(request, partial(_replace, request, reply, face, step))
+            await self._sent(request, partial(adapter.withdraw, request, step))
+            return await self._sent(request, partial(adapter.deliver, request, reply))
+        return await self._sent(request, partial(_replace, request, reply, adapter, step))
 
     async def _sent(
         self, request: Request, send: Callable[[], Awaitable[str | None]]
@@ -361,7 +361,7 @@ class Conversation:
         except StorageError as error:
             logger.warning("%s %s stays active: %s", *request.event, reason(error))
 
-    async def _apologise(self, request: Request, face: Face, error: Exception) -> None:
+    async def _apologise(self, request: Request, adapter: Adapter, error: Exception) -> None:
         """Report the error to the asker once, even if the database is unavailable."""
         self._apologised[request.event] = None
         if len(self._apologised) > _REMEMBERED:
@@ -369,16 +369,16 @@ class Conversation:
         request = replace(request, words=words_for(request.person.language))
         said = apology(request, error)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
-            await self._deliver(request, said, face)
+            await self._deliver(request, said, adapter)
 
 
-async def _replace(request: Request, reply: Reply, face: Face, step: str) -> str | None:
+async def _replace(request: Request, reply: Reply, adapter: Adapter, step: str) -> str | None:
     """Put a reply in place of a step; send it if somebody has deleted the step's message."""
     try:
-        await face.change(request, step, reply)
+        await adapter.change(request, step, reply)
     except Refused as error:
         logger.info("%s %s: the step was not replaced: %s", *request.event, error)
-        return await face.deliver(request, reply)
+        return await adapter.deliver(request, reply)
     return step
 
 

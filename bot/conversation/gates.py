@@ -15,7 +15,7 @@ from bot.listening import RateLimit
 from bot.replies.limits import cut
 from bot.reply import Reply, aside
 from bot.request import Place, Request, Trigger
-from bot.settings.faces import ChatSettings
+from bot.settings.adapters import ChatSettings
 from db.chat.access import Quotas
 from db.chat.chats import Chats
 from engine.chat import Chat

@@ -24,7 +24,7 @@ from bot.queries.ask import ask_one, corpora_for
 from bot.queries.compose import Charge, ComposeServices, compose_task, require_daily
 from bot.queries.find import find
 from bot.reply import MOST_HITS
-from bot.settings.faces import ChatSettings
+from bot.settings.adapters import ChatSettings
 from db.chat.access import Quotas, Waiting
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
 
-from bot.adapter import ChatGone, DeliveryError, Face, Refused, SlowDown
+from bot.adapter import Adapter, ChatGone, DeliveryError, Refused, SlowDown
 from bot.i18n.words import Words, words_for
 from bot.incident import reason
 from bot.jobs.troubles import ignore
@@ -62,8 +62,8 @@ _LONGEST_WAIT = 30.0
 class Progress(Closable):
     """The steps of one composition, in the block that writes it. Nothing is edited after it."""
 
-    def __init__(self, face: Face, request: Request, kept: KeptTask, words: Words) -> None:
-        self._face = face
+    def __init__(self, adapter: Adapter, request: Request, kept: KeptTask, words: Words) -> None:
+        self._adapter = adapter
         self._request = request
         self._kept = kept
         self._words = words
@@ -103,15 +103,17 @@ class Progress(Closable):
         reply = replace(step_reply(self._kept.id, step, self._words), writes=None)
         message = self._kept.message
         if message is None:
-            await self._face.show_step(self._request, reply.text or "", None)
+            await self._adapter.show_step(self._request, reply.text or "", None)
             return
         try:
-            await self._face.change(self._request, message, reply)
+            await self._adapter.change(self._request, message, reply)
         except DeliveryError as error:
             logger.debug("composition %d: no step was shown: %s", self._kept.id, error)
 
 
-async def show_outcome(face: Face, request: Request, message: str | None, reply: Reply) -> bool:
+async def show_outcome(
+    adapter: Adapter, request: Request, message: str | None, reply: Reply
+) -> bool:
     """Edit the announcement, or without one send the reply; a failed edit is tried again.
 
     Return False if the outcome may still be shown later.
@@ -119,9 +121,9 @@ async def show_outcome(face: Face, request: Request, message: str | None, reply:
     for _ in range(_TRIES):
         try:
             if message is None:
-                await face.deliver(request, reply)
+                await adapter.deliver(request, reply)
             else:
-                await face.change(request, message, reply)
+                await adapter.change(request, message, reply)
         except (ChatGone, Refused) as error:
             logger.info("%s %s has no message to edit: %s", *request.event, error)
         except DeliveryError as error:
@@ -169,17 +171,17 @@ class Writing:
         self._room = asyncio.Semaphore(_AT_ONCE)
 
     async def announce(
-        self, request: Request, reply: Reply, face: Face, step: str | None
+        self, request: Request, reply: Reply, adapter: Adapter, step: str | None
     ) -> str | None:
         """Show that `reply.writes` is being written, in place of the message of a `step`, and begin
         with it, unless it was stopped meanwhile. Return the message's id. Raises DeliveryError."""
         message = step
         if step is None:
-            message = await face.deliver(request, reply)
+            message = await adapter.deliver(request, reply)
         else:
-            await face.change(request, step, reply)
+            await adapter.change(request, step, reply)
         if reply.writes is not None:
-            await self._begin(request, face, reply.writes, message)
+            await self._begin(request, adapter, reply.writes, message)
         return message
 
     async def stop(self, task_id: int) -> None:
@@ -193,10 +195,10 @@ class Writing:
         while self._running:
             await asyncio.wait(self._running.values())
 
-    def take_up(self, face: Face, now: Callable[[], datetime]) -> None:
-        """From now on, take over what dead processes left unfinished on the face's platform."""
-        if face.platform not in self._looking:
-            self._looking[face.platform] = asyncio.create_task(self._look(face, now))
+    def take_up(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
+        """From now on, take over what dead processes left unfinished on the adapter's platform."""
+        if adapter.platform not in self._looking:
+            self._looking[adapter.platform] = asyncio.create_task(self._look(adapter, now))
 
     async def close(self) -> None:
         """Cancel what is under way."""
@@ -205,68 +207,72 @@ class Writing:
             one.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
 
-    async def _look(self, face: Face, now: Callable[[], datetime]) -> None:
+    async def _look(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
         while True:
             try:
-                left = await self._parts.tasks.take_left(face.platform, self._parts.process())
+                left = await self._parts.tasks.take_left(adapter.platform, self._parts.process())
             except StorageError as error:
                 logger.warning("nobody knows what was being written: %s", error)
                 left = []
             for kept in left:
-                self._start(_request_of(kept, now()), face, kept)
+                self._start(_request_of(kept, now()), adapter, kept)
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _begin(self, request: Request, face: Face, task_id: int, message: str | None) -> None:
+    async def _begin(
+        self, request: Request, adapter: Adapter, task_id: int, message: str | None
+    ) -> None:
         tasks = self._parts.tasks
         try:
             begun = await tasks.begin(task_id, self._parts.process(), message)
             kept = await tasks.get(request.known_chat, task_id) if begun else None
         except StorageError as error:
-            await show_outcome(face, request, message, apology(request, error))
+            await show_outcome(adapter, request, message, apology(request, error))
             return
         if kept:
-            self._start(request, face, kept)
+            self._start(request, adapter, kept)
 
-    def _start(self, request: Request, face: Face, kept: KeptTask) -> None:
-        running = asyncio.create_task(self._finish(request, face, kept))
+    def _start(self, request: Request, adapter: Adapter, kept: KeptTask) -> None:
+        running = asyncio.create_task(self._finish(request, adapter, kept))
         self._running[kept.id] = running
         running.add_done_callback(lambda _: self._running.pop(kept.id, None))
 
-    async def _finish(self, request: Request, face: Face, kept: KeptTask) -> None:
+    async def _finish(self, request: Request, adapter: Adapter, kept: KeptTask) -> None:
         """Write, if that is not done, and show the outcome. Raises nothing but CancelledError."""
         words = words_for(kept.task.language)
         try:
             if kept.outcome is None and _given_up(kept, request.now):
                 await self._parts.tasks.stop(kept.id)
                 text = words.say("I was interrupted while I wrote this. Ask me again.")
-                await show_outcome(face, request, kept.message, Reply(words=words, text=text))
+                await show_outcome(adapter, request, kept.message, Reply(words=words, text=text))
                 return
-            outcome = kept.outcome or await self._write(request, face, kept, words)
+            outcome = kept.outcome or await self._write(request, adapter, kept, words)
             reply = Reply(words=words, text=words.say("Stopped."))
             if outcome:
                 reply = variant_reply(kept.id, outcome, words)
-            if await show_outcome(face, request, kept.message, reply):
+            if await show_outcome(adapter, request, kept.message, reply):
                 await self._parts.tasks.note_shown(kept.id, self._parts.process())
                 fields = {"platform": kept.chat.platform, "chat": kept.chat.id}
                 logger.info("composed", extra={"fields": fields})
         except Exception as error:
-            await self._fail(request, face, kept, error)
+            await self._fail(request, adapter, kept, error)
 
     async def _write(
-        self, request: Request, face: Face, kept: KeptTask, words: Words
+        self, request: Request, adapter: Adapter, kept: KeptTask, words: Words
     ) -> Composition | None:
         """Return what was written, or None if the task was stopped meanwhile."""
         parts = self._parts
         chat = f"{kept.chat.platform}:{kept.chat.external_id}"
         compose = parts.trusted.get(chat, parts.compose)
         asker = Asker(origin=Origin.CHAT, task=f"{chat}:compose-{kept.id}", source=parts.source)
-        async with self._room, Progress(face, request, kept, words) as progress:
+        async with self._room, Progress(adapter, request, kept, words) as progress:
             with asked_by(asker):
                 outcome = await compose(kept, request.now, progress.show)
         stored = await parts.tasks.store_written(kept.id, parts.process(), outcome)
         return outcome if stored else None
 
-    async def _fail(self, request: Request, face: Face, kept: KeptTask, error: Exception) -> None:
+    async def _fail(
+        self, request: Request, adapter: Adapter, kept: KeptTask, error: Exception
+    ) -> None:
         """Say what went wrong in place of the announcement."""
         request = replace(request, words=words_for(kept.task.language))
         request = replace(request, words=words_to(request, self._parts.operators))
@@ -275,7 +281,7 @@ class Writing:
             text = explanation(request, error)
         else:
             text = apology(request, error).text or ""
-        await show_outcome(face, request, kept.message, Reply(words=request.words, text=text))
+        await show_outcome(adapter, request, kept.message, Reply(words=request.words, text=text))
         try:
             await self._parts.tasks.stop(kept.id)
         except StorageError as unstored:

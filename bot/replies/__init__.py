@@ -1,1 +1,1 @@
-"""Builds replies: platform-independent values that faces render."""
+"""Builds replies: platform-independent values that adapters render."""

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from bot.settings.faces import ChatSettings, PictureSettings, SlackSettings, TelegramSettings
+from bot.settings.adapters import ChatSettings, PictureSettings, SlackSettings, TelegramSettings
 from engine.budget import Budget, BudgetSource
 from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.settings.models import (

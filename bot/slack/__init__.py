@@ -1,1 +1,1 @@
-"""The Slack face: translate in, render out, nothing else."""
+"""The Slack adapter: translate in, render out, nothing else."""

@@ -17,7 +17,7 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 )
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapter import DeliveryError, FaceFailed
+from bot.adapter import AdapterFailed, DeliveryError
 from bot.commands import Command
 from bot.slack.errors import FAILURES, slack_reason
 from bot.slack.events import PLATFORM, SHORTCUT, SlackProfile
@@ -148,7 +148,7 @@ def web_client(bot_token: str, api_base: str) -> AsyncWebClient:
 
 
 async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_base: str) -> str:
-    """Return a line about the app. Raises FaceFailed."""
+    """Return a line about the app. Raises AdapterFailed."""
     client = web_client(bot_token, api_base)
     try:
         async with asyncio.timeout(_CHECK_SECONDS):
@@ -156,24 +156,24 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
             if app_token:
                 await client.apps_connections_open(app_token=app_token)
     except SlackApiError as error:
-        raise FaceFailed(
+        raise AdapterFailed(
             Message("Slack refuses: {said}.", said=slack_reason(error)),
             fix=Message("Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."),
         ) from error
     except FAILURES as error:
-        raise FaceFailed(
+        raise AdapterFailed(
             Message("Slack cannot be reached ({said}).", said=slack_reason(error)),
             fix=Message("Check slack.api_base and the network."),
         ) from error
     if missing := _missing(str(who.headers.get("x-oauth-scopes", ""))):
-        raise FaceFailed(
+        raise AdapterFailed(
             Message("Slack did not grant: {missing}.", missing=", ".join(missing)),
             fix=Message(
                 "Upload the manifest of `presagio slack manifest` and install the app again."
             ),
         )
     if not app_token and not signing_secret:
-        raise FaceFailed(
+        raise AdapterFailed(
             Message("Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set."),
             fix=Message("Set the first for Socket Mode, the second for events over HTTP."),
         )

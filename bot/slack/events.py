@@ -322,7 +322,7 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
 def home_channel(body: Payload) -> str | None:
     """Return the private chat of whoever pressed a button at the bot's home, or None elsewhere.
 
-    Slack names no channel there: the face has noted it in the view.
+    Slack names no channel there: the adapter has noted it in the view.
     """
     view = body.get("view") or {}
     return str(view.get("private_metadata") or "") or None if view.get("type") == "home" else None

@@ -1,4 +1,4 @@
-"""Runs the Slack face: starts, listens, notices a dead socket, stops."""
+"""Runs the Slack adapter: starts, listens, notices a dead socket, stops."""
 
 import asyncio
 import contextlib
@@ -21,12 +21,13 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-from bot.adapter import FaceFailed, FaceStatus
+from bot.adapter import AdapterFailed, AdapterStatus
 from bot.conversation.conversation import Conversation
 from bot.incident import reason
 from bot.listening import Webhook, read_body
 from bot.request import Request
-from bot.settings.faces import SlackSettings
+from bot.settings.adapters import SlackSettings
+from bot.slack.adapter import SlackAdapter
 from bot.slack.client import People, thread_root, web_client
 from bot.slack.errors import FAILURES, is_outage, slack_reason
 from bot.slack.events import (
@@ -43,7 +44,6 @@ from bot.slack.events import (
     read_press,
     read_shortcut,
 )
-from bot.slack.face import SlackFace
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
@@ -141,7 +141,7 @@ class SlackService:
         self._conversation = conversation
         self._now = now
         self._client = web_client(bot_token, settings.api_base)
-        self._face = SlackFace(self._client)
+        self._adapter = SlackAdapter(self._client)
         self._people = People(self._client)
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._socket: SocketModeClient | None = None
@@ -156,13 +156,13 @@ class SlackService:
             return None
         return Webhook(platform=PLATFORM, path=PATH, answer=self._pushed.answer)
 
-    def status(self) -> FaceStatus:
+    def status(self) -> AdapterStatus:
         """Tell whether events can be received now."""
         way = "Socket Mode" if self._app_token else "HTTP"
-        return FaceStatus(listening=self._connected, way=way)
+        return AdapterStatus(listening=self._connected, way=way)
 
     async def run(self) -> None:
-        """Answer until cancelled. Raises FaceFailed when the platform refuses at the start.
+        """Answer until cancelled. Raises AdapterFailed when the platform refuses at the start.
 
         Events over HTTP have to reach `webhook`. After cancellation no new events are taken;
         requests under way can still be answered.
@@ -171,7 +171,7 @@ class SlackService:
             await self._start_patiently()
             await self._watch()
         except SlackApiError as error:
-            raise FaceFailed(
+            raise AdapterFailed(
                 Message("Slack refuses: {said}.", said=slack_reason(error)), fix=_TOKENS
             ) from error
         finally:
@@ -190,7 +190,7 @@ class SlackService:
                     await self._socket.close()  # type: ignore[no-untyped-call]  # not annotated
 
     async def _start_patiently(self) -> None:
-        """Start, waiting out outages. Raises SlackApiError, FaceFailed."""
+        """Start, waiting out outages. Raises SlackApiError, AdapterFailed."""
         failures = 0
         while True:
             try:
@@ -212,7 +212,7 @@ class SlackService:
 
     async def _start(self) -> None:
         if not self._app_token and not self._pushed:
-            raise FaceFailed(
+            raise AdapterFailed(
                 Message("Slack: there is neither an app token nor a signing secret."),
                 fix=Message("Set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP)."),
             )
@@ -228,7 +228,7 @@ class SlackService:
                 thread_root=partial(thread_root, self._client),
             ),
         )
-        self._conversation.take_up(self._face, self._now)
+        self._conversation.take_up(self._adapter, self._now)
         if self._pushed:
             self._pushed.open(app)
             self._connected = True
@@ -288,7 +288,7 @@ class SlackService:
             async with self._order.setdefault(_place(body), asyncio.Lock()):
                 request = await read(body, myself, now=self._now())
             if request is not None:
-                await self._conversation.answer(request, self._face)
+                await self._conversation.answer(request, self._adapter)
 
     async def _watch(self) -> None:
         """Reset a dead socket: an address works once, and the client would retry a used one."""

@@ -1,1 +1,1 @@
-"""The Telegram face: translate in, render out, nothing else."""
+"""The Telegram adapter: translate in, render out, nothing else."""

@@ -23,7 +23,7 @@ from telegram.error import (
 from telegram.ext import AIORateLimiter, BaseRateLimiter, ExtBot
 from telegram.request import HTTPXRequest
 
-from bot.adapter import ChatGone, DeliveryError, FaceFailed, Refused, SlowDown, Unsure
+from bot.adapter import AdapterFailed, ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from engine.messages import Message
 
 _NEVER_SENT = httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout
@@ -227,7 +227,7 @@ _OF_LIBRARIES = re.compile(r"^httpx\.\w+: |\[Errno -?\d+\] ")
 
 
 async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
-    """Return a line about the bot. Raises FaceFailed."""
+    """Return a line about the bot. Raises AdapterFailed."""
     bot = Bot(token, api_base=api_base, hold=0, seconds=_CHECK_SECONDS)
     try:
         async with asyncio.timeout(_CHECK_SECONDS), bot:
@@ -235,13 +235,13 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
             name = f"@{bot.username}"
             rights = _rights(bot.bot)
     except InvalidToken as error:
-        raise FaceFailed(
+        raise AdapterFailed(
             Message("Telegram refuses the token."),
             fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
         ) from error
     except (TelegramError, TimeoutError) as error:
         said = _OF_LIBRARIES.sub("", str(error)) or "no answer in time"
-        raise FaceFailed(
+        raise AdapterFailed(
             Message("Telegram cannot be reached: {said}.", said=said),
             fix=Message("Check telegram.api_base and the network."),
         ) from error

@@ -24,7 +24,7 @@ from starlette.responses import Response
 from telegram import Update
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
-from bot.adapter import FaceFailed
+from bot.adapter import AdapterFailed
 from bot.incident import reason
 from bot.listening import read_body
 from bot.telegram.client import Bot, seconds_of
@@ -276,15 +276,15 @@ class PushedUpdates:
         self._open = False
 
     def check_secret(self) -> None:
-        """Raise FaceFailed if the secret protects nothing or Telegram would refuse it."""
+        """Raise AdapterFailed if the secret protects nothing or Telegram would refuse it."""
         if not _SECRET.fullmatch(self._secret):
-            raise FaceFailed(
+            raise AdapterFailed(
                 Message("A webhook needs a secret."),
                 fix=Message("Set TELEGRAM_WEBHOOK_SECRET to 1-256 letters, digits, _ or -."),
             )
 
     def open(self) -> None:
-        """Take updates from now on. Raises FaceFailed as `check_secret` does."""
+        """Take updates from now on. Raises AdapterFailed as `check_secret` does."""
         self.check_secret()
         self._open = True
 

@@ -1,4 +1,4 @@
-"""Runs the Telegram face: starts, listens, stops."""
+"""Runs the Telegram adapter: starts, listens, stops."""
 
 import asyncio
 import logging
@@ -10,16 +10,16 @@ from telegram import BotCommand, ChatMember, ChatMemberAdministrator, Update
 from telegram.constants import ChatType
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
-from bot.adapter import DeliveryError, FaceFailed, FaceStatus
+from bot.adapter import AdapterFailed, AdapterStatus, DeliveryError
 from bot.commands import Command
 from bot.conversation.conversation import Conversation
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
 from bot.listening import Webhook
 from bot.request import Place
-from bot.settings.faces import TelegramSettings
+from bot.settings.adapters import TelegramSettings
+from bot.telegram.adapter import TelegramAdapter
 from bot.telegram.client import Bot
 from bot.telegram.events import PLATFORM, TelegramIdentity, is_there, read_update
-from bot.telegram.face import TelegramFace
 from bot.telegram.receiving import (
     ALLOWED_UPDATES,
     HOLD_SECONDS,
@@ -62,7 +62,7 @@ class TelegramService:
         self._commands = commands
         self._now = now
         self._bot = Bot(token, api_base=settings.api_base, hold=HOLD_SECONDS)
-        self._face = TelegramFace(self._bot, chats)
+        self._adapter = TelegramAdapter(self._bot, chats)
         self._typed = Latest()
         self._updates = Updates(self._bot, self._handle, inbox)
         self._pushed = PushedUpdates(self._bot, self._handle, secret=webhook_secret)
@@ -78,17 +78,17 @@ class TelegramService:
         path = "/" + unquote(urlsplit(url).path).lstrip("/")
         return Webhook(platform=PLATFORM, path=path, answer=self._pushed.answer)
 
-    def status(self) -> FaceStatus:
+    def status(self) -> AdapterStatus:
         """Tell whether updates can be received now."""
         answered = self._poller is None or self._poller.answered
         way = "webhook" if self._settings.webhook_url else "polling"
-        return FaceStatus(listening=self._listening and answered, way=way)
+        return AdapterStatus(listening=self._listening and answered, way=way)
 
     async def run(self) -> None:
         """Answer until cancelled; pushed updates have to reach `webhook`.
 
-        An outage of Telegram or of the database at the start is waited for. Raises FaceFailed when
-        Telegram refuses the token or the webhook, or the secret is not valid.
+        An outage of Telegram or of the database at the start is waited for. Raises AdapterFailed
+        when Telegram refuses the token or the webhook, or the secret is not valid.
         """
         try:
             if self._settings.webhook_url:
@@ -97,12 +97,12 @@ class TelegramService:
                 await self._poll()
         except InvalidToken:
             # Not "from error": its message contains the token.
-            raise FaceFailed(
+            raise AdapterFailed(
                 Message("Telegram refuses the token."),
                 fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
             ) from None
         except BadRequest as error:
-            raise FaceFailed(
+            raise AdapterFailed(
                 Message("Telegram refuses: {said}.", said=error.message),
                 fix=Message("Check telegram.webhook_url."),
             ) from error
@@ -122,7 +122,7 @@ class TelegramService:
         await self._patiently(self._log_in)
         await self._patiently(lambda: self._bot.delete_webhook(drop_pending_updates=False))
         await self._patiently(self._updates.resume)
-        self._conversation.take_up(self._face, self._now)
+        self._conversation.take_up(self._adapter, self._now)
         self._poller = Poller(self._bot, self._updates)
         self._listening = True
         await self._poller.run()
@@ -132,7 +132,7 @@ class TelegramService:
         self._pushed.check_secret()
         await self._patiently(self._log_in)
         await self._patiently(self._updates.resume)
-        self._conversation.take_up(self._face, self._now)
+        self._conversation.take_up(self._adapter, self._now)
         self._pushed.open()
         try:
             await self._patiently(
@@ -192,7 +192,7 @@ class TelegramService:
 
     async def _answer(self, update: Update) -> None:
         if request := read_update(update, self._myself, now=self._now()):
-            await self._conversation.answer(request, self._face)
+            await self._conversation.answer(request, self._adapter)
 
     async def _membership(self, update: Update) -> None:
         """Pause a chat that blocked or removed the bot; resume when it is let back in."""

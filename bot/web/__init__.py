@@ -1,1 +1,1 @@
-"""The web face: a page for people, an API for programs, and what operators watch."""
+"""The web adapter: a page for people, an API for programs, and what operators watch."""

@@ -45,7 +45,7 @@ class Metrics:
         ProcessCollector(registry=own)
         self.searches = Counter(
             "presagio_searches",
-            "Headlines answered, on all faces.",
+            "Headlines answered, on all adapters.",
             ["mode", "found"],
             registry=own,
         )

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from bot.adapter import FaceStatus
+from bot.adapter import AdapterStatus
 from bot.settings import Settings
 from bot.web.failures import Refusal
 from bot.web.parameters import STEERING, problems
@@ -90,17 +90,17 @@ def _of_process(shared: SharedState, registry: CollectorRegistry) -> None:
     )
     for name, seconds in shared.metrics.job_ages().items():
         ages.labels(name).set(seconds)
-    _faces(shared.faces(), registry)
+    _adapters(shared.adapters(), registry)
 
 
-def _faces(faces: Mapping[str, FaceStatus], registry: CollectorRegistry) -> None:
+def _adapters(adapters: Mapping[str, AdapterStatus], registry: CollectorRegistry) -> None:
     listening = Gauge(
         "presagio_face_listening",
-        "1 while a face receives what people write, else 0.",
+        "1 while an adapter receives what people write, else 0.",
         ["face"],
         registry=registry,
     )
-    for name, status in faces.items():
+    for name, status in adapters.items():
         listening.labels(name).set(status.listening)
 
 
@@ -165,11 +165,11 @@ def _standbys(states: Sequence[ReplicaState], registry: CollectorRegistry) -> No
 _READY_SECONDS = 2.0
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
-# Applied at once, by all faces: what answers depend on.
+# Applied at once, by all adapters: what answers depend on.
 _ANSWERS = {"search", "score"}
 # The rest of these sections is read when the process starts.
 _AT_START = {"search.corpus", "search.k1", "search.b", "search.limit"}
-# Applied at once by the web face.
+# Applied at once by the web adapter.
 _WEB = {
     "web.corpora", "web.examples", "web.votes", "web.wall", "web.wall_voters", "web.hosts",
     "web.requests_per_minute", "web.answers_per_minute",
@@ -184,12 +184,12 @@ steering = APIRouter(
 
 @probes.get("/healthz", response_model=Health, summary="Whether the process works")
 async def _healthz(shared: SharedOf) -> dict[str, object]:
-    """Answer as long as the process does, and tell which faces hear anything."""
-    faces = {
+    """Answer as long as the process does, and tell which adapters hear anything."""
+    adapters = {
         name: {"listening": status.listening, "way": status.way}
-        for name, status in shared.faces().items()
+        for name, status in shared.adapters().items()
     }
-    return {"status": "ok", "faces": faces}
+    return {"status": "ok", "faces": adapters}
 
 
 @probes.get(

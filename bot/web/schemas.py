@@ -233,7 +233,7 @@ class DocumentAnswer(_Answer):
 
 
 class Health(_Answer):
-    """Whether the process works, and which faces hear anything."""
+    """Whether the process works, and which adapters hear anything."""
 
     status: str = Field(examples=["ok"])
     faces: dict[str, dict[str, bool | str]] = Field(

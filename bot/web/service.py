@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from bot.adapter import FaceFailed, FaceStatus
+from bot.adapter import AdapterFailed, AdapterStatus
 from bot.app import App
 from bot.commands.services import ReadHeadline
 from bot.listening import (
@@ -57,7 +57,7 @@ class _Server(uvicorn.Server):
 class WebService:
     """The one listening address: for visitors, programs, and platforms that push."""
 
-    webhook = None  # it serves the webhooks of the other faces
+    webhook = None  # it serves the webhooks of the other adapters
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class WebService:
         )
         self._serving: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()  # set once it is known whether it can listen
-        self._failure: FaceFailed | None = None
+        self._failure: AdapterFailed | None = None
 
     @property
     def address(self) -> str:
@@ -106,13 +106,13 @@ class WebService:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}/"
 
-    def status(self) -> FaceStatus:
+    def status(self) -> AdapterStatus:
         """Tell whether requests are accepted now."""
         listening = self._server.started and not self._server.should_exit
-        return FaceStatus(listening=listening, way=f"HTTP at {self.address}")
+        return AdapterStatus(listening=listening, way=f"HTTP at {self.address}")
 
     async def opened(self) -> None:
-        """Wait until it listens. Raises FaceFailed when the address cannot be bound."""
+        """Wait until it listens. Raises AdapterFailed when the address cannot be bound."""
         await self._tried.wait()
         if self._failure:
             raise self._failure
@@ -120,11 +120,11 @@ class WebService:
     async def run(self) -> None:
         """Answer until cancelled; requests under way then continue until `stop`.
 
-        Raises FaceFailed when the address cannot be bound.
+        Raises AdapterFailed when the address cannot be bound.
         """
         try:
             opened = self._open()
-        except FaceFailed as error:
+        except AdapterFailed as error:
             self._failure = error
             raise
         finally:
@@ -174,7 +174,7 @@ class WebService:
             opened.setblocking(False)
         except (OSError, OverflowError) as error:
             opened.close()
-            raise FaceFailed(
+            raise AdapterFailed(
                 Message(
                     "Presagio cannot listen on {host} port {port} ({error}).",
                     host=self._host,
@@ -208,8 +208,8 @@ def _hosts(proxies: list[str]) -> Container[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class WebFace:
-    """An app whose searches are counted for all faces, and the face that serves the metrics."""
+class WebAdapter:
+    """An app whose searches are counted for all adapters, and which serves the counts."""
 
     app: App
     metrics: Metrics
@@ -234,13 +234,13 @@ class WebFace:
         now: Callable[[], datetime],
         said: Callable[[str], None],
         read_headline: ReadHeadline,
-        faces: Callable[[], Mapping[str, FaceStatus]],
+        adapters: Callable[[], Mapping[str, AdapterStatus]],
         webhooks: Sequence[Webhook] = (),
         visitors: bool = True,
     ) -> WebService:
-        """Return the service; `said` receives its address, `faces` returns the status of all
-        faces. Without `visitors` it serves only the webhooks and the probes."""
-        shared = self.shared(now=now, read_headline=read_headline, faces=faces)
+        """Return the service; `said` receives its address, `adapters` returns the status of all
+        adapters. Without `visitors` it serves only the webhooks and the probes."""
+        shared = self.shared(now=now, read_headline=read_headline, adapters=adapters)
         return WebService(shared, said=said, webhooks=webhooks, visitors=visitors)
 
     def shared(
@@ -248,7 +248,7 @@ class WebFace:
         *,
         now: Callable[[], datetime],
         read_headline: ReadHeadline,
-        faces: Callable[[], Mapping[str, FaceStatus]] = dict,
+        adapters: Callable[[], Mapping[str, AdapterStatus]] = dict,
     ) -> SharedState:
         """Return the state that the routes and the tools share."""
         return SharedState(
@@ -257,5 +257,5 @@ class WebFace:
             metrics=self.metrics,
             read_headline=read_headline,
             reload_settings=partial(load_settings, self.app.settings.config_file),
-            faces=faces,
+            adapters=adapters,
         )

@@ -1,4 +1,4 @@
-"""The state that all routes of the web face share: the API keys, the server's names, its limits."""
+"""The state that all web routes share: the API keys, the server's names, its limits."""
 
 import hashlib
 import hmac
@@ -25,7 +25,7 @@ from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import SecretStr
 
-from bot.adapter import FaceStatus
+from bot.adapter import AdapterStatus
 from bot.app import App
 from bot.commands.services import ReadHeadline
 from bot.listening import RateLimit, network_of
@@ -220,7 +220,7 @@ class SharedState:
     metrics: Metrics
     read_headline: ReadHeadline
     reload_settings: Callable[[], Settings]
-    faces: Callable[[], Mapping[str, FaceStatus]] = dict
+    adapters: Callable[[], Mapping[str, AdapterStatus]] = dict
     clock: Callable[[], float] = time.monotonic
     keys: Keys = field(init=False)
     own: OwnNames = field(init=False)

@@ -1,4 +1,4 @@
-"""A bot without a platform: the conversation on a real database, a face that remembers."""
+"""A bot without a platform: the conversation on a real database, an adapter that remembers."""
 
 import asyncio
 import itertools
@@ -24,7 +24,7 @@ from bot.queries.compose import Charge, ComposeServices
 from bot.replies.picture import Pictures
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Trigger
-from bot.settings.faces import ChatSettings
+from bot.settings.adapters import ChatSettings
 from db.chat.access import Access, Quotas, Waiting
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting
@@ -85,7 +85,7 @@ def corpus(name: str, documents: int = 3) -> Corpus:
 
 
 @dataclass
-class MemoryFace:
+class MemoryAdapter:
     """Remembers what was delivered; raises what `error` says instead, when it is set."""
 
     platform: str = "test"
@@ -139,16 +139,16 @@ class Bot:
     conversation: Conversation
     services: Services
     engine: StandInEngine
-    face: MemoryFace
+    adapter: MemoryAdapter
     claims: EventClaims
     corpora: list[Corpus]
 
     async def hear(self, request: Request) -> Reply | None:
         """Return the one reply to an event, or None for silence."""
-        before = len(self.face.delivered)
+        before = len(self.adapter.delivered)
         async with asyncio.timeout(PATIENCE):
-            await self.conversation.answer(request, self.face)
-        new = self.face.replies[before:]
+            await self.conversation.answer(request, self.adapter)
+        new = self.adapter.replies[before:]
         assert len(new) <= 1, new
         return new[0] if new else None
 
@@ -341,7 +341,7 @@ async def bot_on(
             report=report,
         )
         try:
-            yield Bot(conversation, chosen, engine, MemoryFace(), claims, known)
+            yield Bot(conversation, chosen, engine, MemoryAdapter(), claims, known)
         finally:
             if writing:
                 await writing.close()

@@ -1,4 +1,4 @@
-"""What is told of the faces that run."""
+"""What is told of the adapters that run."""
 
 import asyncio
 import logging
@@ -8,14 +8,14 @@ from typing import Never
 
 import pytest
 
-from bot.adapter import FaceStatus
+from bot.adapter import AdapterStatus
 from bot.serve import tell_status, until_deaf
 from tests.patience import PATIENCE
 
 
 @dataclass
 class Switch:
-    """A face that listens when it is told to."""
+    """An adapter that listens when it is told to."""
 
     listening: bool = False
     webhook: None = None
@@ -26,17 +26,17 @@ class Switch:
     async def stop(self, seconds: float) -> None:
         """Nothing to close."""
 
-    def status(self) -> FaceStatus:
-        return FaceStatus(listening=self.listening, way="HTTP")
+    def status(self) -> AdapterStatus:
+        return AdapterStatus(listening=self.listening, way="HTTP")
 
 
-async def test_what_a_face_begins_and_ceases_to_hear_is_logged_once(
+async def test_what_a_adapter_begins_and_ceases_to_hear_is_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("bot.serve._LOOK_SECONDS", 0.001)
     caplog.set_level(logging.INFO, "presagio.serve")
-    faces = {"slack": Switch(), "telegram": Switch()}
-    telling = asyncio.create_task(tell_status(faces))
+    adapters = {"slack": Switch(), "telegram": Switch()}
+    telling = asyncio.create_task(tell_status(adapters))
 
     async def logged(lines: int) -> list[tuple[str, str]]:
         async with asyncio.timeout(PATIENCE):
@@ -46,9 +46,9 @@ async def test_what_a_face_begins_and_ceases_to_hear_is_logged_once(
         return [(one.levelname, one.getMessage()) for one in caplog.records]
 
     assert await logged(0) == []
-    faces["slack"].listening = True
+    adapters["slack"].listening = True
     assert await logged(1) == [("INFO", "slack: listening (HTTP)")]
-    faces["slack"].listening = False
+    adapters["slack"].listening = False
     assert (await logged(2))[1:] == [("WARNING", "slack: not listening (HTTP)")]
     telling.cancel()
     with suppress(asyncio.CancelledError):

@@ -11,7 +11,7 @@ from tests.fakes.model import failure, scoring
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.writer import JudgeAndWriter
 from tests.patience import PATIENCE
-from tests.scenarios.faces import ConsoleTalk, SlackTalk, Talk, TelegramTalk
+from tests.scenarios.adapters import ConsoleTalk, SlackTalk, Talk, TelegramTalk
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import (
     HEADLINE,
@@ -61,80 +61,84 @@ async def talk(
 
 
 @pytest.fixture
-async def face(talk: Talk) -> AsyncIterator[Talk]:
+async def adapter(talk: Talk) -> AsyncIterator[Talk]:
     """The same with a bot that listens."""
     async with talk.serving():
         yield talk
 
 
-async def test_an_announcement_becomes_the_tweet(face: Talk) -> None:
-    _, shown = await face.composes("/compose coffee prices")
+async def test_an_announcement_becomes_the_tweet(adapter: Talk) -> None:
+    _, shown = await adapter.composes("/compose coffee prices")
     assert "[1]" in shown.text
     assert "of 280 characters" in shown.text
     assert list(shown.buttons) == ["Next variant", "Thread", "Sources", "Why?"]
 
 
-async def test_its_buttons_work(face: Talk) -> None:
-    await face.composes("/tweet coffee prices")
-    assert "Variant 2 of 3" in (await face.presses("Next variant")).text
-    sources = (await face.presses("Sources")).text
+async def test_its_buttons_work(adapter: Talk) -> None:
+    await adapter.composes("/tweet coffee prices")
+    assert "Variant 2 of 3" in (await adapter.presses("Next variant")).text
+    sources = (await adapter.presses("Sources")).text
     assert re.search(r"\[1\] @\W?ana, \d{4}-", sources)  # Telegram would link a bare name
     assert "demo" in sources
-    assert "A model compared each sentence with what it cites." in (await face.presses("Why?")).text
+    assert (
+        "A model compared each sentence with what it cites." in (await adapter.presses("Why?")).text
+    )
 
 
-async def test_a_thread_is_written_on_request(face: Talk) -> None:
-    await face.composes("/compose coffee prices")
-    _, shown = await face.composes(button="Thread")
+async def test_a_thread_is_written_on_request(adapter: Talk) -> None:
+    await adapter.composes("/compose coffee prices")
+    _, shown = await adapter.composes(button="Thread")
     assert "Sources:" in shown.text
     assert "Thread" not in shown.buttons
 
 
-async def test_an_answered_headline_is_written_about(face: Talk, model: JudgeAndWriter) -> None:
-    answer = await face.says(HEADLINE)
+async def test_an_answered_headline_is_written_about(adapter: Talk, model: JudgeAndWriter) -> None:
+    answer = await adapter.says(HEADLINE)
     assert len(answer.buttons) == 4
-    assert (await face.presses("Share")).buttons == ["Picture", "Write about it", "Back"]
-    _, shown = await face.composes(button="Write about it")
+    assert (await adapter.presses("Share")).buttons == ["Picture", "Write about it", "Back"]
+    _, shown = await adapter.composes(button="Write about it")
     assert "[1]" in shown.text
     given = model.writer.asked["evidence"][0].prompt
     assert "They raise the prices of coffee again." in given
 
 
 async def test_without_an_answering_model_the_announcement_says_so(
-    face: Talk, model: JudgeAndWriter
+    adapter: Talk, model: JudgeAndWriter
 ) -> None:
-    face.stage.model.script = [failure(503)]
-    _, shown = await face.composes("/compose coffee prices")
+    adapter.stage.model.script = [failure(503)]
+    _, shown = await adapter.composes("/compose coffee prices")
     assert "[1]" not in shown.text
     assert shown.text.strip()
 
 
-async def test_what_nothing_is_known_of_is_not_written(face: Talk, model: JudgeAndWriter) -> None:
-    _, shown = await face.composes("/compose zebras xylophone quietly")
+async def test_what_nothing_is_known_of_is_not_written(
+    adapter: Talk, model: JudgeAndWriter
+) -> None:
+    _, shown = await adapter.composes("/compose zebras xylophone quietly")
     assert "Nothing was written: nothing was found about this in demo." in shown.text
     assert "draft" not in model.writer.calls
 
 
-async def test_it_speaks_spanish(face: Talk) -> None:
-    await face.commands("/settings language es")
-    _, shown = await face.composes("/compose coffee prices")
+async def test_it_speaks_spanish(adapter: Talk) -> None:
+    await adapter.commands("/settings language es")
+    _, shown = await adapter.composes("/compose coffee prices")
     assert "de 280 caracteres" in shown.text
     assert list(shown.buttons) == ["Otra variante", "Hilo", "Fuentes", "¿Por qué?"]
 
 
-async def test_stop_ends_it(face: Talk, model: JudgeAndWriter) -> None:
-    if isinstance(face, ConsoleTalk):
+async def test_stop_ends_it(adapter: Talk, model: JudgeAndWriter) -> None:
+    if isinstance(adapter, ConsoleTalk):
         pytest.skip("ConsoleTalk: Ctrl-C stops it there")
     model.waits = asyncio.Event()
-    announced = await face.commands("/compose coffee prices")
+    announced = await adapter.commands("/compose coffee prices")
     assert list(announced.buttons) == ["Stop"]
-    await until(lambda: face.stage.model.calls >= 2, PATIENCE)
-    face.lets_pass()
-    _, shown = await face.composes(button="Stop")
+    await until(lambda: adapter.stage.model.calls >= 2, PATIENCE)
+    adapter.lets_pass()
+    _, shown = await adapter.composes(button="Stop")
     assert shown.text == "Stopped."
     assert not shown.buttons
     model.waits.set()
-    assert await face.stage.rows("SELECT state FROM composition") == [("stopped",)]
+    assert await adapter.stage.rows("SELECT state FROM composition") == [("stopped",)]
 
 
 async def test_a_restart_in_the_middle_posts_nothing_twice(

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tests.fakes.model import USAGE, Asked, Step, answer, dropped, failure, naming, scoring, slow
 from tests.patience import PATIENCE
-from tests.scenarios.faces import ConsoleTalk, Talk, TelegramTalk
+from tests.scenarios.adapters import ConsoleTalk, Talk, TelegramTalk
 from tests.scenarios.stage import HEADLINE, TWEETS, Surroundings, load_tweets, staged, surroundings
 
 FAR = "Brent climbs past a hundred dollars"

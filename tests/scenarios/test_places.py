@@ -1,4 +1,4 @@
-"""What every face must do among several people: in a group or channel, and in a topic or thread."""
+"""What every adapter must do among several people: in groups, channels, topics and threads."""
 
 import time
 from collections.abc import AsyncIterator

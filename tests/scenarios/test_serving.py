@@ -1,4 +1,4 @@
-"""Several faces in one process: none takes another down."""
+"""Several adapters in one process: none takes another down."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage
 
 
-async def test_a_refused_face_says_so_and_the_other_one_answers(stage: Stage) -> None:
+async def test_a_refused_adapter_says_so_and_the_other_one_answers(stage: Stage) -> None:
     async with SlackServer() as slack:
         stage.environment |= {
             "SLACK_BOT_TOKEN": "xoxb-wrong",

@@ -40,7 +40,7 @@ def silent(port: int) -> Iterator[list[socket.socket]]:
 
 @asynccontextmanager
 async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[None]:
-    """`presagio serve` with few files, once its probe on `port` says that all faces listen."""
+    """`presagio serve` with few files, once its probe on `port` says that all adapters listen."""
     command = ["sh", "-c", f'ulimit -n {_FILES}; exec "$0" serve', str(PROGRAM)]
     environ = os.environ | stage.environ
     with (
@@ -62,7 +62,7 @@ async def _listens(port: int) -> bool:
             answered = await client.get(f"http://127.0.0.1:{port}/healthz")
         except httpx.ConnectError:
             return False
-    return all(face["listening"] for face in answered.json()["faces"].values())
+    return all(adapter["listening"] for adapter in answered.json()["faces"].values())
 
 
 def nothing_ran_out(log: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bot import listening as connections
 from bot import listening as webhook
-from bot.adapter import FaceFailed
+from bot.adapter import AdapterFailed
 from tests.fakes.model import scoring, slow
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
@@ -62,7 +62,7 @@ async def test_a_wrong_secret_is_refused(pushed: Stage, given: str | None) -> No
 @pytest.mark.parametrize("secret", ["", "has spaces", "x" * 257])
 async def test_a_webhook_without_a_good_secret_is_not_opened(pushed: Stage, secret: str) -> None:
     pushed.environment["TELEGRAM_WEBHOOK_SECRET"] = secret
-    with pytest.raises(FaceFailed):
+    with pytest.raises(AdapterFailed):
         await pushed.run()
     assert any("A webhook needs a secret." in said for said in pushed.said)
     assert pushed.telegram.called("setWebhook") == []
@@ -76,15 +76,15 @@ async def test_the_page_and_the_webhook_share_the_port(pushed: Stage) -> None:
         await (await alice.says(chat, HEADLINE)).answer()
         port = pushed.environ["PRESAGIO_WEB__PORT"]
         async with session.get(f"http://127.0.0.1:{port}/healthz") as answer:
-            faces = (await answer.json())["faces"]
-            assert faces["telegram"] == {"listening": True, "way": "webhook"}
+            adapters = (await answer.json())["faces"]
+            assert adapters["telegram"] == {"listening": True, "way": "webhook"}
         async with session.get(f"http://127.0.0.1:{port}/") as answer:
             assert answer.status == 200
 
 
 async def test_where_nobody_can_listen_no_webhook_is_set(pushed: Stage) -> None:
     port = int(pushed.environ["PRESAGIO_WEB__PORT"])
-    with socket.create_server(("127.0.0.1", port)), pytest.raises(FaceFailed):
+    with socket.create_server(("127.0.0.1", port)), pytest.raises(AdapterFailed):
         await pushed.run()
     assert any(
         said.startswith(f"telegram: Presagio cannot listen on 127.0.0.1 port {port}")

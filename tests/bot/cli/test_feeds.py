@@ -216,7 +216,7 @@ async def test_feeds_are_added_tried_exported_and_removed(room: Newsroom) -> Non
 async def test_what_one_chat_added_is_listed_without_its_token_and_never_made_everybodys(
     room: Newsroom, tmp_path: Path
 ) -> None:
-    """What a chat's feed brings is searched by nobody else, over any face."""
+    """What a chat's feed brings is searched by nobody else, over any adapter."""
     process = await room.process()
     chat = await room.chat(process, "telegram")
     room.web.pages[f"{FEED}?token=s3cret"] = room.web.pages[FEED]

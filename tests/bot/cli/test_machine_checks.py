@@ -17,7 +17,7 @@ from bot.cli.doctor import (
     tesseract_check,
 )
 from bot.settings import Settings, load_settings
-from bot.settings.faces import TelegramSettings
+from bot.settings.adapters import TelegramSettings
 from bot.settings.model import WebSettings
 
 

@@ -26,7 +26,7 @@ from engine.compose.composition import (
 )
 from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
 from engine.messages import Message
-from tests.bot.conversing import GROUP, Bot, MemoryFace, bot_on, event, until
+from tests.bot.conversing import GROUP, Bot, MemoryAdapter, bot_on, event, until
 from tests.bot.prophecies import NOW
 from tests.patience import PATIENCE
 
@@ -92,7 +92,7 @@ def labels(reply: Reply) -> list[str]:
 async def outcome(bot: Bot) -> Reply:
     """What stands in the announcement in the end."""
     await bot.conversation.written()
-    return bot.face.changed[-1][1]
+    return bot.adapter.changed[-1][1]
 
 
 async def test_the_announcement_becomes_the_tweet(bot: Bot, composer: StandInComposer) -> None:
@@ -100,12 +100,12 @@ async def test_the_announcement_becomes_the_tweet(bot: Bot, composer: StandInCom
     assert announced.text == "Looking into the corpora…"
     assert labels(announced) == ["Stop"]
     shown = await outcome(bot)
-    assert bot.face.changed[-1][0] == "m1"
+    assert bot.adapter.changed[-1][0] == "m1"
     assert "Variant 1 of 2\nDear. [1]\n" in (shown.text or "")
     assert labels(shown) == ["Next variant", "Thread", "Sources", "Why?"]
     task = composer.calls[0].task
     assert (task.prompt, task.corpora, task.as_thread) == ("Coffee prices", ("demo",), False)
-    assert len(bot.face.delivered) == 1, "nothing but the announcement was sent"
+    assert len(bot.adapter.delivered) == 1, "nothing but the announcement was sent"
 
 
 @pytest.mark.parametrize("command", ["/tweet Coffee prices", "/compose Coffee prices"])
@@ -123,8 +123,8 @@ async def test_the_step_under_way_is_shown(storage: Database, composer: StandInC
     composer.gate = asyncio.Event()
     async with bot_on(storage, compose=composer) as bot:
         await bot.say("/compose Coffee prices")
-        await until(lambda: bot.face.changed)
-        message, step = bot.face.changed[0]
+        await until(lambda: bot.adapter.changed)
+        message, step = bot.adapter.changed[0]
         assert (message, step.text, labels(step)) == ("m1", "Writing…", ["Stop"])
         composer.gate.set()
         assert "Dear." in ((await outcome(bot)).text or "")
@@ -199,9 +199,9 @@ class TestStopping:
         await until(lambda: composer.calls)
         stopped = await bot.press(announced, "stop_tweet")
         assert (stopped.text, stopped.replaces, stopped.buttons) == ("Stopped.", True, ())
-        changed = len(bot.face.changed)
+        changed = len(bot.adapter.changed)
         await bot.conversation.written()
-        assert len(bot.face.changed) == changed, "nothing is edited after that"
+        assert len(bot.adapter.changed) == changed, "nothing is edited after that"
         assert "too old" in str((await bot.press(await _stale(announced), "next_tweet")).toast)
 
     async def test_somebody_else_does_not(self, bot: Bot, composer: StandInComposer) -> None:
@@ -245,10 +245,10 @@ class TestRestart:
             assert await bot.conversation.drain(PATIENCE)
 
     async def taken_up(self, bot: Bot, *, later: timedelta = timedelta()) -> Reply:
-        bot.conversation.take_up(bot.face, lambda: NOW + later)
+        bot.conversation.take_up(bot.adapter, lambda: NOW + later)
         await until(lambda: any(not labels(reply) or "Why?" in labels(reply)
-                                for _, reply in bot.face.changed))  # fmt: skip
-        return bot.face.changed[-1][1]
+                                for _, reply in bot.adapter.changed))  # fmt: skip
+        return bot.adapter.changed[-1][1]
 
     async def test_the_next_process_finishes_it_in_the_same_message(
         self, storage: Database, composer: StandInComposer
@@ -258,13 +258,13 @@ class TestRestart:
         composer.gate.set()
         async with bot_on(storage, compose=composer) as bot:
             shown = await self.taken_up(bot)
-            assert bot.face.changed[-1][0] == "m1"
+            assert bot.adapter.changed[-1][0] == "m1"
             assert "Dear. [1]" in (shown.text or "")
-            assert bot.face.delivered == []
+            assert bot.adapter.delivered == []
         async with bot_on(storage, compose=composer) as third:
-            third.conversation.take_up(third.face, lambda: NOW)
+            third.conversation.take_up(third.adapter, lambda: NOW)
             await asyncio.sleep(0.05)
-            assert (third.face.changed, len(composer.calls)) == ([], 2)
+            assert (third.adapter.changed, len(composer.calls)) == ([], 2)
 
     async def test_what_is_too_old_is_given_up(
         self, storage: Database, composer: StandInComposer
@@ -280,7 +280,7 @@ class TestRestart:
     ) -> None:
         await self.left(storage, composer)
         async with bot_on(storage, compose=composer) as bot:
-            bot.conversation.take_up(bot.face, lambda: NOW)
+            bot.conversation.take_up(bot.adapter, lambda: NOW)
             await until(lambda: len(composer.calls) == 2)
         async with bot_on(storage, compose=composer) as third:
             assert "I was interrupted" in ((await self.taken_up(third)).text or "")
@@ -292,9 +292,9 @@ class TestRestart:
             await bot.say("/compose Coffee prices")
             await until(lambda: composer.calls)
             async with bot_on(storage, compose=composer) as other:
-                other.conversation.take_up(other.face, lambda: NOW)
+                other.conversation.take_up(other.adapter, lambda: NOW)
                 await asyncio.sleep(0.05)
-                assert (other.face.changed, len(composer.calls)) == ([], 1)
+                assert (other.adapter.changed, len(composer.calls)) == ([], 1)
             assert composer.gate
             composer.gate.set()
             await outcome(bot)
@@ -305,11 +305,11 @@ class TestRestart:
         assert composer.gate
         composer.gate.set()
         async with bot_on(storage, compose=composer) as bot:
-            face = Unchangeable()
+            adapter = Unchangeable()
             asking = asyncio.create_task(
-                bot.conversation.answer(event("/compose Coffee prices"), face)
+                bot.conversation.answer(event("/compose Coffee prices"), adapter)
             )
-            await until(lambda: face.tried)
+            await until(lambda: adapter.tried)
             await asking
             assert await bot.conversation.drain(PATIENCE)
         async with bot_on(storage, compose=composer) as bot:
@@ -318,7 +318,7 @@ class TestRestart:
 
 
 @dataclass
-class Unchangeable(MemoryFace):
+class Unchangeable(MemoryAdapter):
     """Can deliver, but has to be asked again for the outcome."""
 
     tried: bool = False
@@ -396,8 +396,8 @@ class TestRefusals:
     async def test_a_chat_that_is_gone_costs_nothing(
         self, bot: Bot, composer: StandInComposer
     ) -> None:
-        bot.face.error = ChatGone(Message("Kicked."))
-        await bot.conversation.answer(event("/compose Coffee prices"), bot.face)
+        bot.adapter.error = ChatGone(Message("Kicked."))
+        await bot.conversation.answer(event("/compose Coffee prices"), bot.adapter)
         await bot.conversation.written()
         assert composer.calls == []
 
@@ -407,11 +407,11 @@ class TestRefusals:
         asked = event("/compose Coffee prices")
         await bot.hear(asked)
         await outcome(bot)
-        changed = len(bot.face.changed)
+        changed = len(bot.adapter.changed)
         await bot.hear(
             replace(asked, event_id="edited", revises=asked.event_id, text="/compose Tea")
         )
-        assert (len(composer.calls), len(bot.face.changed)) == (1, changed)
+        assert (len(composer.calls), len(bot.adapter.changed)) == (1, changed)
 
     async def test_a_button_that_is_too_old(self, bot: Bot) -> None:
         for name in ("write", "next_tweet", "as_thread", "tweet_sources", "stop_tweet"):

@@ -247,7 +247,7 @@ async def test_failing_feeds_and_jobs_are_shown(news: News) -> None:
     outcomes = JobOutcomes(news.database)
     for outcome in (RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.MISSED, RunOutcome.MISSED):
         await outcomes.count("poll", outcome, now=NOW)
-    await news.bot.set_up(news.bot.face.delivered[0][0].place, language="es")
+    await news.bot.set_up(news.bot.adapter.delivered[0][0].place, language="es")
     text = (await news.bot.say("/feeds")).text or ""
     assert "Falla desde 2024-06-01 12:00. La fuente está demasiado dañada para leerla." in text
     assert "En los últimos 7 días mi tarea poll: falló 1, se perdió 2." in text

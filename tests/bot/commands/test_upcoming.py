@@ -150,7 +150,7 @@ class TestDraft:
         announced = await news.bot.press(preview, "write")
         assert announced.text == "Looking into the corpora…"
         await news.bot.conversation.written()
-        assert "Dear. [1]" in (news.bot.face.changed[-1][1].text or "")
+        assert "Dear. [1]" in (news.bot.adapter.changed[-1][1].text or "")
         [kept] = composer.calls
         assert kept.task.prompt == COFFEE
         assert kept.task.answer_id

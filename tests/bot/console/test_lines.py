@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.console.face import read_lines
+from bot.console.adapter import read_lines
 from tests.patience import PATIENCE
 
 

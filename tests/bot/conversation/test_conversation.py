@@ -13,7 +13,7 @@ from bot.commands.registry import Command, Registry
 from bot.commands.rights import LOOKS
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Trigger
-from bot.settings.faces import ChatSettings
+from bot.settings.adapters import ChatSettings
 from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, ExtraMissing, PresagioError, StorageUnreachable
@@ -23,7 +23,7 @@ from tests.bot.conversing import (
     GROUP,
     PRIVATE,
     Bot,
-    MemoryFace,
+    MemoryAdapter,
     bot_on,
     corpus,
     event,
@@ -63,9 +63,9 @@ class TestOnce:
             for number in range(5):
                 request = event(f"Coffee prices {number}")
                 await asyncio.gather(
-                    *(one.conversation.answer(request, one.face) for one in (bot, other) * 4)
+                    *(one.conversation.answer(request, one.adapter) for one in (bot, other) * 4)
                 )
-            answered = bot.face.texts + other.face.texts
+            answered = bot.adapter.texts + other.adapter.texts
         assert sorted(answered) == [f"Coffee prices {number}" for number in range(5)]
         assert set((await states(storage)).values()) == {"done"}
 
@@ -127,15 +127,15 @@ class TestOnce:
     async def test_what_was_being_sent_when_cancelled_is_not_sent_again(
         self, bot: Bot, storage: Database
     ) -> None:
-        bot.face.hold = asyncio.Event()
+        bot.adapter.hold = asyncio.Event()
         request = event("Coffee prices soar")
         task = asyncio.create_task(bot.hear(request))
-        await until(lambda: bot.face.sending)
+        await until(lambda: bot.adapter.sending)
         assert await states(storage) == {request.event_id: "answering"}
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        bot.face.hold.set()
+        bot.adapter.hold.set()
         assert await bot.hear(request) is None
 
 
@@ -145,7 +145,7 @@ class TestOrder:
         places = [Place(platform="test", chat_id=str(n), private=True) for n in range(5)]
         tasks = [
             asyncio.create_task(
-                bot.conversation.answer(event(f"Coffee {turn}", place=place), bot.face)
+                bot.conversation.answer(event(f"Coffee {turn}", place=place), bot.adapter)
             )
             for turn in range(4)
             for place in places
@@ -157,7 +157,7 @@ class TestOrder:
         bot.engine.gate.set()
         await asyncio.gather(*tasks)
         heard = defaultdict(list)
-        for request, reply in bot.face.delivered:
+        for request, reply in bot.adapter.delivered:
             assert reply.hits
             heard[request.place.chat_id].append(request.text)
         assert all(texts == [f"Coffee {n}" for n in range(4)] for texts in heard.values())
@@ -166,7 +166,7 @@ class TestOrder:
     async def test_threads_of_a_chat_stand_in_one_queue(self, bot: Bot) -> None:
         bot.engine.gate = asyncio.Event()
         tasks = [
-            asyncio.create_task(bot.conversation.answer(event("Coffee", place=place), bot.face))
+            asyncio.create_task(bot.conversation.answer(event("Coffee", place=place), bot.adapter))
             for place in (GROUP, replace(GROUP, thread="7"))
         ]
         await until(lambda: bot.engine.calls)
@@ -174,7 +174,7 @@ class TestOrder:
         assert len(bot.engine.calls) == 1
         bot.engine.gate.set()
         await asyncio.gather(*tasks)
-        assert len(bot.face.delivered) == 2
+        assert len(bot.adapter.delivered) == 2
 
 
 class TestQueue:
@@ -182,7 +182,7 @@ class TestQueue:
         async with bot_on(storage, most=3) as bot:
             bot.engine.gate = asyncio.Event()
             waiting = [
-                asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.face))
+                asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.adapter))
                 for n in range(3)
             ]
             await asyncio.sleep(0)
@@ -194,16 +194,16 @@ class TestQueue:
 
     async def test_beyond_that_events_are_left_alone(self, storage: Database) -> None:
         async with bot_on(storage, most=2) as bot:
-            bot.face.hold = asyncio.Event()
+            bot.adapter.hold = asyncio.Event()
             requests = [event(f"Coffee {n}") for n in range(10)]
             tasks = [
-                asyncio.create_task(bot.conversation.answer(request, bot.face))
+                asyncio.create_task(bot.conversation.answer(request, bot.adapter))
                 for request in requests
             ]
             await asyncio.sleep(0)
-            bot.face.hold.set()
+            bot.adapter.hold.set()
             await asyncio.gather(*tasks)
-            assert sorted(bot.face.texts) == ["Coffee 0", "Coffee 1", BUSY]
+            assert sorted(bot.adapter.texts) == ["Coffee 0", "Coffee 1", BUSY]
             assert len(await states(storage)) == 4
             # Nothing was noted of the others: they are answered when they come again.
             assert await bot.hear(requests[-1])
@@ -211,19 +211,19 @@ class TestQueue:
     async def test_who_is_left_alone_is_told_once(self, storage: Database) -> None:
         async with bot_on(storage, most=1) as bot:
             bot.engine.gate = asyncio.Event()
-            bot.face.hold = asyncio.Event()
+            bot.adapter.hold = asyncio.Event()
             first = event("Coffee"), event("Tea", place=GROUP)
-            tasks = [asyncio.create_task(bot.conversation.answer(e, bot.face)) for e in first]
+            tasks = [asyncio.create_task(bot.conversation.answer(e, bot.adapter)) for e in first]
             await asyncio.sleep(0)
             places = [Place(platform="test", chat_id=str(n), private=True) for n in (1, 1, 2)]
             tasks += [
-                asyncio.create_task(bot.conversation.answer(event("Milk", place=one), bot.face))
+                asyncio.create_task(bot.conversation.answer(event("Milk", place=one), bot.adapter))
                 for one in places
             ]
             bot.engine.gate.set()
-            bot.face.hold.set()
+            bot.adapter.hold.set()
             await asyncio.gather(*tasks)
-            told = [r.place.chat_id for r, reply in bot.face.delivered if reply.text == BUSY]
+            told = [r.place.chat_id for r, reply in bot.adapter.delivered if reply.text == BUSY]
             assert sorted(told) == ["1", "2", "g"]
 
     async def test_a_chat_that_says_too_much_takes_no_room_from_others(
@@ -232,17 +232,17 @@ class TestQueue:
         async with bot_on(storage, most=10, most_in_chat=2) as bot:
             bot.engine.gate = asyncio.Event()
             tasks = [
-                asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.face))
+                asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.adapter))
                 for n in range(30)
             ]
             await asyncio.sleep(0)
-            tea = bot.conversation.answer(event("Tea", place=GROUP), bot.face)
+            tea = bot.conversation.answer(event("Tea", place=GROUP), bot.adapter)
             tasks.append(asyncio.create_task(tea))
-            await until(lambda: len(bot.engine.calls) == 2 and bot.face.delivered)
-            assert bot.face.texts == [BUSY]
+            await until(lambda: len(bot.engine.calls) == 2 and bot.adapter.delivered)
+            assert bot.adapter.texts == [BUSY]
             bot.engine.gate.set()
             await asyncio.gather(*tasks)
-            heard = [request.text for request, reply in bot.face.delivered if reply.hits]
+            heard = [request.text for request, reply in bot.adapter.delivered if reply.hits]
             assert sorted(filter(None, heard)) == ["Coffee 0", "Coffee 1", "Tea"]
             assert (await bot.say("Milk")).hits
 
@@ -253,7 +253,7 @@ class TestQueue:
             await until(lambda: bot.engine.calls)
             talk = event("see you all tomorrow", place=GROUP, trigger=Trigger.OVERHEARD)
             async with asyncio.timeout(PATIENCE):
-                await bot.conversation.answer(talk, bot.face)
+                await bot.conversation.answer(talk, bot.adapter)
             bot.engine.gate.set()
             assert await under_way
 
@@ -267,7 +267,7 @@ class TestQueue:
         bot.engine.gate.set()
         assert await draining
         assert task.done() or await task
-        assert len(bot.face.delivered) == 1
+        assert len(bot.adapter.delivered) == 1
 
     async def test_drain_waits_for_what_is_still_being_read(self, bot: Bot) -> None:
         with bot.conversation.expecting():
@@ -296,7 +296,7 @@ class TestErrors:
         bot.engine.errors = {"Bug": ValueError(SECRET), "Gone": CorpusNotFound(SECRET)}
         for text in ("Coffee", "Bug", "Gone", "/settings", "/p", "/nonsense"):
             await bot.say(f"{text} {SECRET}")
-        bot.face.error = ValueError(SECRET)
+        bot.adapter.error = ValueError(SECRET)
         await bot.say(SECRET)
         assert log.records
         for record in log.records:
@@ -348,12 +348,12 @@ class TestErrors:
             else "A part of me that this needs is not installed."
         )
 
-    async def test_a_bug_in_a_face_ends_nothing(self, bot: Bot, storage: Database) -> None:
-        bot.face.error = ZeroDivisionError()
+    async def test_a_bug_in_a_adapter_ends_nothing(self, bot: Bot, storage: Database) -> None:
+        bot.adapter.error = ZeroDivisionError()
         request = event("Coffee")
-        await bot.conversation.answer(request, bot.face)
+        await bot.conversation.answer(request, bot.adapter)
         assert await states(storage) == {request.event_id: "done"}
-        bot.face.error = None
+        bot.adapter.error = None
         assert await bot.say("Tea")
 
     async def test_a_sign_of_life_comes_before_the_answer_and_only_to_who_asked(
@@ -361,26 +361,26 @@ class TestErrors:
     ) -> None:
         await bot.set_up(listening=Listening.ALL)
         await bot.hear(event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD))
-        assert bot.face.signs == 0
+        assert bot.adapter.signs == 0
         await bot.say("Coffee")
-        assert bot.face.signs == 1
+        assert bot.adapter.signs == 1
 
 
 class TestDelivery:
     async def test_what_was_not_delivered_is_not_sent_again(
         self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
     ) -> None:
-        bot.face.error = DeliveryError("Nobody knows whether it arrived.")
+        bot.adapter.error = DeliveryError("Nobody knows whether it arrived.")
         request = event("Coffee")
-        await bot.conversation.answer(request, bot.face)
-        await bot.conversation.answer(request, bot.face)
-        assert len(bot.face.delivered) == 1
+        await bot.conversation.answer(request, bot.adapter)
+        await bot.conversation.answer(request, bot.adapter)
+        assert len(bot.adapter.delivered) == 1
         assert await states(storage) == {request.event_id: "done"}
         assert "Nobody knows whether it arrived." in log.text
 
     async def test_a_chat_that_is_gone_is_paused(self, bot: Bot, storage: Database) -> None:
-        bot.face.error = ChatGone("The bot was blocked.")
-        await bot.conversation.answer(event("Coffee"), bot.face)
+        bot.adapter.error = ChatGone("The bot was blocked.")
+        await bot.conversation.answer(event("Coffee"), bot.adapter)
         async with storage.connection() as connection:
             assert await connection.fetchval("SELECT active FROM chat") is False
 
@@ -417,8 +417,8 @@ class TestDeadDatabase:
 
     async def test_concurrent_deliveries_are_told_once(self, dead: Bot) -> None:
         request = event("Coffee")
-        await asyncio.gather(*(dead.conversation.answer(request, dead.face) for _ in range(8)))
-        assert len(dead.face.delivered) == 1
+        await asyncio.gather(*(dead.conversation.answer(request, dead.adapter) for _ in range(8)))
+        assert len(dead.adapter.delivered) == 1
 
     async def test_what_was_told_is_not_answered_when_it_is_back(
         self, dead: Bot, storage: Database
@@ -431,10 +431,10 @@ class TestDeadDatabase:
 
     async def test_nobody_else_is_told(self, dead: Bot) -> None:
         bot_person = Person(id="b", bot=True)
-        await dead.conversation.answer(event("Coffee", person=bot_person), dead.face)
+        await dead.conversation.answer(event("Coffee", person=bot_person), dead.adapter)
         overheard = event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)
-        await dead.conversation.answer(overheard, dead.face)
-        assert dead.face.delivered == []
+        await dead.conversation.answer(overheard, dead.adapter)
+        assert dead.adapter.delivered == []
 
     async def test_it_may_die_while_the_answer_is_made(self, bot: Bot, storage: Database) -> None:
         bot.engine.gate = asyncio.Event()
@@ -449,18 +449,18 @@ class TestDeadDatabase:
     async def test_it_may_die_after_the_answer_was_sent(
         self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
     ) -> None:
-        class Last(MemoryFace):
+        class Last(MemoryAdapter):
             async def deliver(inner, request: Request, reply: Reply) -> None:  # noqa: N805
                 await super().deliver(request, reply)
                 await self._rename(storage, "turn", "turn_away")
 
-        face = Last()
-        await bot.conversation.answer(event("Coffee"), face)
-        assert [request.text for request, reply in face.delivered if reply.hits] == ["Coffee"]
+        adapter = Last()
+        await bot.conversation.answer(event("Coffee"), adapter)
+        assert [request.text for request, reply in adapter.delivered if reply.hits] == ["Coffee"]
         assert "was not settled" in log.text
 
     async def test_a_blocked_chat_hears_nothing_of_it(self, storage: Database) -> None:
-        from bot.settings.faces import ChatSettings
+        from bot.settings.adapters import ChatSettings
 
         async with bot_on(storage, limits=ChatSettings(block=("test:p",))) as bot:
             await self._rename(storage, "turn", "turn_away")

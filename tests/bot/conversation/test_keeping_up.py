@@ -11,10 +11,10 @@ import pytest
 from bot.adapter import Refused
 from bot.conversation.conversation import steps_shown
 from bot.request import Place, Request, Trigger
-from bot.settings.faces import ChatSettings
+from bot.settings.adapters import ChatSettings
 from db.pool import Database
 from engine.errors import CorpusNotFound
-from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryFace, bot_on, event, until
+from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, until
 from tests.bot.prophecies import NOW
 
 
@@ -44,12 +44,12 @@ async def test_the_answer_to_an_edited_headline_is_edited_once(bot: Bot) -> None
     asked = event("Cofee prices soar")
     await bot.hear(asked)
     await bot.hear(edited(asked, "Coffee prices soar"))
-    ((message, reply),) = bot.face.changed
+    ((message, reply),) = bot.adapter.changed
     assert message == "m1"
     assert reply.hits
     assert [call[0] for call in bot.engine.calls] == ["Cofee prices soar", "Coffee prices soar"]
     await bot.hear(edited(asked, "Coffee prices soar again"))
-    assert len(bot.face.changed) == 1
+    assert len(bot.adapter.changed) == 1
 
 
 async def test_the_edit_survives_a_restart(bot: Bot, storage: Database) -> None:
@@ -57,7 +57,7 @@ async def test_the_edit_survives_a_restart(bot: Bot, storage: Database) -> None:
     await bot.hear(asked)
     async with bot_on(storage) as other:
         await other.hear(edited(asked, "Coffee prices soar"))
-        assert [message for message, _ in other.face.changed] == ["m1"]
+        assert [message for message, _ in other.adapter.changed] == ["m1"]
 
 
 @pytest.mark.parametrize("minutes", [9.9, 10.1])
@@ -65,14 +65,14 @@ async def test_after_ten_minutes_an_edit_is_ignored(bot: Bot, minutes: float) ->
     asked = event("Cofee prices soar")
     await bot.hear(asked)
     await bot.hear(edited(asked, "Coffee prices soar", minutes=minutes))
-    assert len(bot.face.changed) == (minutes < 10)
+    assert len(bot.adapter.changed) == (minutes < 10)
 
 
 async def test_what_was_not_answered_is_not_answered_when_it_is_edited(bot: Bot) -> None:
     asked = event("See you at five", place=GROUP, trigger=Trigger.OVERHEARD)
     assert await bot.hear(asked) is None
     await bot.hear(edited(asked, "Senate Passes The Budget After A Long Night"))
-    assert (bot.engine.calls, bot.face.changed) == ([], [])
+    assert (bot.engine.calls, bot.adapter.changed) == ([], [])
 
 
 @pytest.mark.parametrize("text", ["/settings threshold 6", "/today", "/subscribe off", "thanks"])
@@ -80,7 +80,7 @@ async def test_only_searches_are_made_again(bot: Bot, text: str) -> None:
     asked = event("/p Coffee prices soar")
     await bot.hear(asked)
     await bot.hear(edited(asked, text))
-    assert bot.face.changed == []
+    assert bot.adapter.changed == []
     assert (await bot.chat()).threshold == 4
 
 
@@ -89,7 +89,7 @@ async def test_the_answer_to_a_deleted_message_goes(bot: Bot) -> None:
     await bot.hear(asked)
     await bot.hear(deleted(asked))
     await bot.hear(deleted(asked))
-    assert bot.face.withdrawn == ["m1"]
+    assert bot.adapter.withdrawn == ["m1"]
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ async def test_what_is_changed_in_a_chat_that_was_shut_out_since_changes_nothing
     async with bot_on(storage, **changes) as since:
         assert await since.hear(edited(asked, "Tea prices soar")) is None
         assert await since.hear(deleted(asked)) is None
-        assert (since.face.changed, since.face.withdrawn, since.engine.calls) == ([], [], [])
+        assert (since.adapter.changed, since.adapter.withdrawn, since.engine.calls) == ([], [], [])
 
 
 async def test_nothing_goes_with_a_message_that_had_no_answer(bot: Bot) -> None:
     await bot.hear(deleted(event("Coffee prices soar")))
-    assert bot.face.withdrawn == []
+    assert bot.adapter.withdrawn == []
 
 
 class TestSteps:
@@ -122,11 +122,11 @@ class TestSteps:
     async def test_a_slow_answer_replaces_the_step_that_it_waited_for(self, bot: Bot) -> None:
         bot.engine.gate = asyncio.Event()
         asked = asyncio.create_task(bot.hear(event("Coffee prices soar")))
-        await until(lambda: bot.face.steps)
+        await until(lambda: bot.adapter.steps)
         bot.engine.gate.set()
         assert await asked is None, "nothing is sent beside the message of the step"
-        assert bot.face.steps == ["Asking the model …"]
-        ((message, reply),) = bot.face.changed
+        assert bot.adapter.steps == ["Asking the model …"]
+        ((message, reply),) = bot.adapter.changed
         assert (message, len(reply.hits)) == ("step", 3)
 
     async def test_an_answer_whose_step_was_deleted_is_sent(
@@ -135,10 +135,10 @@ class TestSteps:
         async def gone(*_: object) -> None:
             raise Refused("There is no such message.")
 
-        monkeypatch.setattr(bot.face, "change", gone)
+        monkeypatch.setattr(bot.adapter, "change", gone)
         bot.engine.gate = asyncio.Event()
         asked = asyncio.create_task(bot.hear(event("Coffee prices soar")))
-        await until(lambda: bot.face.steps)
+        await until(lambda: bot.adapter.steps)
         bot.engine.gate.set()
         reply = await asked
         assert reply
@@ -148,11 +148,11 @@ class TestSteps:
         bot.engine.gate = asyncio.Event()
         asked = event("Coffee prices soar")
         answering = asyncio.create_task(bot.hear(asked))
-        await until(lambda: bot.face.steps)
+        await until(lambda: bot.adapter.steps)
         bot.engine.gate.set()
         await answering
         await bot.hear(deleted(asked))
-        assert bot.face.withdrawn == ["step"]
+        assert bot.adapter.withdrawn == ["step"]
 
     @pytest.mark.parametrize("place", [GROUP, PRIVATE], ids=["group", "private"])
     async def test_what_one_person_may_read_takes_no_public_step_s_place(
@@ -161,67 +161,67 @@ class TestSteps:
         bot.engine.gate = asyncio.Event()
         bot.engine.errors["Coffee"] = CorpusNotFound("There is no corpus.")
         asked = asyncio.create_task(bot.hear(event("Coffee prices soar", place=place)))
-        await until(lambda: bot.face.steps)
+        await until(lambda: bot.adapter.steps)
         bot.engine.gate.set()
         reply = await asked
         if place.private:
             assert reply is None
-            assert [message for message, _ in bot.face.changed] == ["step"]
+            assert [message for message, _ in bot.adapter.changed] == ["step"]
         else:
             assert reply
             assert reply.ephemeral
-            assert (bot.face.changed, bot.face.withdrawn) == ([], ["step"])
+            assert (bot.adapter.changed, bot.adapter.withdrawn) == ([], ["step"])
 
     async def test_what_is_overheard_shows_no_step(self, storage: Database) -> None:
-        face = MemoryFace()
+        adapter = MemoryAdapter()
         request = event("x", place=GROUP, trigger=Trigger.OVERHEARD)
-        async with steps_shown(face, request, after=0.0) as steps:
+        async with steps_shown(adapter, request, after=0.0) as steps:
             steps.show("Asking the model …")
             await asyncio.sleep(0.05)
-        assert face.steps == []
+        assert adapter.steps == []
 
     async def test_a_step_that_no_answer_followed_goes(self) -> None:
-        face = MemoryFace()
-        async with steps_shown(face, event("x"), after=0.0) as steps:
+        adapter = MemoryAdapter()
+        async with steps_shown(adapter, event("x"), after=0.0) as steps:
             steps.show("Reading the page …")
-            await until(lambda: face.steps)
+            await until(lambda: adapter.steps)
             steps.show("Asking the model …")
-            await until(lambda: len(face.steps) == 2)
-        assert face.withdrawn == ["step"]
+            await until(lambda: len(adapter.steps) == 2)
+        assert adapter.withdrawn == ["step"]
 
     async def test_a_quick_answer_shows_none(self) -> None:
-        face = MemoryFace()
-        async with steps_shown(face, event("x"), after=60.0) as steps:
+        adapter = MemoryAdapter()
+        async with steps_shown(adapter, event("x"), after=60.0) as steps:
             steps.show("Asking the model …")
-        assert (face.steps, face.withdrawn) == ([], [])
+        assert (adapter.steps, adapter.withdrawn) == ([], [])
 
     async def test_the_step_of_a_process_that_died_is_edited_and_not_kept_again(self) -> None:
-        face, kept = MemoryFace(), list[str]()
+        adapter, kept = MemoryAdapter(), list[str]()
 
         async def keep(message: str) -> None:
             kept.append(message)
 
-        async with steps_shown(face, event("x"), after=0.0, message="old", keep=keep) as steps:
+        async with steps_shown(adapter, event("x"), after=0.0, message="old", keep=keep) as steps:
             steps.show("Asking the model …")
-            await until(lambda: face.steps)
+            await until(lambda: adapter.steps)
             await steps.end()
             assert steps.take() == "old"
-        assert (kept, face.withdrawn) == ([], [])
+        assert (kept, adapter.withdrawn) == ([], [])
 
     async def test_without_steps_it_is_still_replaced(self) -> None:
-        async with steps_shown(MemoryFace(), event("x"), after=60.0, message="old") as steps:
+        async with steps_shown(MemoryAdapter(), event("x"), after=60.0, message="old") as steps:
             await steps.end()
             assert steps.take() == "old"
 
     async def test_a_new_message_is_kept_once(self) -> None:
-        face, kept = MemoryFace(), list[str]()
+        adapter, kept = MemoryAdapter(), list[str]()
 
         async def keep(message: str) -> None:
             kept.append(message)
 
-        async with steps_shown(face, event("x"), after=0.0, keep=keep) as steps:
+        async with steps_shown(adapter, event("x"), after=0.0, keep=keep) as steps:
             steps.show("Reading the page …")
-            await until(lambda: face.steps)
+            await until(lambda: adapter.steps)
             steps.show("Asking the model …")
-            await until(lambda: len(face.steps) == 2)
+            await until(lambda: len(adapter.steps) == 2)
         assert kept == ["step"]

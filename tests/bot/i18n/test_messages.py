@@ -15,7 +15,7 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
-from bot import adapter as face
+from bot import adapter
 from bot.i18n.words import words_for
 from bot.web import failures
 from engine import errors
@@ -49,7 +49,7 @@ ENGLISH_ONLY = (
 )
 ERRORS = {
     name
-    for module in (errors, face, failures)
+    for module in (errors, adapter, failures)
     for name, value in vars(module).items()
     if isclass(value) and issubclass(value, PresagioError)
 }

@@ -17,7 +17,7 @@ CLUSTERS = (FAMILY, THUMB, FLAG, SCOTLAND, ACCENTED, "☕\ufe0f", "\ud83d\ude00"
 
 
 def escaped_length(text: str) -> int:
-    """As Slack's face measures a text."""
+    """As Slack's adapter measures a text."""
     return len(text) + 4 * text.count("&") + text.count("\n")
 
 

@@ -1,4 +1,4 @@
-"""What may be set about the web face."""
+"""What may be set about the web adapter."""
 
 import pytest
 

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from bot.adapter import FaceFailed
+from bot.adapter import AdapterFailed
 from bot.request import Place
-from bot.settings.faces import SlackSettings
+from bot.settings.adapters import SlackSettings
 from bot.slack.events import SHORTCUT
 from bot.slack.service import SlackService
 from db.pool import Database
@@ -161,7 +161,7 @@ async def test_a_service_that_cannot_start_says_so_within_seconds(
     slack: SlackServer, bot: Bot, settings: dict[str, object], said: str
 ) -> None:
     async with asyncio.timeout(PATIENCE):
-        with pytest.raises(FaceFailed, match=said) as failed:
+        with pytest.raises(AdapterFailed, match=said) as failed:
             await service(slack, bot, **settings).run()
     assert "xoxb" not in str(failed.value)
     assert "xapp" not in str(failed.value)

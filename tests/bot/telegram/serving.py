@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from bot.adapter import FaceFailed
+from bot.adapter import AdapterFailed
 from bot.telegram.service import TelegramService
 from tests.patience import PATIENCE
 
@@ -22,7 +22,7 @@ async def running(service: TelegramService) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
-        with suppress(asyncio.CancelledError, FaceFailed):
+        with suppress(asyncio.CancelledError, AdapterFailed):
             await task
         await service.stop(2)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from bot.adapter import FaceFailed
+from bot.adapter import AdapterFailed
 from db.chat.events import Inbox
 from db.pool import Database
 from engine.errors import StorageError, StorageUnreachable
@@ -148,10 +148,10 @@ async def test_an_outage_at_any_step_of_the_start_is_waited_for(
         assert len(telegram.called(method)) >= 2
 
 
-async def test_a_webhook_that_telegram_refuses_ends_the_face(
+async def test_a_webhook_that_telegram_refuses_ends_the_adapter(
     start: Start, telegram: TelegramServer
 ) -> None:
     telegram.fail("setWebhook", error=400, description="Bad Request: bad webhook: no HTTPS")
-    with pytest.raises(FaceFailed, match="Bad webhook"):
+    with pytest.raises(AdapterFailed, match="Bad webhook"):
         async with running(start(**webhook())):
             pass

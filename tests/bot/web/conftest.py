@@ -1,4 +1,4 @@
-"""Web faces on the bundled corpus, which tests only read, and on databases of their own."""
+"""Web adapters on the bundled corpus, which tests only read, and on databases of their own."""
 
 from collections.abc import AsyncIterator
 

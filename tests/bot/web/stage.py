@@ -1,4 +1,4 @@
-"""The web face on a database, asked without a network in between."""
+"""The web adapter on a database, asked without a network in between."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from bot.adapter import FaceStatus
+from bot.adapter import AdapterStatus
 from bot.app import App, open_app
 from bot.settings import Settings, load_settings
 from bot.web.application import create_application
-from bot.web.service import WebFace
+from bot.web.service import WebAdapter
 from bot.web.shared_state import SharedState
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
@@ -72,24 +72,24 @@ async def web_stage(
     now: Callable[[], datetime] = lambda: NOW,
     client: tuple[str, int] = ("192.0.2.7", 4321),
 ) -> AsyncIterator[WebStage]:
-    """Lend the web face of an app with these variables."""
+    """Lend the web adapter of an app with these variables."""
     settings = load_settings(environ=environ)
     async with open_app(settings, progress=print) as opened:
-        face = WebFace.of(opened)
+        adapter = WebAdapter.of(opened)
         shared = SharedState(
-            app=face.app,
+            app=adapter.app,
             now=now,
-            metrics=face.metrics,
+            metrics=adapter.metrics,
             read_headline=read,
             reload_settings=lambda: stage.settings,
-            faces=lambda: {"slack": FaceStatus(listening=False, way="HTTP")},
+            adapters=lambda: {"slack": AdapterStatus(listening=False, way="HTTP")},
             clock=lambda: 0.0,
         )
         application = create_application(shared)
         transport = httpx.ASGITransport(application, raise_app_exceptions=False, client=client)
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as asking:
             stage = WebStage(
-                app=face.app,
+                app=adapter.app,
                 shared=shared,
                 application=application,
                 client=asking,

@@ -26,7 +26,7 @@ _LASTING = {
 
 
 class TestHealth:
-    async def test_tells_which_faces_hear(self, coffee_web: WebStage) -> None:
+    async def test_tells_which_adapters_hear(self, coffee_web: WebStage) -> None:
         assert await coffee_web.json("/healthz") == {
             "status": "ok",
             "faces": {"slack": {"listening": False, "way": "HTTP"}},

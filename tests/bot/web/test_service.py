@@ -1,4 +1,4 @@
-"""The web face as `presagio serve` runs it: real sockets, beside the other faces."""
+"""The web adapter as `presagio serve` runs it: real sockets, beside the other adapters."""
 
 import asyncio
 import socket
@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bot import listening as connections
-from bot.adapter import FaceFailed
+from bot.adapter import AdapterFailed
 from bot.listening import Connections
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage
@@ -79,7 +79,7 @@ async def test_a_port_that_is_taken_is_said(coffee_url: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         async with served({"DATABASE_URL": coffee_url}, port=port) as one:
-            with pytest.raises(FaceFailed, match=f"cannot listen on 127.0.0.1 port {port}"):
+            with pytest.raises(AdapterFailed, match=f"cannot listen on 127.0.0.1 port {port}"):
                 await one.running
 
 
@@ -139,9 +139,9 @@ async def test_it_serves_beside_a_chat_and_counts_what_is_asked_there(stage: Sta
         alice = stage.telegram.user("Alice")
         asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
         await asked.answer()
-        faces = (await client.get("/healthz")).json()["faces"]
-        assert faces["telegram"]["listening"]
-        assert faces["web"]["listening"]
+        adapters = (await client.get("/healthz")).json()["faces"]
+        assert adapters["telegram"]["listening"]
+        assert adapters["web"]["listening"]
         figures = (await client.get("/metrics")).text
         assert 'presagio_searches_total{found="something",mode="lexical"} 1.0' in figures
 

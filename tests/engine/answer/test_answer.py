@@ -283,5 +283,5 @@ def assert_harmless(got: CitedAnswer) -> None:
     held = "".join(source.passage.hit.candidate.text for source in got.sources)
     text = re.sub(r"\[[\d?]+\]", "", got.text)
     assert not re.search(r"[<>`*【】\x00-\x1f\u200b\u202e]|://|javascript:", text), text
-    for name in re.findall(r"evil\.[\w/]+|@\w+", text):  # a face makes no link of it
+    for name in re.findall(r"evil\.[\w/]+|@\w+", text):  # an adapter makes no link of it
         assert name in held

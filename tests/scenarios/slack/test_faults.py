@@ -79,7 +79,7 @@ async def test_an_answer_to_a_command_is_not_sent_again_either(slack_bot: SlackS
 async def test_slow_signs_of_life_and_profiles_do_not_hold_up_the_answer(
     slack_bot: SlackStage, direct: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.slack.face._SIGN_SECONDS", 0.2)
+    monkeypatch.setattr("bot.slack.adapter._SIGN_SECONDS", 0.2)
     monkeypatch.setattr("bot.slack.client._PATIENCE_SECONDS", 0.2)
     slack_bot.slack.fail("reactions.add", Fault(hang=True))
     slack_bot.slack.fail("users.info", Fault(hang=True))

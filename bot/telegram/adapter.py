@@ -1,4 +1,4 @@
-"""Sending to Telegram; implements bot.adapter.Face."""
+"""Sending to Telegram; implements bot.adapter.Adapter."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ logger = logging.getLogger("presagio.telegram")
 _INLINE_CACHE_SECONDS = 60
 
 
-class TelegramFace:
+class TelegramAdapter:
     """Shows replies in chats, on buttons and in inline mode."""
 
     platform = PLATFORM

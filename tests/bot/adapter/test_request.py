@@ -1,4 +1,4 @@
-"""What a face hands over is made harmless and read for commands."""
+"""What an adapter hands over is made harmless and read for commands."""
 
 from dataclasses import replace
 from datetime import datetime

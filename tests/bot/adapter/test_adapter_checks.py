@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.adapter import FaceFailed
+from bot.adapter import AdapterFailed
 from bot.commands import standard_commands
 from bot.slack.client import check_slack, manifest
 from bot.telegram.client import check_telegram
@@ -26,13 +26,13 @@ async def test_telegram_says_what_the_bot_may_not_do() -> None:
 
 async def test_telegram_with_a_wrong_token() -> None:
     async with TelegramServer() as server:
-        with pytest.raises(FaceFailed, match="refuses the token") as caught:
+        with pytest.raises(AdapterFailed, match="refuses the token") as caught:
             await check_telegram("1:wrong", server.root, "")
         assert "wrong" not in str(caught.value)
 
 
 async def test_telegram_that_is_away() -> None:
-    with pytest.raises(FaceFailed, match="cannot be reached: All connection attempts failed"):
+    with pytest.raises(AdapterFailed, match="cannot be reached: All connection attempts failed"):
         await check_telegram("1:x", "http://127.0.0.1:1", "")
 
 
@@ -45,18 +45,18 @@ async def test_slack_names_the_workspace_and_the_way() -> None:
 
 async def test_slack_with_a_wrong_app_token() -> None:
     async with SlackServer() as server:
-        with pytest.raises(FaceFailed, match="Slack refuses"):
+        with pytest.raises(AdapterFailed, match="Slack refuses"):
             await check_slack(server.bot_token, "xapp-wrong", "", server.base_url)
 
 
 async def test_slack_without_a_way_to_hear() -> None:
     app = App.from_manifest(manifest(standard_commands().commands))
     async with SlackServer(app=app) as server:
-        with pytest.raises(FaceFailed, match="SLACK_APP_TOKEN"):
+        with pytest.raises(AdapterFailed, match="SLACK_APP_TOKEN"):
             await check_slack(server.bot_token, "", "", server.base_url)
 
 
 async def test_slack_that_granted_too_little() -> None:
     async with SlackServer() as server:
-        with pytest.raises(FaceFailed, match=r"did not grant: .*commands"):
+        with pytest.raises(AdapterFailed, match=r"did not grant: .*commands"):
             await check_slack(server.bot_token, server.app_token, "", server.base_url)

@@ -69,7 +69,7 @@ PLATFORM = "console"
 _PRESS = re.compile(r":([0-9]{1,3})")
 
 
-class ConsoleFace:
+class ConsoleAdapter:
     """Shows replies on a screen. Buttons are numbered; typing ":2" presses the second."""
 
     platform = PLATFORM
@@ -145,7 +145,7 @@ async def run_terminal(
     now: Callable[[], datetime],
 ) -> None:
     """Answer each line until the input ends. On a TTY, show a welcome and a prompt."""
-    face, number = ConsoleFace(screen), 0
+    adapter, number = ConsoleAdapter(screen), 0
     if terminal.interactive:
         words = words_for(terminal.language)
         screen.write(
@@ -160,7 +160,7 @@ async def run_terminal(
             if terminal.interactive and line.strip().lower() in _ENDS:
                 break
             number += 1
-            await conversation.answer(_request(line, number, face, terminal, now()), face)
+            await conversation.answer(_request(line, number, adapter, terminal, now()), adapter)
             await conversation.written()
     finally:
         if terminal.interactive:
@@ -168,9 +168,9 @@ async def run_terminal(
 
 
 def _request(
-    line: str, number: int, face: ConsoleFace, terminal: Terminal, now: datetime
+    line: str, number: int, adapter: ConsoleAdapter, terminal: Terminal, now: datetime
 ) -> Request:
-    pressed = face.pressed(line)
+    pressed = adapter.pressed(line)
     return Request(
         event_id=f"{terminal.session}:{number}",
         place=Place(platform=PLATFORM, chat_id=terminal.chat_id, private=True),

@@ -9,8 +9,8 @@ from bot.adapter import DeliveryError
 from bot.i18n.words import words_for
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
+from bot.slack.adapter import SlackAdapter
 from bot.slack.client import web_client
-from bot.slack.face import SlackFace
 from tests.bot.conversing import event
 from tests.fakes.slack import App, Channel, Fault, SlackServer, User
 from tests.fakes.slack.conversation import ChannelKind
@@ -30,12 +30,12 @@ def alice(slack: SlackServer) -> User:
 
 
 @pytest.fixture
-def face(slack: SlackServer) -> SlackFace:
-    return SlackFace(web_client(slack.bot_token, slack.base_url))
+def adapter(slack: SlackServer) -> SlackAdapter:
+    return SlackAdapter(web_client(slack.bot_token, slack.base_url))
 
 
 async def refused(
-    slack: SlackServer, face: SlackFace, channel: Channel, user: User
+    slack: SlackServer, adapter: SlackAdapter, channel: Channel, user: User
 ) -> DeliveryError:
     """Send a picture where somebody used a command; return why it did not arrive."""
     address = slack.response_urls.issue(channel, user, None)
@@ -47,14 +47,14 @@ async def refused(
         origin={"response_url": address},
     )
     with pytest.raises(DeliveryError) as failed:
-        await face.deliver(request, PICTURE)
+        await adapter.deliver(request, PICTURE)
     return failed.value
 
 
-async def notice(slack: SlackServer, face: SlackFace, alice: User) -> str:
+async def notice(slack: SlackServer, adapter: SlackAdapter, alice: User) -> str:
     """Fail a picture in a channel that the bot is in; return what Alice alone is told."""
     channel = slack.channel("general", [alice])
-    await refused(slack, face, channel, alice)
+    await refused(slack, adapter, channel, alice)
     (message,) = channel.ephemerals
     assert message.ephemeral_to is alice
     assert channel.messages == []
@@ -63,11 +63,11 @@ async def notice(slack: SlackServer, face: SlackFace, alice: User) -> str:
 
 @pytest.mark.parametrize("kind", ["channel", "group"])
 async def test_outside_of_a_channel_the_asker_is_told_to_invite_the_bot(
-    slack: SlackServer, face: SlackFace, alice: User, kind: ChannelKind
+    slack: SlackServer, adapter: SlackAdapter, alice: User, kind: ChannelKind
 ) -> None:
     slack.api.app = App(scopes=frozenset({"chat:write", "files:write"}))
     channel = slack.channel("elsewhere", [alice], kind=kind, with_bot=False)
-    error = await refused(slack, face, channel, alice)
+    error = await refused(slack, adapter, channel, alice)
     assert type(error) is DeliveryError  # not ChatGone, which would pause the chat
     (message,) = channel.ephemerals
     assert "/invite @Presagio" in message.visible
@@ -75,10 +75,10 @@ async def test_outside_of_a_channel_the_asker_is_told_to_invite_the_bot(
 
 
 async def test_a_missing_scope_is_named_to_the_asker(
-    slack: SlackServer, face: SlackFace, alice: User
+    slack: SlackServer, adapter: SlackAdapter, alice: User
 ) -> None:
     slack.api.app = App(scopes=frozenset({"chat:write"}))
-    told = await notice(slack, face, alice)
+    told = await notice(slack, adapter, alice)
     assert "files:write" in told
     assert "install" in told
 
@@ -92,16 +92,16 @@ async def test_a_missing_scope_is_named_to_the_asker(
     ],
 )
 async def test_any_other_failure_is_said_by_its_code(
-    slack: SlackServer, face: SlackFace, alice: User, method: str, fault: Fault, code: str
+    slack: SlackServer, adapter: SlackAdapter, alice: User, method: str, fault: Fault, code: str
 ) -> None:
     slack.fail(method, fault)
-    assert await notice(slack, face, alice) == (
+    assert await notice(slack, adapter, alice) == (
         f"Slack did not take the picture ({code}). Try again later."
     )
 
 
 async def test_a_picture_by_mention_fails_in_its_thread(
-    slack: SlackServer, face: SlackFace, alice: User
+    slack: SlackServer, adapter: SlackAdapter, alice: User
 ) -> None:
     slack.fail("files.completeUploadExternal", Fault(error="internal_error"))
     channel = slack.channel("general", [alice])
@@ -111,28 +111,28 @@ async def test_a_picture_by_mention_fails_in_its_thread(
         person=Person(id=alice.id, language="es"),
     )
     with pytest.raises(DeliveryError):
-        await face.deliver(request, replace(PICTURE, words=words_for("es")))
+        await adapter.deliver(request, replace(PICTURE, words=words_for("es")))
     (message,) = channel.ephemerals
     assert message.thread_ts == "1.1"
     assert message.visible.startswith("Slack no aceptó la imagen (internal_error).")
 
 
 async def test_a_notice_that_fails_too_leaves_the_first_failure_to_the_log(
-    slack: SlackServer, face: SlackFace, alice: User
+    slack: SlackServer, adapter: SlackAdapter, alice: User
 ) -> None:
     slack.fail("files.completeUploadExternal", Fault(error="not_in_channel"))
     slack.fail("response_url", Fault(status=500))
-    error = await refused(slack, face, slack.channel("general", [alice]), alice)
+    error = await refused(slack, adapter, slack.channel("general", [alice]), alice)
     assert type(error) is DeliveryError
     assert str(error) == "Slack did not take a picture: not_in_channel."
 
 
-async def test_a_code_that_is_none_is_not_told(slack: SlackServer, face: SlackFace) -> None:
+async def test_a_code_that_is_none_is_not_told(slack: SlackServer, adapter: SlackAdapter) -> None:
     slack.fail("chat.postMessage", Fault(error="what somebody wrote"))
     channel = slack.channel("general", [])
     place = Place(platform="slack", chat_id=channel.id, private=False)
     with pytest.raises(DeliveryError, match="status 200"):
-        await face.deliver(event("x", place=place), Reply(words=words_for("en"), text="x"))
+        await adapter.deliver(event("x", place=place), Reply(words=words_for("en"), text="x"))
 
 
 ANNOUNCED = Reply(words=words_for("en"), text="Looking into the corpora…", writes=7)
@@ -140,7 +140,7 @@ ANNOUNCED = Reply(words=words_for("en"), text="Looking into the corpora…", wri
 
 @pytest.mark.parametrize("with_bot", [True, False])
 async def test_what_is_announced_can_be_edited_where_the_bot_is_a_member(
-    slack: SlackServer, face: SlackFace, alice: User, *, with_bot: bool
+    slack: SlackServer, adapter: SlackAdapter, alice: User, *, with_bot: bool
 ) -> None:
     channel = slack.channel("secret", [alice], kind="group", with_bot=with_bot)
     request = event(
@@ -150,12 +150,12 @@ async def test_what_is_announced_can_be_edited_where_the_bot_is_a_member(
         trigger=Trigger.COMMAND,
         origin={"response_url": slack.response_urls.issue(channel, alice, None)},
     )
-    message = await face.deliver(request, ANNOUNCED)
+    message = await adapter.deliver(request, ANNOUNCED)
     assert (message is not None) is with_bot
     outcome = Reply(words=words_for("en"), text="Dear. [1]")
     if message is None:
-        await face.deliver(request, outcome)
+        await adapter.deliver(request, outcome)
         assert [one.visible for one in channel.messages] == [ANNOUNCED.text, "Dear. [1]"]
     else:
-        await face.change(request, message, outcome)
+        await adapter.change(request, message, outcome)
         assert [one.visible for one in channel.messages] == ["Dear. [1]"]

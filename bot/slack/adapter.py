@@ -1,4 +1,4 @@
-"""Sending to Slack; implements bot.adapter.Face."""
+"""Sending to Slack; implements bot.adapter.Adapter."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ _METADATA = "presagio_answer"
 _REMARK = "presagio_remark"
 
 
-class SlackFace:
+class SlackAdapter:
     """Shows replies in channels, threads, direct messages and on buttons."""
 
     platform = PLATFORM

@@ -1,4 +1,4 @@
-"""The terminal as a face: everything is written, buttons are numbered and pressed by number."""
+"""The terminal as an adapter: everything is written, buttons are numbered and pressed by number."""
 
 import io
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.console.face import ConsoleFace, Terminal, run_terminal
+from bot.console.adapter import ConsoleAdapter, Terminal, run_terminal
 from bot.console.screen import Screen
 from bot.i18n.words import words_for
 from bot.reply import Action, Button, Reply
@@ -39,51 +39,51 @@ def stream() -> io.StringIO:
 
 
 @pytest.fixture
-def face(stream: io.StringIO) -> ConsoleFace:
-    return ConsoleFace(Screen(stream, width=80))
+def adapter(stream: io.StringIO) -> ConsoleAdapter:
+    return ConsoleAdapter(Screen(stream, width=80))
 
 
-async def test_buttons_are_numbered(face: ConsoleFace, stream: io.StringIO) -> None:
-    await face.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
+async def test_buttons_are_numbered(adapter: ConsoleAdapter, stream: io.StringIO) -> None:
+    await adapter.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
     assert stream.getvalue() == "Text\n\n:1 👍 0   :2 👎 0   :3 Why?\n\n"
 
 
 async def test_a_number_presses_a_button_of_the_last_reply_that_had_some(
-    face: ConsoleFace,
+    adapter: ConsoleAdapter,
 ) -> None:
-    await face.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
-    await face.deliver(event("x"), Reply(words=WORDS, text="No buttons"))
-    assert face.pressed(":1") == "up:7:1"
-    assert face.pressed(" :3 ") == "why:7:0"
+    await adapter.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
+    await adapter.deliver(event("x"), Reply(words=WORDS, text="No buttons"))
+    assert adapter.pressed(":1") == "up:7:1"
+    assert adapter.pressed(" :3 ") == "why:7:0"
 
 
 @pytest.mark.parametrize("line", [":0", ":4", ":999"])
 async def test_a_number_too_high_presses_what_nothing_stands_behind(
-    face: ConsoleFace, line: str
+    adapter: ConsoleAdapter, line: str
 ) -> None:
-    await face.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
-    pressed = face.pressed(line)
+    await adapter.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
+    pressed = adapter.pressed(line)
     assert pressed
     assert Action.parse(pressed) is None
 
 
 @pytest.mark.parametrize("line", ["", "1", ":", ":x", ": 1", "Coffee :1", ":1 or :2", ":١"])
-def test_other_lines_press_nothing(face: ConsoleFace, line: str) -> None:
-    assert face.pressed(line) is None
+def test_other_lines_press_nothing(adapter: ConsoleAdapter, line: str) -> None:
+    assert adapter.pressed(line) is None
 
 
 async def test_a_word_that_passes_elsewhere_is_written(
-    face: ConsoleFace, stream: io.StringIO
+    adapter: ConsoleAdapter, stream: io.StringIO
 ) -> None:
-    await face.deliver(event("x"), Reply(words=WORDS, toast="Noted."))
+    await adapter.deliver(event("x"), Reply(words=WORDS, toast="Noted."))
     assert stream.getvalue() == "Noted.\n\n"
 
 
 async def test_a_picture_is_kept_in_a_file_that_is_named(
-    face: ConsoleFace, stream: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    adapter: ConsoleAdapter, stream: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    await face.deliver(event("x"), Reply(words=WORDS, text="https://x.com/1", picture=b"PNG"))
+    await adapter.deliver(event("x"), Reply(words=WORDS, text="https://x.com/1", picture=b"PNG"))
     link, place, *_ = stream.getvalue().splitlines()
     assert link == "https://x.com/1"
     assert Path(place).read_bytes() == b"PNG"
@@ -94,8 +94,8 @@ ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = textwrap.dedent(
     """
     import asyncio, fcntl, os, sys, termios
-    from bot.console.face import Terminal, run_terminal
-    from bot.console.face import read_lines
+    from bot.console.adapter import Terminal, run_terminal
+    from bot.console.adapter import read_lines
     from bot.console.screen import Screen
     from db.pool import Database
     from tests.bot.conversing import bot_on

@@ -79,7 +79,7 @@ class PictureSettings(Section):
 
 
 class TelegramSettings(Section):
-    """The Telegram face. Its token is TELEGRAM_BOT_TOKEN."""
+    """The Telegram adapter. Its token is TELEGRAM_BOT_TOKEN."""
 
     api_base: HttpUrl = Field(
         "https://api.telegram.org", description="Address of the Bot API server."
@@ -92,7 +92,7 @@ class TelegramSettings(Section):
 
 
 class SlackSettings(Section):
-    """The Slack face. Its tokens are SLACK_BOT_TOKEN and, for Socket Mode, SLACK_APP_TOKEN. Without
-    the latter, events come to /slack/events at web.port."""
+    """The Slack adapter. Its tokens are SLACK_BOT_TOKEN and, for Socket Mode, SLACK_APP_TOKEN.
+    Without the latter, events come to /slack/events at web.port."""
 
     api_base: HttpUrl = Field("https://slack.com/api/", description="Address of the Web API.")

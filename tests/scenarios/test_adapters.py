@@ -1,0 +1,499 @@
+"""What every adapter must do, in the same words on each: one answer to whatever a person does."""
+
+import io
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+from PIL import Image
+
+from bot.commands import standard_commands
+from bot.commands.settings import SETTINGS_BY_NAME
+from tests.fakes.model import failure, slow
+from tests.fakes.slack import App, SlackServer
+from tests.fakes.web import page
+from tests.scenarios.adapters import ConsoleTalk, Shown, SlackTalk, Talk, TelegramTalk
+from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios.stage import HEADLINE, TWEETS, Surroundings, load_tweets, staged, surroundings
+
+# /compose is answered by a message that changes: see test_composing.py.
+COMMANDS = [one.example for one in standard_commands().commands if one.name != "compose"]
+ADDRESS = re.compile(r"https?://\S+")
+
+
+@pytest.fixture(params=["telegram", "slack", "console"])
+async def talk(
+    request: pytest.FixtureRequest,
+    database_url: str,
+    installed: App,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Talk]:
+    """A person on each platform, and a bot that does not run yet."""
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        if request.param == "telegram":
+            yield TelegramTalk(await enter(staged(database_url)))
+        elif request.param == "slack":
+            yield SlackTalk(await enter(slack_staged(database_url, SlackServer(installed))))
+        else:
+            await load_tweets(database_url, TWEETS)
+            model, web = await enter(surroundings())
+            around = Surroundings(database_url=database_url, model=model, web=web)
+            yield ConsoleTalk(around, monkeypatch)
+
+
+@pytest.fixture
+async def adapter(talk: Talk) -> AsyncIterator[Talk]:
+    """The same with a bot that listens, and has shown nothing unasked when it ends."""
+    async with talk.serving():
+        yield talk
+
+
+def is_answer(shown: Shown) -> bool:
+    """Three tweets, each with its age."""
+    return shown.text.count("years before") == 3
+
+
+async def test_a_pasted_headline_is_answered_with_three_dated_tweets(adapter: Talk) -> None:
+    answer = await adapter.says(HEADLINE)
+    assert is_answer(answer)
+    assert "Coffee prices will hit a record high, mark my words." in answer.text
+    assert "October 28, 2010" in answer.text
+    assert "not judged" not in answer.text
+    assert HEADLINE not in answer.text, "it stands right above"
+    assert list(answer.buttons) == ["More", "Why?", "Share", "👍 👎"]
+    assert adapter.stage.model.calls == 1
+
+
+async def test_a_link_is_read_for_its_title_and_date(adapter: Talk) -> None:
+    date = '<meta property="article:published_time" content="2012-01-01T00:00:00Z">'
+    adapter.stage.web.pages["/news"] = page(f"<title>{HEADLINE}</title>{date}")
+    answer = await adapter.says(adapter.stage.web.url("/news"))
+    assert HEADLINE in answer.text
+    assert "1 year before" in answer.text
+    assert "The headline is of January 1, 2012." in answer.text
+    assert answer.text.count("2012") == 1, "no tweet is younger than the news"
+    assert adapter.stage.web.asked == ["/news"]
+
+
+@pytest.mark.parametrize("command", [f"/prophecy {HEADLINE}", f"/p {HEADLINE}"])
+async def test_a_command_finds_as_plain_text_does(adapter: Talk, command: str) -> None:
+    assert is_answer(await adapter.commands(command))
+
+
+async def test_every_command_gets_its_answer(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    item = f"<item><title>{HEADLINE}</title><guid>1</guid></item>"
+    adapter.stage.web.pages["/rss"] = page(
+        f'<rss version="2.0"><channel><title>News</title>{item}</channel></rss>'
+    )
+    for example in COMMANDS:
+        command = ADDRESS.sub(adapter.stage.web.url("/rss"), example)
+        shown = await adapter.commands(command)
+        assert shown.text or shown.picture, command
+        assert "I know no command" not in shown.text
+    assert "/rss" in adapter.stage.web.asked
+
+
+async def test_help_names_every_command(adapter: Talk) -> None:
+    said = (await adapter.commands("/help")).text
+    # Not by its slash: Slack keeps /help for itself, and help is "/presagio help" there.
+    assert all(one.name in said for one in standard_commands().commands)
+    assert adapter.stage.model.calls == 0
+
+
+async def test_start_greets_shortly_and_sets_up_by_buttons(adapter: Talk) -> None:
+    await adapter.stage.rows("UPDATE corpus SET display_name = 'Ana Ruiz' RETURNING id")
+    greeting = await adapter.commands("/start")
+    assert "the old tweets of Ana Ruiz" in greeting.text
+    assert len(greeting.text) <= 500, "with what the platform adds for buttons"
+    assert greeting.buttons == ["Set me up"]
+    assert "Which language shall I speak here?" in (await adapter.presses("Set me up")).text
+    news = await adapter.presses("Español")
+    assert "¿Qué noticias leo?" in news.text
+    assert "BBC Mundo" in news.buttons
+    assert "¿A qué hora publico" in (await adapter.presses("Dejarlo como está")).text
+    assert "Todo listo." in (await adapter.presses("8:00")).text
+    assert await adapter.stage.rows("SELECT mode FROM subscription") == [("daily",)]
+    assert "Ana Ruiz" in (await adapter.says(HEADLINE)).text
+
+
+async def test_of_several_archives_one_is_asked_for_and_answers_the_waiting_headline(
+    talk: Talk,
+) -> None:
+    await load_tweets(talk.stage.database_url, (f"{HEADLINE}, said Luis.",), name="luis")
+    await talk.stage.rows("UPDATE corpus SET role = 'archive' RETURNING id")
+    await talk.stage.rows(
+        "UPDATE corpus SET display_name = 'Luis Pérez' WHERE name = 'luis' RETURNING id"
+    )
+    async with talk.serving():
+        asked = await talk.says(HEADLINE)
+        assert "Whose texts shall I search?" in asked.text
+        assert asked.buttons == ["demo", "Luis Pérez", "All of them"]
+        assert "said Luis" in (await talk.presses("Luis Pérez")).text
+        assert "said Luis" in (await talk.says(HEADLINE)).text, "the choice is kept"
+        assert "the configured archive again" in (await talk.commands("/corpus default")).text
+        assert "Whose texts shall I search?" in (await talk.commands("/subscribe daily 9:00")).text
+        everybody = await talk.commands("/corpus all")
+        assert "Here I search: all of them." in everybody.text
+        both = (await talk.says(HEADLINE)).text
+        assert "Luis Pérez" in both
+        assert "ana · " in both, "each hit names its voice"
+        found = (await talk.commands("/find luis OR moon")).text
+        assert "Luis Pérez" in found
+        assert "ana\n" in found
+        assert "No text says" not in found, "one of them does"
+
+
+async def test_more_shows_the_next_ones_by_button_and_by_command(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    second = await adapter.presses("More")
+    assert "4. " in second.text
+    assert "1. " not in second.text
+    assert "7. " in (await adapter.commands("/more")).text
+    assert "That is all I found." in (await adapter.commands("/more")).text
+    assert adapter.stage.model.calls == 1
+
+
+async def test_why_is_explained_by_button_and_by_command(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    for shown in (await adapter.presses("Why?"), await adapter.commands("/why")):
+        assert "The model read it as " in shown.text
+        assert "Words in common: " in shown.text
+        assert not re.search(r"judge-|score|Plan:|\d\.\d\d", shown.text)
+    assert "2. " in (await adapter.commands("/why 2")).text
+    await adapter.commands("/settings answers full")
+    assert "judged by stand-in/model" in (await adapter.commands("/why")).text
+
+
+async def test_a_vote_counts_once_and_can_be_changed(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    assert (await adapter.presses("👍 👎")).buttons == ["1. 👍 0", "1. 👎 0", "Next", "Back"]
+    assert (await adapter.presses("1. 👍 0")).buttons[:2] == ["1. 👍 1", "1. 👎 0"]
+    assert (await adapter.presses("1. 👍 1")).buttons[:2] == ["1. 👍 0", "1. 👎 0"]
+    assert (await adapter.presses("1. 👎 0")).buttons[:2] == ["1. 👍 0", "1. 👎 1"]
+    assert (await adapter.presses("Next")).buttons[:2] == ["2. 👍 0", "2. 👎 0"]
+    assert (await adapter.presses("2. 👍 0")).buttons[:2] == ["2. 👍 1", "2. 👎 0"]
+    assert (await adapter.presses("Back")).buttons == ["More", "Why?", "Share", "👍 👎"]
+    top = (await adapter.commands("/top")).text
+    assert HEADLINE in top
+    assert "👍 1 👎 0" in top
+    assert "👎 1" not in top, "what was voted down is no favourite"
+
+
+async def test_settings_are_changed_by_button_and_by_command(adapter: Talk) -> None:
+    shown = await adapter.commands("/settings")
+    assert "language: auto" in shown.text
+    assert "language: es" in (await adapter.presses("es")).text
+    assert "28 de octubre de 2010" in (await adapter.says(HEADLINE)).text
+    assert "language: en" in (await adapter.commands("/settings language en")).text
+    assert await adapter.stage.rows("SELECT language FROM chat") == [("en",)]
+
+
+async def test_a_picture_comes_by_button_and_by_command(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    await adapter.presses("Share")
+    for shown in (await adapter.presses("Picture"), await adapter.commands("/picture")):
+        assert shown.picture
+        assert Image.open(io.BytesIO(shown.picture)).size == (1200, 630)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("/whi", "Did you mean /why?"),
+        ("/why", "Send me a headline first."),
+        ("/prophecy", "Send me a headline, such as: "),
+        ("/settings language tlh", "tlh does not fit language."),
+        ("/corpus nobody", "There is no corpus nobody."),
+    ],
+)
+async def test_a_wrong_command_is_told_what_would_be_right(
+    adapter: Talk, wrong: str, said: str
+) -> None:
+    assert said in _plainly(await adapter.commands(wrong))
+
+
+async def test_wrong_text_is_told_what_is_wrong_with_it(adapter: Talk) -> None:
+    assert "there is no word to look for" in (await adapter.says("?!")).text
+    assert "nothing spooky" in (await adapter.says("Zebras xylophone quietly")).text
+    gone = adapter.stage.web.url("/gone")
+    assert "has no such page (404)" in (await adapter.says(gone)).text
+    assert is_answer(await adapter.says(HEADLINE))
+
+
+async def test_a_button_of_an_answer_that_is_gone_is_too_old(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    await adapter.stage.rows("DELETE FROM answer RETURNING id")
+    for button in ("More", "Why?", "Share", "👍 👎"):
+        assert "This button is too old." in (await adapter.presses(button)).text
+
+
+async def test_an_empty_corpus_is_said(talk: Talk) -> None:
+    await talk.stage.rows("DELETE FROM document RETURNING id")
+    async with talk.serving():
+        assert "Corpus demo is empty." in (await talk.says(HEADLINE)).text
+
+
+async def test_without_any_corpus_the_answer_says_where_to_look(talk: Talk) -> None:
+    await talk.stage.rows("DELETE FROM corpus RETURNING id")
+    async with talk.serving():
+        assert "There is no corpus yet." in (await talk.says(HEADLINE)).text
+
+
+async def test_without_its_model_the_answer_says_that_nobody_judged(adapter: Talk) -> None:
+    adapter.stage.model.script = [failure(503)]
+    answer = await adapter.says(HEADLINE)
+    assert is_answer(answer)
+    said = "I cannot judge just now; ranked by words."
+    # Whoever sits at the terminal runs the bot, and is told the reason.
+    assert (said in answer.text) is not isinstance(adapter, ConsoleTalk)
+
+
+async def test_why_nobody_judged_is_said_in_the_reader_s_language(adapter: Talk) -> None:
+    await adapter.commands("/settings language es")
+    adapter.stage.model.script = [failure(429, "Slow down, please.", headers={"Retry-After": "7"})]
+    said = " ".join((await adapter.says(HEADLINE)).text.split())
+    if not isinstance(adapter, ConsoleTalk):
+        assert "Ahora no puedo evaluar; ordenado por palabras." in said
+        assert "Slow down" not in said
+        return
+    whole = "pide ir más despacio (429): Slow down, please. Espera 7 s."
+    assert re.search(rf"Sin evaluar: \S+ {re.escape(whole)}", said)
+
+
+async def test_what_is_wrong_with_a_link_is_said_in_the_reader_s_language(adapter: Talk) -> None:
+    await adapter.commands("/settings language es")
+    gone = (await adapter.says(adapter.stage.web.url("/gone"))).text
+    assert "no tiene esa página (404). Mejor pegar el titular." in gone
+    adapter.stage.web.pages["/picture"] = page("x", content_type="image/png")
+    picture = (await adapter.says(adapter.stage.web.url("/picture"))).text
+    assert "mandó image/png, no text/html. Mejor pegar el titular." in picture
+
+
+async def test_without_its_database_the_bot_apologises_once(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    await adapter.stage.lose_database()
+    for _ in range(2):
+        said = (await adapter.says(HEADLINE)).text
+        assert "Sorry, my database does not answer." in said
+        assert "Its number in the log is " in said
+    assert "my database does not answer" in (await adapter.presses("More")).text
+
+
+async def test_what_is_delivered_again_is_answered_once(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    await adapter.presses("👍 👎")
+    await adapter.presses("1. 👍 0")
+    await adapter.commands("/why")
+    await adapter.is_told_again()
+    await adapter.says(HEADLINE)
+    assert adapter.stage.model.calls == 1, "a judgment is kept"
+
+
+async def test_after_a_restart_commands_know_the_last_answer(talk: Talk) -> None:
+    async with talk.serving():
+        await talk.says(HEADLINE)
+    async with talk.serving():
+        assert "The model read it" in (await talk.commands("/why")).text
+        assert "4. " in (await talk.commands("/more")).text
+
+
+async def test_after_a_restart_buttons_work(talk: Talk) -> None:
+    if isinstance(talk, ConsoleTalk):
+        pytest.skip("ConsoleTalk: what its buttons ask for is gone with the process")
+    async with talk.serving():
+        await talk.says(HEADLINE)
+    async with talk.serving():
+        assert "The model read it" in (await talk.presses("Why?")).text
+        assert "4. " in (await talk.presses("More")).text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hi", "Hello! Send me a headline or a link"),
+        ("gracias", "You are welcome."),
+        ("what did he say about coffee?", "/ask what did he say about coffee?"),
+        ("why 2", "Commands begin with a slash: /why 2"),
+    ],
+)
+async def test_what_is_no_headline_gets_a_hint_and_no_judgment(
+    adapter: Talk, text: str, said: str
+) -> None:
+    assert said in _plainly(await adapter.says(text))
+    assert adapter.stage.model.calls == 0
+
+
+def _plainly(shown: Shown) -> str:
+    """Return what is shown, with its commands as they are called everywhere but in Slack."""
+    return shown.text.replace("/presagio ", "/")
+
+
+async def test_a_remark_beside_a_link_is_not_the_headline(adapter: Talk) -> None:
+    adapter.stage.web.pages["/news"] = page(f"<title>{HEADLINE}</title>")
+    answer = await adapter.says(f"look at this! {adapter.stage.web.url('/news')} lol")
+    assert HEADLINE in answer.text, "the asker has not seen it"
+    assert is_answer(answer)
+
+
+@pytest.mark.parametrize("dated", ["(2012)", "date:2012-01-01"])
+async def test_a_typed_date_is_used_and_shown(adapter: Talk, dated: str) -> None:
+    answer = await adapter.says(f"{HEADLINE} {dated}")
+    assert "The headline is of January 1, 2012." in answer.text
+    assert answer.text.count("2012") == 1
+
+
+async def test_only_tweets_before_the_typed_date_are_shown(adapter: Talk) -> None:
+    answer = await adapter.says(f"{HEADLINE} before:2011")
+    assert "October 28, 2010" in answer.text
+    assert not re.search(r"201[1-9]|202\d", answer.text)
+
+
+@pytest.mark.parametrize("command", ["/prophecy", "/find", "/ask"])
+async def test_a_command_in_reply_to_a_message_is_about_its_text(
+    adapter: Talk, command: str
+) -> None:
+    await adapter.says("Zebras? Coffee harvest!")
+    asked = adapter.stage.model.calls
+    adapter.stage.model.script = [failure(503)]
+    assert "harvest" in (await adapter.replies(command)).text
+    assert (adapter.stage.model.calls > asked) is (command == "/ask"), "a judgment is kept"
+
+
+async def test_a_tweet_of_this_month_is_news_and_no_prophecy(adapter: Talk) -> None:
+    young = "UPDATE document SET created_at = now() - interval '9 days' WHERE text LIKE $1"
+    await adapter.stage.rows(f"{young} RETURNING id", "%mark my words%")
+    answer = await adapter.says(HEADLINE)
+    assert is_answer(answer)
+    assert "mark my words" not in answer.text
+
+
+async def test_who_has_spent_the_quota_can_do_what_is_not_counted(talk: Talk) -> None:
+    talk.stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "1"
+    async with talk.serving():
+        assert is_answer(await talk.says(HEADLINE))
+        assert "4. " in (await talk.presses("More")).text
+        for command, said in {
+            "/why": "The model read it as ",
+            "/settings threshold 6": "threshold: 6",
+            "/subscribe daily 9": "daily 09:00",
+            "/unsubscribe": "This chat is told nothing unasked.",
+            "/help": "There is always a tweet.",
+        }.items():
+            assert said in (await talk.commands(command)).text
+        if not isinstance(talk, ConsoleTalk):  # whoever sits there has no quota
+            assert "That was enough for today." in (await talk.says(HEADLINE)).text
+
+
+async def test_posts_are_worded_by_a_template_that_is_checked(adapter: Talk) -> None:
+    shown = await adapter.commands("/subscribe template {{ headline }}: {{ tweet }}")
+    assert "Posts have a template; " in _plainly(shown)
+    assert "{{ nobody }}" not in shown.text
+    assert "nobody" in (await adapter.commands("/subscribe template {{ nobody }}")).text
+    assert "a template" not in (await adapter.commands("/subscribe template off")).text
+
+
+async def test_one_tweet_of_the_answer_is_drawn_by_its_number(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    first, third = [await adapter.commands(f"/picture {number}") for number in (1, 3)]
+    assert first.picture
+    assert third.picture
+    assert first.picture != third.picture
+    assert "I showed 1, 2, 3." in (await adapter.commands("/picture 9")).text
+
+
+OTHER_HEADLINE = "A festival of the moon draws thousands to London"
+
+
+async def test_in_reply_to_an_answer_more_why_and_picture_are_about_that_one(adapter: Talk) -> None:
+    first = await adapter.says(HEADLINE)
+    assert "mark my words" in first.text
+    drawn = (await adapter.commands("/picture")).picture
+    assert "The harvest moon is high." in (await adapter.says(OTHER_HEADLINE)).text
+    assert (await adapter.commands("/picture")).picture != drawn
+    assert (await adapter.replies_to_first("/picture")).picture == drawn
+    assert "prices" in (await adapter.replies_to_first("/why 1")).text
+    more = (await adapter.replies_to_first("/more")).text
+    assert "4. " in more
+    assert "mark my words" not in more
+    assert "moon" in (await adapter.commands("/why 1")).text, "without a reply it is the last one"
+
+
+async def test_a_whole_question_is_not_answered_from_the_one_before(adapter: Talk) -> None:
+    adapter.stage.model.script = [failure(503)]
+    assert "harvest moon" in (await adapter.commands("/ask What did she say about the moon?")).text
+    prices = (await adapter.commands("/ask What did she say about prices?")).text
+    assert "prices" in prices
+    assert "moon" not in prices
+    again = (await adapter.commands("/ask And about the moon?")).text
+    assert "harvest moon" in again
+    assert (
+        '"earlier":["What did she say about the moon?"' in adapter.stage.model.requests[-1].prompt
+    )
+
+
+@pytest.mark.parametrize("time", ["9", "9am", "9:00", "a las 9", "las 9", "at 9"])
+async def test_a_subscription_understands_the_time(adapter: Talk, time: str) -> None:
+    assert "daily 09:00" in (await adapter.commands(f"/subscribe daily {time}")).text
+
+
+async def test_a_change_is_answered_with_one_line(adapter: Talk) -> None:
+    for command in ("/settings threshold 5", "/settings answers full", "/corpus demo"):
+        shown = await adapter.commands(command)
+        assert len(shown.text.strip().splitlines()) == 1
+        assert not shown.buttons
+
+
+async def test_help_explains_every_setting(adapter: Talk) -> None:
+    said = (await adapter.commands("/help settings")).text
+    for name in (*SETTINGS_BY_NAME, "corpus"):
+        assert f"{name} " in said
+
+
+async def test_more_shows_the_next_texts_of_a_query(adapter: Talk) -> None:
+    first = await adapter.commands("/find coffee")
+    assert "Shown: 1 to 5." in first.text
+    assert not re.search(r"\d\.\d\d", first.text), "a score"
+    assert "6. " in (await adapter.commands("/more")).text
+
+
+async def test_a_short_answer_has_no_lines_of_links(adapter: Talk) -> None:
+    answer = await adapter.says(HEADLINE)
+    if not isinstance(adapter, ConsoleTalk):  # where a date cannot be a link
+        assert "x.com/" not in answer.text
+    full = await adapter.commands("/settings answers full")
+    assert full.text.strip() == "answers: full"
+    assert "1. 👍 0" in (await adapter.says(HEADLINE)).buttons
+
+
+async def test_the_answer_to_an_edited_headline_is_edited(adapter: Talk) -> None:
+    await adapter.says("Zebras xylophone quietly")
+    assert is_answer(await adapter.edits(HEADLINE))
+
+
+async def test_the_answer_to_a_deleted_headline_goes(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    assert await adapter.deletes()
+
+
+@pytest.mark.slow
+async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(talk: Talk) -> None:
+    talk.stage.model.script = [slow(4.0, talk.stage.model.script[-1])]
+    async with talk.serving():
+        step, shown = await talk.says_slowly(HEADLINE)
+    assert step == "Asking the model …"
+    assert is_answer(shown)
+
+
+async def test_whoever_wants_to_be_forgotten_is(adapter: Talk) -> None:
+    await adapter.says(HEADLINE)
+    await adapter.commands("/settings threshold 6")
+    asked = await adapter.commands("/forget")
+    assert "This deletes what I have stored about you:" in asked.text
+    assert "Delete it for good" in asked.buttons
+    gone = await adapter.presses("Delete it for good")
+    assert gone.text.startswith("Deleted.")
+    assert "threshold: 4" in (await adapter.commands("/settings")).text
+    assert "Send me a headline first." in (await adapter.commands("/why")).text
