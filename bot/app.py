@@ -10,7 +10,7 @@ from bot.database import bring_up_to_date, open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
 from bot.evidence import LateWeb, Rerankers, open_rerankers, open_web
 from bot.media import close_folders
-from bot.query_log import log_of, logged, source
+from bot.query_log import log_of, log_search, source
 from bot.settings import Settings
 from db.chat.answers import ModelAnswers
 from db.corpus.corpora import Corpora
@@ -96,7 +96,7 @@ class App:
             without=without,
         )
 
-    async def chosen(self, name: str) -> list[Corpus]:
+    async def choose_corpora(self, name: str) -> list[Corpus]:
         """Return the visible corpora that `engine.corpora.chosen_corpora` chooses for a name.
 
         Raises CorpusNotFound, SeveralCorpora, StorageError.
@@ -111,15 +111,15 @@ class App:
         Raises CorpusNotFound and storage errors.
         """
 
-        async def answered() -> Prophecy:
-            chosen = await self.chosen(corpus)
+        async def answer_corpora() -> Prophecy:
+            chosen = await self.choose_corpora(corpus)
             weights = self.prophet.score.weights
             return await prophesy_from_all(self.prophet, chosen, request, weights)
 
-        return await logged(
+        return await log_search(
             SearchJob.SEARCH,
             request.headline.text,
-            answered(),
+            answer_corpora(),
             search_logged,
             log=log_of(self.database, self.settings),
             settings=self.settings,

@@ -83,12 +83,12 @@ async def _address(
     if url := settings.database.url.get_secret_value():
         yield url, None
         return
-    async with _embedded(settings.data_dir, progress) as server:
+    async with _run_embedded(settings.data_dir, progress) as server:
         yield server.url(), server
 
 
 @asynccontextmanager
-async def _embedded(
+async def _run_embedded(
     data_dir: Path, progress: Callable[[str], None]
 ) -> AsyncIterator[EmbeddedServer]:
     """Run the embedded server. An error in the block takes precedence over one at release."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.query_log import source
 from bot.settings import Settings
-from bot.settings.model import model_environment, revealed
+from bot.settings.model import model_environment, reveal_secret
 from db.model_cache import Ledger
 from db.pool import Database
 from db.search.embeddings import Embeddings, SetAside
@@ -103,7 +103,7 @@ def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
 
     return RemoteEmbedder(
         settings.embeddings,
-        api_key=revealed(settings.secrets.embeddings_api_key),
+        api_key=reveal_secret(settings.secrets.embeddings_api_key),
         ledger=Ledger(database),
         clock=lambda: datetime.now(UTC),
         budget=Budget.for_embeddings(settings.llm),
@@ -119,7 +119,7 @@ class _Remote:
 
     def __init__(self, settings: Settings, database: Database, stack: AsyncExitStack) -> None:
         # Raises SettingsError now rather than at the first search.
-        embeddings_endpoint(settings.embeddings, revealed(settings.secrets.embeddings_api_key))
+        embeddings_endpoint(settings.embeddings, reveal_secret(settings.secrets.embeddings_api_key))
         self._settings = settings
         self._consent = Consent(
             base_url=settings.embeddings.base_url,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bot.query_log import source
 from bot.settings import Settings
-from bot.settings.model import Secrets, model_environment, revealed
+from bot.settings.model import Secrets, model_environment, reveal_secret
 from db.model_cache import Ledger, WebPages
 from db.pool import Database
 from db.search.embeddings import SetAside
@@ -46,7 +46,7 @@ def open_web(settings: Settings, database: Database, stack: AsyncExitStack) -> "
 
 def provider_key(secrets: Secrets, provider: str) -> str | None:
     """Return the key of a search provider, or None if it has none."""
-    return revealed(getattr(secrets, f"{provider}_api_key", None))
+    return reveal_secret(getattr(secrets, f"{provider}_api_key", None))
 
 
 def search_clients(settings: Settings) -> list["HttpSearch"]:
@@ -156,7 +156,7 @@ class _Remote:
     def __init__(
         self, settings: Settings, database: Database, local: Rerankers, stack: AsyncExitStack
     ) -> None:
-        self._key = revealed(settings.secrets.rerank_api_key)
+        self._key = reveal_secret(settings.secrets.rerank_api_key)
         rerank_endpoint(settings.rerank, self._key)  # raises SettingsError now
         self._settings, self._database = settings, database
         self._local, self._stack = local, stack

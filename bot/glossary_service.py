@@ -59,13 +59,13 @@ class GlossaryService:
     approve_unsure: bool = False
     protected: frozenset[str] = frozenset()  # keys of names that are in no group
 
-    async def listed(
+    async def list_groups(
         self, corpus: str | None = None, status: GroupStatus | None = None
     ) -> list[AliasGroup]:
         """Return all groups, or those that apply to a corpus. Raises CorpusNotFound."""
         return await self.groups.groups(status=status, corpus=await self._corpus(corpus))
 
-    async def checked(self, corpus: str | None, terms: Sequence[str]) -> tuple[str, ...]:
+    async def check_terms_for(self, corpus: str | None, terms: Sequence[str]) -> tuple[str, ...]:
         """Return the cleaned terms of a valid group. Raises InputError, CorpusNotFound."""
         known = [await self.corpora.get(corpus)] if corpus else await self.corpora.list()
         is_word = WordLists(name for one in known for name in one.languages)
@@ -78,7 +78,7 @@ class GlossaryService:
 
         Raises InputError for terms that cannot form a group, CorpusNotFound.
         """
-        clean = await self.checked(corpus, terms)
+        clean = await self.check_terms_for(corpus, terms)
         return clean, await self.groups.add(await self._corpus(corpus), clean, now=now)
 
     async def suggest(self, suggester: Suggester, corpus: Corpus, *, now: datetime) -> Proposed:

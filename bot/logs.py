@@ -66,11 +66,11 @@ def _fields(record: logging.LogRecord) -> Mapping[str, object]:
 
 def _text(record: logging.LogRecord) -> str:
     """Return the message and its fields: "polled feeds=3"."""
-    fields = (f"{name}={_quoted(value)}" for name, value in _fields(record).items())
+    fields = (f"{name}={_quote_value(value)}" for name, value in _fields(record).items())
     return " ".join((record.getMessage(), *fields))
 
 
-def _quoted(value: object) -> str:
+def _quote_value(value: object) -> str:
     text = str(value)
     return json.dumps(text, ensure_ascii=False) if not text or set(text) & set(' "=') else text
 

@@ -103,7 +103,7 @@ class Media:
         left_out, texts, copied = Counter[MediaLeftOut](), set[str](), 0
         for file in files:
             try:
-                reason = _refused(file, known)
+                reason = _find_refusal(file, known)
                 if reason is None:
                     texts.add(id_of(file) or "")
                     self._copy(corpus, file)
@@ -155,7 +155,7 @@ class Media:
             with tempfile.TemporaryDirectory(dir=data, prefix=".media.") as folder:
                 fresh, old = Path(folder) / "fresh", Path(folder) / "old"
                 make_folder(fresh, within=data)
-                count = _unpacked(file, fresh, within=data)
+                count = _unpack_archive(file, fresh, within=data)
                 with suppress(FileNotFoundError):
                     self._root.rename(old)
                 fresh.rename(self._root)
@@ -231,7 +231,7 @@ def text_ids(files: Sequence[Path]) -> Iterator[str]:
     yield from dict.fromkeys(found for file in files if (found := id_of(file)))
 
 
-def _refused(file: Path, known: Collection[str]) -> MediaLeftOut | None:
+def _find_refusal(file: Path, known: Collection[str]) -> MediaLeftOut | None:
     found = _NAME.fullmatch(file.name)
     if not found:
         return MediaLeftOut.NAME
@@ -250,7 +250,7 @@ def _is_what_it_says(file: Path, suffix: str) -> bool:
         return opened.read(_READ)[at:].startswith(begins)
 
 
-def _unpacked(file: Path, folder: Path, *, within: Path) -> int:
+def _unpack_archive(file: Path, folder: Path, *, within: Path) -> int:
     """Write what an archive holds to a folder of the data folder; return the number of files.
 
     Whoever made the archive, nothing is written elsewhere and no link is made.

@@ -10,7 +10,7 @@ from bot.commands import Registry
 from bot.commands.ownership import CODE_SHOWN, Ownership
 from bot.conversation.conversation import Conversation
 from bot.settings import Settings
-from bot.settings.model import revealed
+from bot.settings.model import reveal_secret
 from db.chat.chats import Chats
 from db.chat.events import Inbox
 from db.pool import Database
@@ -131,7 +131,7 @@ def _telegram(settings: Settings, token: str, shared: AdapterDependencies) -> Se
     return TelegramService(
         settings.telegram,
         token=token,
-        webhook_secret=revealed(settings.secrets.telegram_webhook_secret) or "",
+        webhook_secret=reveal_secret(settings.secrets.telegram_webhook_secret) or "",
         conversation=shared.conversation,
         chats=shared.chats,
         inbox=Inbox(shared.database, "telegram"),
@@ -147,8 +147,8 @@ def _slack(settings: Settings, token: str, shared: AdapterDependencies) -> Servi
     return SlackService(
         settings.slack,
         bot_token=token,
-        app_token=revealed(secrets.slack_app_token) or "",
-        signing_secret=revealed(secrets.slack_signing_secret) or "",
+        app_token=reveal_secret(secrets.slack_app_token) or "",
+        signing_secret=reveal_secret(secrets.slack_signing_secret) or "",
         conversation=shared.conversation,
         now=shared.now,
     )

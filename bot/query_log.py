@@ -49,7 +49,7 @@ def log_of(database: Database, settings: Settings) -> Log:
     return Log(database, timedelta(days=settings.log.keep_days))
 
 
-async def logged(
+async def log_search(
     job: SearchJob,
     text: str,
     work: Awaitable[_Answer],
@@ -74,7 +74,7 @@ async def logged(
         corpus=corpus or None,
     )
 
-    def timed() -> LoggedSearch:
+    def timed_entry() -> LoggedSearch:
         return replace(entry, milliseconds=(time.perf_counter() - started) * 1000)
 
     try:
@@ -82,7 +82,7 @@ async def logged(
     except StorageError:
         raise  # writing the log would fail too
     except PresagioError as error:
-        await log.record(replace(timed(), error=type(error).__name__))
+        await log.record(replace(timed_entry(), error=type(error).__name__))
         raise
-    await log.record(told(timed(), answer))
+    await log.record(told(timed_entry(), answer))
     return answer

@@ -113,12 +113,12 @@ async def stop_all(
     )
     if not drained:
         said("Some answers were not finished; their events may be delivered again.")
-    for closed in await asyncio.gather(*map(_closed, everybody), return_exceptions=True):
+    for closed in await asyncio.gather(*map(_close_service, everybody), return_exceptions=True):
         if isinstance(closed, Exception):
             logger.warning("an adapter was not closed: %s", reason(closed))
 
 
-async def _closed(one: Service | Poster) -> None:
+async def _close_service(one: Service | Poster) -> None:
     async with asyncio.timeout(_CLOSE_SECONDS + 1):
         await (one.close() if isinstance(one, Poster) else one.stop(_CLOSE_SECONDS))
 
@@ -145,7 +145,9 @@ async def serve(
     """
     async with AsyncExitStack() as stack:
         # From the first step on: what waits for the database would otherwise wait for ever.
-        watching = [await stack.enter_async_context(_watched(app.server))] if app.server else []
+        watching = (
+            [await stack.enter_async_context(_watch_server(app.server))] if app.server else []
+        )
         platforms = platforms_of(app.settings)
         page = _web(app) if web or app.settings.web.enabled or not platforms else None
         app = page.app if page else app
@@ -247,7 +249,7 @@ async def serve(
 
 
 @asynccontextmanager
-async def _watched(server: EmbeddedServer) -> AsyncIterator["asyncio.Task[Never]"]:
+async def _watch_server(server: EmbeddedServer) -> AsyncIterator["asyncio.Task[Never]"]:
     """Keep the embedded database running until the block ends."""
     watching = asyncio.create_task(keep_running(server))
     try:

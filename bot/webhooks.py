@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.reply import Event, Reply
 from bot.settings import Settings
-from bot.settings.model import WebhookSettings, revealed
+from bot.settings.model import WebhookSettings, reveal_secret
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.outbox import Outbox
@@ -69,7 +69,7 @@ def targets_of(settings: Settings) -> dict[str, WebhookTarget]:
 def _keys(secrets: SecretStr | None) -> Mapping[str, list[bytes]]:
     """Read "name=whsec_..., name=whsec_...". A name that occurs twice has two keys."""
     keys: dict[str, list[bytes]] = {}
-    for entry in (revealed(secrets) or "").replace(",", " ").split():
+    for entry in (reveal_secret(secrets) or "").replace(",", " ").split():
         name, _, secret = entry.partition("=")
         keys.setdefault(name, []).append(_key(name, secret))
     return keys

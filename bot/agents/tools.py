@@ -35,13 +35,13 @@ def search_tools(app: App) -> FunctionToolset[object]:
     """
 
     async def personal(context: RunContext[object], search: PersonalSearch) -> PersonalResult:
-        return await _answered(context, app, search, personal_search)
+        return await _answer_search(context, app, search, personal_search)
 
     async def social(context: RunContext[object], search: SocialSearch) -> SocialResult:
-        return await _answered(context, app, search, social_search)
+        return await _answer_search(context, app, search, social_search)
 
     async def published(context: RunContext[object], search: PublishedSearch) -> PublishedResult:
-        return await _answered(context, app, search, published_search)
+        return await _answer_search(context, app, search, published_search)
 
     return FunctionToolset(
         tools=[
@@ -52,7 +52,7 @@ def search_tools(app: App) -> FunctionToolset[object]:
     )
 
 
-async def _answered(
+async def _answer_search(
     context: RunContext[object],
     app: App,
     search: _Search,

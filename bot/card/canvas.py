@@ -48,7 +48,7 @@ def _backdrop(card: Box) -> Image.Image:
 def _fill(image: Image.Image, plate: Plate) -> None:
     left, top = round(plate.box.left), round(plate.box.top)
     size = round(plate.box.right) - left, round(plate.box.bottom) - top
-    image.paste(plate.colour, (left, top), _rounded(size, plate.radius))
+    image.paste(plate.colour, (left, top), _round_corners(size, plate.radius))
 
 
 def _show(image: Image.Image, portrait: Portrait) -> None:
@@ -63,12 +63,12 @@ def _show(image: Image.Image, portrait: Portrait) -> None:
             fitting = ImageOps.fit(found.convert("RGBA"), size)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return
-    mask = ImageChops.multiply(_rounded(size, size[0] / 2), fitting.getchannel("A"))
+    mask = ImageChops.multiply(_round_corners(size, size[0] / 2), fitting.getchannel("A"))
     image.paste(fitting.convert("RGB"), (round(box.left), round(box.top)), mask)
 
 
 @lru_cache(maxsize=32)
-def _rounded(size: tuple[int, int], radius: float) -> Image.Image:
+def _round_corners(size: tuple[int, int], radius: float) -> Image.Image:
     """Return the mask of a rounded rectangle with smooth edges."""
     width, height = size[0] * 4, size[1] * 4
     mask = Image.new("L", (width, height))

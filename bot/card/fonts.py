@@ -185,7 +185,7 @@ class _SystemFonts:
         self._coverage: tuple[tuple[Path, hb.Set], ...] | None = None
 
     def face(self, text: str, weight: int) -> FontFace | None:
-        for path, covered in self._covered():
+        for path, covered in self._list_covered():
             if all(ord(character) in covered for character in text):
                 found = (face for face in open_faces(path, weight) if face.draws(text))
                 face = next(found, None)
@@ -193,7 +193,7 @@ class _SystemFonts:
                     return face
         return None
 
-    def _covered(self) -> tuple[tuple[Path, hb.Set], ...]:
+    def _list_covered(self) -> tuple[tuple[Path, hb.Set], ...]:
         with self._lock:
             if self._coverage is None:
                 files = {path for folder in self._folders for path in _font_files(folder)}

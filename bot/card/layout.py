@@ -42,7 +42,7 @@ class Box:
     def height(self) -> float:
         return self.bottom - self.top
 
-    def facing(self, right_to_left: bool) -> "Box":
+    def mirror_for(self, right_to_left: bool) -> "Box":
         """Return this box, or its mirror image on the page for right-to-left text."""
         if not right_to_left:
             return self
@@ -142,11 +142,13 @@ def _headline(sketch: _Sketch, card: Card, height: float) -> float:
     text = clean_line(card.headline, _LONGEST_HEADLINE)
     setting = fit(text, theme.HEADLINE, right - left, height, sketch.fonts)
     turned = setting.right_to_left
-    bar = Box(left, 51, left + 40, 56).facing(turned)
+    bar = Box(left, 51, left + 40, 56).mirror_for(turned)
     sketch.plates.append(Plate(bar, theme.ACCENT, 2.5))
     about = " · ".join(part for part in (card.headline_source, card.headline_date) if part.strip())
     facts = sketch.fit_line(about, theme.HEADLINE_DATE, 700)
-    sketch.place(facts, Box(left + 54, 40, right, 68).facing(turned), theme.QUIET, _side(turned))
+    sketch.place(
+        facts, Box(left + 54, 40, right, 68).mirror_for(turned), theme.QUIET, _side(turned)
+    )
     sketch.place(setting, Box(left, 76, right, 76 + setting.height), theme.INK, _side(turned))
     return 76 + setting.height + 22
 
@@ -157,7 +159,7 @@ def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     name, handle = (card.author, card.handle) if card.author.strip() else (card.handle, "")
     if not (name.strip() or card.marks):
         return top
-    circle = Box(left, top, left + _AVATAR, top + _AVATAR).facing(turned)
+    circle = Box(left, top, left + _AVATAR, top + _AVATAR).mirror_for(turned)
     if card.avatar:
         sketch.portrait = Portrait(card.avatar, circle)
     if _initials(sketch, name, circle) or card.avatar:
@@ -173,7 +175,7 @@ def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
         ),
         (second, Box(left, middle, right, top + _AVATAR), theme.QUIET),
     ):
-        sketch.place(setting, box.facing(turned), colour, _side(turned))
+        sketch.place(setting, box.mirror_for(turned), colour, _side(turned))
     return top + _AVATAR + 14
 
 
@@ -211,7 +213,7 @@ def _marks(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
         setting = sketch.fit_line(mark, theme.MARK, 170)
         if setting.lines:
             box = Box(right - setting.width - 28, inner.top + 12, right, inner.top + 44)
-            sketch.pill(setting, box.facing(turned), theme.TAG, theme.QUIET)
+            sketch.pill(setting, box.mirror_for(turned), theme.TAG, theme.QUIET)
             right = box.left - 10
     return right
 
@@ -228,7 +230,7 @@ def _dates(sketch: _Sketch, card: Card, inner: Box) -> float:
     turned = date.right_to_left
     if lead.lines:
         pill = Box(inner.right - pill_width, middle - 24, inner.right, middle + 24)
-        sketch.pill(lead, pill.facing(turned), theme.ACCENT, theme.ON_ACCENT)
+        sketch.pill(lead, pill.mirror_for(turned), theme.ACCENT, theme.ON_ACCENT)
     row = Box(inner.left, middle - 36, inner.right, middle + 36)
     sketch.place(date, row, theme.INK, _side(turned))
     return top

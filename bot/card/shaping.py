@@ -47,7 +47,7 @@ def dress(text: str, role: Role, fonts: FontLibrary) -> Iterator[Cluster]:
             at, in_gap = end, False
             continue
         start, at = at, _grapheme_end(text, at)
-        cluster = _lettered(text[start:at], face, role, fonts)
+        cluster = _choose_letters(text[start:at], face, role, fonts)
         if cluster:
             face, in_gap = cluster.face, in_gap and cluster.text == " "
             yield cluster
@@ -76,7 +76,9 @@ def _grapheme_end(text: str, at: int) -> int:
     return end
 
 
-def _lettered(text: str, before: FontFace | None, role: Role, fonts: FontLibrary) -> Cluster | None:
+def _choose_letters(
+    text: str, before: FontFace | None, role: Role, fonts: FontLibrary
+) -> Cluster | None:
     """Return the cluster as written, or its plain equivalent (𝓪 as a), or without its marks."""
     if text == "\n":
         return Cluster(text)
@@ -155,10 +157,10 @@ class ShapedLine:
 
 def read_paragraph(text: str, role: Role, fonts: FontLibrary) -> Paragraph:
     """Return `text` (cleaned, see `content`) as measured clusters."""
-    return measured(tuple(dress(text, role, fonts)))
+    return measure_clusters(tuple(dress(text, role, fonts)))
 
 
-def measured(clusters: tuple[Cluster, ...]) -> Paragraph:
+def measure_clusters(clusters: tuple[Cluster, ...]) -> Paragraph:
     """Return clusters with their levels and advances."""
     text = "".join(cluster.text for cluster in clusters)
     base = bidi.base_level(text)

@@ -10,7 +10,7 @@ from bot.card.shaping import (
     Paragraph,
     ShapedLine,
     ellipsis_of,
-    measured,
+    measure_clusters,
     read_paragraph,
     set_line,
 )
@@ -72,26 +72,28 @@ def fit(text: str, style: Style, width: float, height: float, fonts: FontLibrary
 
     A text that does not fit at the smallest size is cut after a word, with an ellipsis.
     """
-    flow = flowing(read_paragraph(text, style.role, fonts))
+    flow = find_breaks(read_paragraph(text, style.role, fonts))
     for size in style.sizes:
         most = style.lines_in(height, size)
         spans, whole_words = wrap(flow, width / size, most)
         smallest = size == style.sizes[-1]
         if len(spans) <= most and (whole_words or smallest):
-            return _setting(flow, spans, style, size, width)
+            return _choose_setting(flow, spans, style, size, width)
     flow = _cut(flow, spans[most - 1], width / size, most, ellipsis_of(style.role, fonts))
     spans, _ = wrap(flow, width / size, most)
-    return replace(_setting(flow, spans[:most], style, size, width), cut=True)
+    return replace(_choose_setting(flow, spans[:most], style, size, width), cut=True)
 
 
-def _setting(flow: Flow, spans: Sequence[Span], style: Style, size: int, width: float) -> Setting:
+def _choose_setting(
+    flow: Flow, spans: Sequence[Span], style: Style, size: int, width: float
+) -> Setting:
     if style.balanced:
         spans = _balance(flow, spans, width / size)
     lines = tuple(set_line(flow.paragraph, *span).within(width / size) for span in spans)
     return Setting(lines, size, style.leading, flow.paragraph.right_to_left, cut=False)
 
 
-def flowing(paragraph: Paragraph) -> Flow:
+def find_breaks(paragraph: Paragraph) -> Flow:
     """Return a paragraph with its line-break opportunities."""
     clusters = paragraph.clusters
     return Flow(paragraph, tuple(_may_break(clusters, at) for at in range(len(clusters) + 1)))
@@ -170,7 +172,7 @@ def _cut(flow: Flow, last: Span, width: float, most: int, ellipsis: Cluster) -> 
         kept = end
         while kept > start and clusters[kept - 1].text in _LOOSE_ENDS:
             kept -= 1
-        shortened = flowing(measured((*clusters[:kept], ellipsis)))
+        shortened = find_breaks(measure_clusters((*clusters[:kept], ellipsis)))
         if kept <= start or len(wrap(shortened, width, most)[0]) <= most:
             return shortened
         words = (at for at in range(kept - 1, start, -1) if flow.chances[at])

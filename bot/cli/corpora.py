@@ -109,7 +109,7 @@ async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
         output.json(row)
     else:
         for key, value in row.items():
-            output.line(f"{key}: {_shown(value)}")
+            output.line(f"{key}: {_format_value(value)}")
 
 
 async def set_corpus(
@@ -150,7 +150,7 @@ async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
         output.line(f"Dropped {name} with {documents:,} documents.")
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     match value:
         case bool():
             return "yes" if value else "no"

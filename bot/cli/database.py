@@ -100,7 +100,7 @@ def _heard() -> Iterator[_Heard]:
     other signals are forwarded.
     """
     heard = _Heard()
-    handlers = {"SIGINT": _nothing, "SIGTERM": heard.hear, "SIGHUP": heard.hear}
+    handlers = {"SIGINT": _ignore_interrupt, "SIGTERM": heard.hear, "SIGHUP": heard.hear}
     before = {
         number: signal.signal(number, handler)
         for name, handler in handlers.items()
@@ -114,7 +114,7 @@ def _heard() -> Iterator[_Heard]:
             signal.signal(number, handler)
 
 
-def _nothing(number: int, _: FrameType | None) -> None:
+def _ignore_interrupt(number: int, _: FrameType | None) -> None:
     """Ignore Ctrl-C, which the program receives too."""
 
 

@@ -58,7 +58,7 @@ class RecordedJudge:
         )
 
 
-def bundled(name: str) -> Path:
+def bundled_file(name: str) -> Path:
     """Return the path of a bundled file, installed or in a checkout."""
     package = Path(str(files("bot")))
     installed = package / "examples" / name
@@ -71,7 +71,9 @@ async def load_demo(app: App, *, output: Output) -> None:
     options = IngestOptions(corpus=DEMO_CORPUS, language=_LANGUAGE)
     # The counts are not a result of the demo, so they are written to stderr.
     remarks = Output(output.remarks, output.remarks)
-    async with open_sources([str(bundled("demo.jsonl"))], options, app.settings.ingest) as sources:
+    async with open_sources(
+        [str(bundled_file("demo.jsonl"))], options, app.settings.ingest
+    ) as sources:
         await ingest_files(app, sources, options, output=remarks)
     await app.corpora.change(
         DEMO_CORPUS,
@@ -101,14 +103,15 @@ async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
 def judged_by_people(app: App) -> App:
     """Return the app with recorded judgments in place of those of a model."""
     judge = RecordedJudge(
-        read_headlines(bundled("judged.headlines.jsonl")), read_qrels(bundled("judged.qrels.tsv"))
+        read_headlines(bundled_file("judged.headlines.jsonl")),
+        read_qrels(bundled_file("judged.qrels.tsv")),
     )
     prophet = Prophet(app.index, judge, app.settings.prophecy, app.meaning)
     return replace(app, prophet=prophet)
 
 
 def _headlines() -> list[Mapping[str, str]]:
-    lines = bundled("headlines.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = bundled_file("headlines.jsonl").read_text(encoding="utf-8").splitlines()
     return [orjson.loads(line) for line in lines]
 
 

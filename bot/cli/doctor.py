@@ -101,7 +101,7 @@ async def port_check(settings: Settings) -> Check:
     if web.port == 0:
         return Check(check=name, ok=True, detail=f"a free port of {web.host} at each start")
     try:
-        with socket.create_server((web.host, web.port), family=_family(web.host)):
+        with socket.create_server((web.host, web.port), family=_address_family(web.host)):
             return Check(check=name, ok=True, detail=f"{place} is free")
     except OSError as exc:
         if exc.errno == errno.EADDRINUSE and await _is_served(web.host, web.port):
@@ -116,7 +116,7 @@ def _slack_pushes(settings: Settings) -> bool:
     return bool(secrets.slack_bot_token) and not secrets.slack_app_token
 
 
-def _family(host: str) -> socket.AddressFamily:
+def _address_family(host: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 

@@ -182,7 +182,7 @@ async def database_checks(
         yield Check(check="corpora", ok=None, detail="none yet", fix=fix)
     for corpus in corpora:
         if corpus.is_outdated:
-            yield _outdated(corpus)
+            yield _check_index(corpus)
         yield await _corpus_check(database, corpus)
     yield await _vectors_check(settings, database, corpora)
     for found in await SetAside(database).by_model():
@@ -266,7 +266,7 @@ def _rights(role: str) -> Check:
     )
 
 
-def _outdated(corpus: Corpus) -> Check:
+def _check_index(corpus: Corpus) -> Check:
     return Check(
         check=f"index of {corpus.name}",
         ok=None,

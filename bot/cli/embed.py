@@ -36,7 +36,7 @@ async def embed_corpora(
     """
     if hasattr(os, "nice"):
         os.nice(_POLITE)
-    corpora = await _chosen(app, corpus)
+    corpora = await _choose_corpora(app, corpus)
     for one in corpora:
         try:
             filled = await embed_corpus(app, one, output=output)
@@ -46,7 +46,7 @@ async def embed_corpora(
             output.remark(f"{one.name} is not embedded. {refusal}")
             continue
         if json:
-            output.json(_filled(filled))
+            output.json(_filled_json(filled))
         else:
             output.line(
                 f"{filled.corpus}: {filled.embedded:,} embedded, {filled.documents:,} vectors of"
@@ -107,7 +107,7 @@ async def show_status(app: "App", corpus: str, *, json: bool, output: Output) ->
             "vectors": await app.embeddings.count(one, model.id),
             "missing": await app.embeddings.count_missing(one, model.id),
         }
-        for one in await _chosen(app, corpus)
+        for one in await _choose_corpora(app, corpus)
         for model in await app.embeddings.models()
     ]
     output.rows(rows, json=json, none="There are no vectors.")
@@ -122,11 +122,11 @@ async def clear_model(app: "App", model: str, *, json: bool, output: Output) -> 
         output.line(f"The vectors of {model} are gone.")
 
 
-async def _chosen(app: "App", corpus: str) -> Sequence[Corpus]:
+async def _choose_corpora(app: "App", corpus: str) -> Sequence[Corpus]:
     return [await app.corpora.get(corpus)] if corpus else await app.corpora.list()
 
 
-def _filled(filled: Filled) -> dict[str, object]:
+def _filled_json(filled: Filled) -> dict[str, object]:
     return {
         "corpus": filled.corpus,
         "model": filled.model,

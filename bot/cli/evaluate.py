@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from bot.cli.demo import bundled
+from bot.cli.demo import bundled_file
 from bot.cli.shared import Json, NoLlm, SearchMode, corpus_names, now, settings_of, text, with_app
 from bot.console.output import Output, progress_bar
 from bot.queries.ask import corpora_for
@@ -57,7 +57,7 @@ async def measure_compositions(
     output: Output,
 ) -> None:
     """Write for every case and print the figures. Raises InputError, ModelError, storage errors."""
-    guard = measure_guard(read_labelled(bundled(GUARDED)))
+    guard = measure_guard(read_labelled(bundled_file(GUARDED)))
     chosen, asked = await corpora_for(app, corpora), read_cases(cases)
     parts = compose_parts(app)
     if parts.models is None:

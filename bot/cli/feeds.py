@@ -128,7 +128,7 @@ async def remove_feed(command: FeedCommand, url: str) -> None:
         removed = await Feeds(command.app.database).remove(chat, url)
     else:
         removed = await SharedFeeds(command.app.database).remove(url)
-        await _synchronised(command)
+        await _store_configured(command)
     if not removed:
         raise _not_there(command, url)
     if command.json:
@@ -162,7 +162,7 @@ async def import_feeds(command: FeedCommand, file: str) -> None:
     chat = await _chat(command)
     body = await asyncio.to_thread(_bytes_of, file)
     feeds = await read_list(command.app.isolation, body)
-    known = {feed.url for feed in await _listed(command)}
+    known = {feed.url for feed in await _list_feeds_of(command)}
     new = [feed for feed in feeds if feed.url not in known]
     for feed in new:
         await _add(command, chat, feed.url, feed.category)
@@ -174,14 +174,14 @@ async def import_feeds(command: FeedCommand, file: str) -> None:
 
 async def export_feeds(command: FeedCommand) -> None:
     """Write the feeds as OPML."""
-    feeds = await _listed(command)
+    feeds = await _list_feeds_of(command)
     listed = [OpmlFeed(url=one.url, title=one.title, category=one.category) for one in feeds]
     command.output.exact(write_opml(listed, title="Presagio").decode())
 
 
 async def _healths(command: FeedCommand) -> list[FeedHealth]:
     """Return all feeds, or those that the chat gets, with their health."""
-    await _synchronised(command)
+    await _store_configured(command)
     feeds, chat = Feeds(command.app.database), await _chat(command)
     found = await feeds.health(now=command.now)
     if chat is None:
@@ -190,7 +190,7 @@ async def _healths(command: FeedCommand) -> list[FeedHealth]:
     return [one for one in found if one.feed.id in own]
 
 
-async def _listed(command: FeedCommand) -> list[Feed]:
+async def _list_feeds_of(command: FeedCommand) -> list[Feed]:
     """Return the feeds that everybody gets, or those of the chat.
 
     The former exclude chats' own feeds, which must not become everybody's when the list is
@@ -200,7 +200,7 @@ async def _listed(command: FeedCommand) -> list[Feed]:
     return feeds if command.chat else [feed for feed in feeds if feed.configured]
 
 
-async def _synchronised(command: FeedCommand) -> None:
+async def _store_configured(command: FeedCommand) -> None:
     await Feeds(command.app.database).configure_feeds(
         configured_feeds(command.app.settings), now=command.now
     )
@@ -211,7 +211,7 @@ async def _add(command: FeedCommand, chat: Chat | None, url: str, category: str 
         await Feeds(command.app.database).add(chat, url, category=category, now=command.now)
         return
     await SharedFeeds(command.app.database).add(url, category=category, now=command.now)
-    await _synchronised(command)
+    await _store_configured(command)
 
 
 async def _chat(command: FeedCommand) -> Chat | None:

@@ -32,9 +32,11 @@ async def list_groups(
     app: App, corpus: str, status: GroupStatus | None, *, json: bool, output: Output
 ) -> None:
     """Write one row per group. Raises CorpusNotFound."""
-    rows = [_row(group) for group in await glossary_service(app).listed(corpus or None, status)]
+    rows = [
+        _row(group) for group in await glossary_service(app).list_groups(corpus or None, status)
+    ]
     none = "Nothing waits." if status is GroupStatus.PENDING else "There are no groups yet."
-    output.rows(rows, json=json, none=none, shown=[_shown(row) for row in rows])
+    output.rows(rows, json=json, none=none, shown=[_group_row(row) for row in rows])
 
 
 async def approve(app: App, ids: Sequence[int], *, json: bool, output: Output) -> None:
@@ -83,7 +85,7 @@ async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: O
     async with client:
         proposed = await glossary_service(app).suggest(Suggester(client), chosen, now=now)
     if json:
-        output.json(_proposed(chosen.name, proposed))
+        output.json(_proposed_json(chosen.name, proposed))
         return
     for word, found in (("waits", proposed.pending), ("holds", proposed.approved)):
         for pair in found:
@@ -119,7 +121,7 @@ async def import_file(
     """
     glossary, entries = glossary_service(app), read_entries(text, form)
     clean = [
-        await _checked(glossary, number, entry) for number, entry in enumerate(entries, start=1)
+        await _check_entry(glossary, number, entry) for number, entry in enumerate(entries, start=1)
     ]
     counts = Counter({status.value: 0 for status in FileStatus} | {"left_out": 0})
     for entry, terms in zip(entries, clean, strict=True):
@@ -135,9 +137,11 @@ async def import_file(
         )
 
 
-async def _checked(glossary: GlossaryService, number: int, entry: GlossaryEntry) -> tuple[str, ...]:
+async def _check_entry(
+    glossary: GlossaryService, number: int, entry: GlossaryEntry
+) -> tuple[str, ...]:
     try:
-        return await glossary.checked(entry.corpus, entry.terms)
+        return await glossary.check_terms_for(entry.corpus, entry.terms)
     except InputError as error:
         raise InputError(f"Group {number}: {error.message}", fix=error.fix) from error
 
@@ -163,7 +167,7 @@ def _row(group: AliasGroup) -> dict[str, object]:
     }
 
 
-def _shown(row: dict[str, object]) -> dict[str, object]:
+def _group_row(row: dict[str, object]) -> dict[str, object]:
     terms, sure = row["terms"], row["sure"]
     assert isinstance(terms, list)  # noqa: S101 - _row made it
     return row | {
@@ -174,7 +178,7 @@ def _shown(row: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _proposed(corpus: str, proposed: Proposed) -> dict[str, object]:
+def _proposed_json(corpus: str, proposed: Proposed) -> dict[str, object]:
     answer, usage = proposed.answer, proposed.answer.usage or Usage()
     return {
         "corpus": corpus,

@@ -51,7 +51,7 @@ class RejectsReport:
 
     def __exit__(self, *_: object) -> None:
         if self._file:
-            with self._mapped():
+            with self._map_errors():
                 self._file.close()
                 Path(self._file.name).replace(self.path)
 
@@ -63,8 +63,8 @@ class RejectsReport:
             "reason": printable(reject.reason),
             "stored": reject.stored,
         }
-        with self._mapped():
-            self._opened().write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
+        with self._map_errors():
+            self._open_file().write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
         self.count += not reject.stored
         if len(self._first) < _SHOWN:
             self._first.append(reject)
@@ -76,7 +76,7 @@ class RejectsReport:
         if self.count:
             remark(f"{self.count:,} records rejected; all of them: {self.path}")
 
-    def _opened(self) -> IO[bytes]:
+    def _open_file(self) -> IO[bytes]:
         if self._file is None:
             make_folder(self.path.parent, within=self.path.parent.parent)
             self._file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - __exit__ closes it
@@ -86,7 +86,7 @@ class RejectsReport:
         return self._file
 
     @contextmanager
-    def _mapped(self) -> Iterator[None]:
+    def _map_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as exc:
@@ -164,7 +164,7 @@ async def ingest_files(
             app.documents,
             corpus,
             rejected=rejects.add,
-            progress=_telling(tell, sources, begun),
+            progress=_build_progress(tell, sources, begun),
         )
         try:
             with _tell_what_stays(loader):
@@ -269,7 +269,7 @@ def _total(sources: Sequence[ReadSource]) -> int | None:
     return None if None in sizes else sum(size or 0 for size in sizes)
 
 
-def _telling(
+def _build_progress(
     tell: Callable[[int, str], None], sources: Sequence[ReadSource], begun: float
 ) -> Callable[[IngestReport], None]:
     def progress(report: IngestReport) -> None:

@@ -35,8 +35,8 @@ def manual_page(program: Any) -> str:
     title, *_ = _paragraphs(program)
     lines = [
         f'.TH PRESAGIO 1 "" "presagio {version("presagio")}" "User Commands"',
-        *(".SH NAME", rf"presagio \- {_escaped(title)}"),
-        *(".SH SYNOPSIS", _bold(_usage(context))),
+        *(".SH NAME", rf"presagio \- {_escape_text(title)}"),
+        *(".SH SYNOPSIS", _format_bold(_usage(context))),
         *(".SH OPTIONS", *_parameters(context)),
     ]
     for group, entries in groupby(COMMANDS, key=lambda entry: entry.group):
@@ -44,18 +44,18 @@ def manual_page(program: Any) -> str:
         for entry in entries:
             lines += _command(load(entry), entry.name, context)
     for heading, described in _REST:
-        lines += [f".SH {heading}", *_described(described.items())]
+        lines += [f".SH {heading}", *_describe_records(described.items())]
     return "\n".join(lines) + "\n"
 
 
 def _command(command: Any, name: str, above: typer.Context) -> Iterator[str]:
     """Yield the lines about a command, then those about the commands of its group."""
     context = typer.Context(command, info_name=name, parent=above)
-    yield f'.SS "{_escaped(_usage(context))}"'
+    yield f'.SS "{_escape_text(_usage(context))}"'
     for number, paragraph in enumerate(_paragraphs(command)):
         if number:
             yield ".PP"
-        yield _escaped(paragraph)
+        yield _escape_text(paragraph)
     yield from _parameters(context)
     for below, one in getattr(command, "commands", {}).items():
         yield from _command(one, below, context)
@@ -76,19 +76,19 @@ def _parameters(context: typer.Context) -> Iterator[str]:
         for one in context.command.get_params(context)
         if one.name != "help" and (record := one.get_help_record(context))
     ]
-    return _described(records)
+    return _describe_records(records)
 
 
-def _described(records: Any) -> Iterator[str]:
+def _describe_records(records: Any) -> Iterator[str]:
     for name, text in records:
-        yield from (".TP", _bold(name), _escaped(" ".join(text.split())))
+        yield from (".TP", _format_bold(name), _escape_text(" ".join(text.split())))
 
 
-def _bold(text: str) -> str:
-    return rf"\fB{_escaped(text)}\fR"
+def _format_bold(text: str) -> str:
+    return rf"\fB{_escape_text(text)}\fR"
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     """Return text in which nothing is a command of man(7)."""
     text = text.replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq")
     return rf"\&{text}" if text.startswith((".", "'")) else text

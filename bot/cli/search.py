@@ -88,7 +88,7 @@ async def _headline(app: "App", written: str, options: SearchOptions, *, now: da
     return replace(found, date=options.date or found.date)
 
 
-def _narrowed(typed: Filters, *, before: str | None, after: str | None) -> Filters:
+def _narrow_dates(typed: Filters, *, before: str | None, after: str | None) -> Filters:
     """Return the range of the dates typed beside a headline and those of the options, which both
     hold. Raises UsageError if it is empty."""
     ends = [typed.before, read_date(before) if before is not None else None]
@@ -149,7 +149,7 @@ def command(
     Example: presagio search "Container ship blocks canal" --date 2021-03-28
     """
     typed = read_typed(headline, now=now())
-    filters = _narrowed(typed.filters, before=before, after=after)
+    filters = _narrow_dates(typed.filters, before=before, after=after)
     chosen = SearchOptions(
         corpus=corpus,
         limit=limit,

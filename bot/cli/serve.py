@@ -123,7 +123,7 @@ async def _cycle(wiring: Jobs, output: Output) -> tuple[dict[str, int], _Sent]:
         for number, name in enumerate(_STEPS):
             tell(number, _SAID[name])
             if name == "deliver":
-                sent = await _delivered(wiring, jobs[name])
+                sent = await _deliver_all(wiring, jobs[name])
             else:
                 done[name] = await _run(wiring, jobs[name])
     return done, sent
@@ -149,7 +149,7 @@ async def _count(wiring: Jobs, job: Job, outcome: RunOutcome, error: str | None 
         await wiring.outcomes.count(job.name, outcome, now=wiring.now(), error=error)
 
 
-async def _delivered(wiring: Jobs, job: Job) -> _Sent:
+async def _deliver_all(wiring: Jobs, job: Job) -> _Sent:
     """Deliver until nothing more can be sent now."""
     outbox, since = wiring.delivering.outbox, wiring.now() - _GIVEN_UP_SINCE
     before = await outbox.health(since)

@@ -147,7 +147,7 @@ async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None
         raise UsageError("--access is owner or open.")
     checks = Checks(known, output)
     if sys.stdin.isatty():
-        wishes = await _asked(wishes, known, checks)
+        wishes = await _ask_wishes(wishes, known, checks)
     else:
         await checks.all(wishes)
     _write(path, wishes, output)
@@ -161,7 +161,7 @@ def _exists(config: Path | None) -> bool:
     return config is not None and config.exists()
 
 
-async def _asked(wishes: Wishes, known: Settings, checks: Checks) -> Wishes:
+async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes:
     """Return the wishes with answers to what they and the settings leave open."""
     await checks.all(wishes)
     if not wishes.archive:

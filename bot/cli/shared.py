@@ -117,13 +117,13 @@ def with_app(
     """Open the App, run `work` with it, and close it."""
     from bot.app import open_app
 
-    async def opened() -> _Result:
+    async def run_opened() -> _Result:
         async with open_app(
             settings, progress=Output.of_process().remark, set_up=set_up
         ) as application:
             return await work(application)
 
-    return run_until_signal(opened())
+    return run_until_signal(run_opened())
 
 
 def confirm(question: str) -> None:

@@ -61,7 +61,7 @@ def webhooks_test(context: typer.Context, name: HookName) -> None:
     from bot.signals import run_until_signal
 
     settings = settings_of(context)
-    run_until_signal(_test(settings, _named(settings, name), now(), Output.of_process()))
+    run_until_signal(_test(settings, _find_webhook(settings, name), now(), Output.of_process()))
 
 
 @commands.command("resume")
@@ -71,7 +71,7 @@ def webhooks_resume(context: typer.Context, name: HookName) -> None:
     Example: presagio webhooks resume news
     """
     settings = settings_of(context)
-    hook = _named(settings, name)
+    hook = _find_webhook(settings, name)
     with_app(settings, lambda app: _resume(app, hook, Output.of_process()))
 
 
@@ -127,7 +127,7 @@ async def _resume(app: "App", hook: WebhookSettings, output: Output) -> None:
     output.line(f"{hook.name} is told again of what is found from now on.")
 
 
-def _named(settings: Settings, name: str) -> WebhookSettings:
+def _find_webhook(settings: Settings, name: str) -> WebhookSettings:
     """Return a webhook of the settings. Raises InputError."""
     for hook in settings.webhooks:
         if hook.name == name:

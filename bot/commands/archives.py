@@ -51,7 +51,7 @@ async def _answer_waiting(request: Request, action: Action, services: Services) 
 
     The choice is the chat's from now on if the person may steer it.
     """
-    name = await _chosen(action.value, services)
+    name = await _find_chosen(action.value, services)
     waiting = await services.waiting.get(request.known_chat, action.answer_id or 0)
     if name is None or waiting is None:
         return too_old(request)
@@ -70,21 +70,21 @@ async def _answer_waiting(request: Request, action: Action, services: Services) 
 
 async def _choose(request: Request, action: Action, services: Services) -> Reply:
     """Make an archive the chat's choice."""
-    name = await _chosen(action.value, services)
+    name = await _find_chosen(action.value, services)
     if name is None:
         return too_old(request)
-    said = await _changed(request, services, name)
+    said = await _change_archive(request, services, name)
     return Reply(words=request.words, text=said, replaces=True, toast=request.words.say("Noted."))
 
 
-async def _changed(request: Request, services: Services, name: str) -> str:
+async def _change_archive(request: Request, services: Services, name: str) -> str:
     """Choose an archive by its name, and return a line that says so. Raises UsageError."""
     chat = await with_archive(request, services, name)
     await services.chats.change(chat)
     return _now_searched(chat, await services.corpora(), request.words)
 
 
-async def _chosen(value: str, services: Services) -> str | None:
+async def _find_chosen(value: str, services: Services) -> str | None:
     """Return the name of the archive that a button stands for, or None if it is gone."""
     if value in (ALL, USUAL):
         return value
@@ -158,7 +158,7 @@ async def _corpus(request: Request, services: Services) -> Reply:
     """List the corpora, or choose one."""
     words = request.words
     if request.text:
-        return aside(request, await _changed(request, services, request.text))
+        return aside(request, await _change_archive(request, services, request.text))
     # News without a text are nothing that a chat could search.
     corpora = [
         one for one in await services.corpora() if one.documents or one.role is not CorpusRole.NEWS

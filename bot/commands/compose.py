@@ -46,7 +46,7 @@ async def _compose(request: Request, services: Services) -> Reply | None:
         person=request.who,
         language=words.language,
     )
-    return await _announced(request, services, task)
+    return await _announce_task(request, services, task)
 
 
 async def _about_answer(request: Request, action: Action, services: Services) -> Reply | None:
@@ -63,10 +63,10 @@ async def _about_answer(request: Request, action: Action, services: Services) ->
         answer_id=answer.id,
         first=page.first,
     )
-    return await _announced(request, services, task)
+    return await _announce_task(request, services, task)
 
 
-async def _announced(request: Request, services: Services, task: ComposeTask) -> Reply:
+async def _announce_task(request: Request, services: Services, task: ComposeTask) -> Reply:
     """Store a task, and return the message that is edited while it is written."""
     words, composing = request.words, services.composing
     if composing is None:
@@ -104,7 +104,7 @@ async def _stop(request: Request, action: Action, services: Services) -> Reply:
 
 async def _next(request: Request, action: Action, services: Services) -> Reply:
     kept = await _kept(request, action, services)
-    outcome = _written(kept)
+    outcome = _find_written(kept)
     if kept is None or outcome is None or not action.value.isdecimal():
         return too_old(request)
     words = words_for(kept.task.language)
@@ -114,21 +114,21 @@ async def _next(request: Request, action: Action, services: Services) -> Reply:
 async def _as_thread(request: Request, action: Action, services: Services) -> Reply:
     """Write about the same again, as a thread."""
     kept = await _kept(request, action, services)
-    if kept is None or _written(kept) is None:
+    if kept is None or _find_written(kept) is None:
         return too_old(request)
     task = replace(kept.task, as_thread=True, person=request.who, language=request.words.language)
-    return await _announced(request, services, task)
+    return await _announce_task(request, services, task)
 
 
 async def _sources(request: Request, action: Action, services: Services) -> Reply:
-    outcome = _written(await _kept(request, action, services))
+    outcome = _find_written(await _kept(request, action, services))
     if outcome is None:
         return too_old(request)
     return replace(sources_reply(outcome, request.words), ephemeral=True)
 
 
 async def _reasons(request: Request, action: Action, services: Services) -> Reply:
-    outcome = _written(await _kept(request, action, services))
+    outcome = _find_written(await _kept(request, action, services))
     if outcome is None:
         return too_old(request)
     full = request.known_chat.full_answers
@@ -141,7 +141,7 @@ async def _kept(request: Request, action: Action, services: Services) -> KeptTas
     return await services.composing.tasks.get(request.known_chat, action.answer_id or 0)
 
 
-def _written(kept: KeptTask | None) -> Composition | None:
+def _find_written(kept: KeptTask | None) -> Composition | None:
     return kept.outcome if kept and kept.outcome and kept.outcome.variants else None
 
 

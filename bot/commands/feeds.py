@@ -145,11 +145,11 @@ async def _add(request: Request, rest: str, services: Services) -> Reply:
     category = cut(" ".join(category.split()), _LONGEST_CATEGORY)
     found = await _looked_up(services.news, address)
     if isinstance(found, ReadableFeed):
-        return await _followed(request, found, category, services.news)
+        return await _follow_feed(request, found, category, services.news)
     return await _choice(request, found, category, services.news)
 
 
-async def _followed(
+async def _follow_feed(
     request: Request, found: ReadableFeed, category: str, news: NewsServices
 ) -> Reply:
     """Add a feed that has just been read to the chat. Raises UsageError if it has too many."""
@@ -214,7 +214,7 @@ def _hash(url: str) -> str:
     return hashlib.blake2b(url.encode(), digest_size=8).hexdigest()
 
 
-async def _chosen(request: Request, action: Action, services: Services) -> Reply:
+async def _choose_feed(request: Request, action: Action, services: Services) -> Reply:
     number, _, rest = action.value.partition(".")
     digest, _, category = rest.partition(".")
     known = number.isascii() and number.isdigit() and len(number) < 19
@@ -224,7 +224,7 @@ async def _chosen(request: Request, action: Action, services: Services) -> Reply
     found = await _looked_up(services.news, url)
     if not isinstance(found, ReadableFeed):
         return too_old(request)
-    reply = await _followed(request, found, category, services.news)
+    reply = await _follow_feed(request, found, category, services.news)
     return replace(reply, replaces=True)
 
 
@@ -319,6 +319,6 @@ FEEDS = Command(
         "import": _READS_WEB,
         "export": Act(Effect.STEERS_CHAT),
     },
-    actions={"feed": _chosen},
+    actions={"feed": _choose_feed},
     pressed={"feed": _READS_WEB},
 )

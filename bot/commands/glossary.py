@@ -36,11 +36,11 @@ async def _glossary(request: Request, services: Services) -> Reply:
     return await handler(request, services, await _corpus(request, services), rest.strip())
 
 
-async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+async def _press_button(request: Request, action: Action, services: Services) -> Reply:
     corpus, verb = await _corpus(request, services), action.value.partition("=")[0]
     handler = _approve if verb == "yes" else _reject
     done = await handler(request, services, corpus, action.value.partition("=")[2])
-    left = await _pending(request, services, corpus)
+    left = await _list_pending(request, services, corpus)
     return replace(left, replaces=True, toast=done.text)
 
 
@@ -48,9 +48,9 @@ async def _corpus(request: Request, services: Services) -> Corpus:
     return await services.glossary.resolve(request.known_chat.corpus or services.corpus)
 
 
-async def _pending(request: Request, services: Services, corpus: Corpus, _: str = "") -> Reply:
+async def _list_pending(request: Request, services: Services, corpus: Corpus, _: str = "") -> Reply:
     words = request.words
-    groups = await services.glossary.listed(corpus.name)
+    groups = await services.glossary.list_groups(corpus.name)
     waiting = [group for group in groups if group.status is GroupStatus.PENDING]
     shown = waiting[:_SHOWN_PENDING]
     lines = [
@@ -78,7 +78,7 @@ def _buttons(group: AliasGroup, request: Request) -> Iterator[Button]:
 
 
 async def _list(request: Request, services: Services, corpus: Corpus, _: str) -> Reply:
-    groups = await services.glossary.listed(corpus.name, GroupStatus.APPROVED)
+    groups = await services.glossary.list_groups(corpus.name, GroupStatus.APPROVED)
     lines = [_line(group) for group in groups[:_SHOWN_GROUPS]]
     if len(groups) > len(lines):
         lines.append("…")
@@ -122,7 +122,7 @@ async def _ids(request: Request, services: Services, corpus: Corpus, rest: str) 
     numbers = rest.replace(",", " ").split()
     if not numbers or not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers):
         raise UsageError(request.words.say("Give the numbers of groups, as listed."))
-    known = {group.id for group in await services.glossary.listed(corpus.name)}
+    known = {group.id for group in await services.glossary.list_groups(corpus.name)}
     ids = [int(number) for number in numbers]
     for one in ids:
         if one not in known:
@@ -131,7 +131,7 @@ async def _ids(request: Request, services: Services, corpus: Corpus, rest: str) 
 
 
 _VERBS: dict[str, _Verb] = {
-    "pending": _pending,
+    "pending": _list_pending,
     "list": _list,
     "add": _add,
     "approve": _approve,
@@ -147,5 +147,5 @@ GLOSSARY = Command(
     # A corpus has one glossary for all chats. Pending pairs may come from searches in any chat.
     act=Act(Effect.STEERS_ALL),
     acts={"list": LOOKS},
-    actions={"alias": _pressed},
+    actions={"alias": _press_button},
 )

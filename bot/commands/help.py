@@ -40,11 +40,11 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
         " foretold it."
     )
     example = words.say("For example: {example}", example=words.say(commands[0].example))
-    one = _written("help", request, commands)
+    one = _write_name("help", request, commands)
     more = words.say("{help} NAME explains one of them.", help=one)
     private = words.say("Here every message is taken for a headline.")
     here = private if request.place.private else listening_here(request)
-    return "\n".join([greeting, here, "", *_grouped(request, commands), "", more, example])
+    return "\n".join([greeting, here, "", *_list_groups(request, commands), "", more, example])
 
 
 SHOWS_LITTLE = marked(
@@ -64,17 +64,17 @@ _GROUPS = (
 )
 
 
-def _grouped(request: Request, commands: Sequence[Command]) -> Iterator[str]:
+def _list_groups(request: Request, commands: Sequence[Command]) -> Iterator[str]:
     """Yield a line for each group, with the names of its commands."""
     words, named = request.words, {name for _, names in _GROUPS for name in names}
     others = tuple(command.name for command in commands if command.name not in named)
     for title, names in (*_GROUPS, (marked("This chat"), others)):
         known = {command.name for command in commands}
-        listed = ", ".join(_written(name, request, commands) for name in names if name in known)
+        listed = ", ".join(_write_name(name, request, commands) for name in names if name in known)
         yield f"{words.say(title)}: {listed}"
 
 
-def _written(name: str, request: Request, commands: Sequence[Command]) -> str:
+def _write_name(name: str, request: Request, commands: Sequence[Command]) -> str:
     """Return the name of a command as people type it on the request's platform."""
     command = next(one for one in commands if one.name == name)
     return command.written_for(request.place.platform, f"/{name}")

@@ -16,7 +16,7 @@ from bot.jobs.content import (
     content_from_json,
 )
 from bot.replies.limits import cut
-from bot.replies.post import spoken
+from bot.replies.post import write_day
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
 from engine.posting.delivery import DeliveryState, PastDelivery
@@ -70,7 +70,7 @@ def _button(chat_id: int, words: Words) -> Button:
     return Button(label=words.say("Delete it for good"), action=action)
 
 
-async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+async def _press_button(request: Request, action: Action, services: Services) -> Reply:
     place, words = request.place, request.words
     if action.answer_id != request.known_chat.id:
         return too_old(request)
@@ -93,7 +93,7 @@ FORGET = Command(
     example="/forget",
     handler=_forget,
     act=LOOKS,
-    actions={_NAME: _pressed},
+    actions={_NAME: _press_button},
     pressed={_NAME: Act(Effect.STEERS_CHAT)},
 )
 
@@ -140,7 +140,7 @@ def _about(content: Content, words: Words) -> str:
         case DraftContent():
             return words.say("draft: {headline}", headline=content.story.title)
         case NothingFound():
-            date = spoken(content.day, words)
+            date = write_day(content.day, words)
             return words.say("No old tweet foretold the news of {date}.", date=date)
         case FeedNotice():
             return words.say("about the feed {feed}", feed=content.feed)

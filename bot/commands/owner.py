@@ -39,7 +39,7 @@ async def _access(request: Request, services: Services) -> Reply:
         text = words.say("Nobody has asked yet. To let somebody in: {example}", example=_EXAMPLE)
         return aside(request, text)
     lines = [words.say("Who asked to use this bot:")]
-    lines += [f"{_shown(one)}: {words.say(_STATES[one.state])}" for one in known]
+    lines += [f"{_name_admission(one)}: {words.say(_STATES[one.state])}" for one in known]
     return Reply(
         words=words,
         text="\n".join(lines),
@@ -48,7 +48,7 @@ async def _access(request: Request, services: Services) -> Reply:
     )
 
 
-def _shown(one: Admission) -> str:
+def _name_admission(one: Admission) -> str:
     return f"{one.title} ({one.name})" if one.title else one.name
 
 
@@ -80,10 +80,10 @@ async def _decided_by_name(request: Request, verb: str, name: str, services: Ser
         await services.ownership.access.allow(
             platform, chat, title=None, language=language, now=request.now
         )
-    return await _told(request, known, f"{platform}:{chat}", state, services)
+    return await _announce_admission(request, known, f"{platform}:{chat}", state, services)
 
 
-async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+async def _decide_admission(request: Request, action: Action, services: Services) -> Reply:
     value, _, name = action.value.partition("=")
     platform, _, chat = name.partition(":")
     if value not in set(_WORDS.values()) or platform != request.place.platform:
@@ -92,11 +92,11 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
     known = await services.ownership.access.decide(platform, chat, state, now=request.now)
     if known is None:
         return too_old(request)
-    reply = await _told(request, known, name, state, services)
+    reply = await _announce_admission(request, known, name, state, services)
     return replace(reply, replaces=True, toast=request.words.say("Noted."))
 
 
-async def _told(
+async def _announce_admission(
     request: Request,
     known: Admission | None,
     name: str,
@@ -104,7 +104,7 @@ async def _told(
     services: Services,
 ) -> Reply:
     """Announce an admission in its chat, and return the reply to the owner."""
-    words, shown = request.words, _shown(known) if known else name
+    words, shown = request.words, _name_admission(known) if known else name
     if state is AdmissionState.ALLOWED:
         if known:
             await services.ownership.announce(known)
@@ -156,7 +156,7 @@ ACCESS = Command(
     example=_EXAMPLE,
     handler=_access,
     act=Act(Effect.OWNS),
-    actions={"access": _pressed},
+    actions={"access": _decide_admission},
 )
 USAGE = Command(
     name="usage",

@@ -14,7 +14,7 @@ from bot.i18n.words import marked
 from bot.replies.buttons import answer_buttons
 from bot.replies.dates import read_date, read_typed
 from bot.replies.find import brief_find_reply, find_reply
-from bot.replies.picture import pictured
+from bot.replies.picture import picture_answer
 from bot.replies.prophecy import EXAMPLE, prophecy_reply
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request, Trigger
@@ -152,9 +152,9 @@ async def _look(request: Request, services: Services) -> Prophecy:
     if first_link(typed.text):
         request.step(request.words.say("Reading the page …"))
     read = await services.read_headline(typed.text, now=request.now)
-    headline = _dated(replace(read, date=typed.date or read.date), request)
+    headline = _date_headline(replace(read, date=typed.date or read.date), request)
     youngest = (headline.date or request.now) - services.minimum_age
-    request.step(thinking(request, services))
+    request.step(name_longest_step(request, services))
     before = min(typed.filters.before or youngest, youngest)
     try:
         return await services.prophesy(
@@ -173,14 +173,14 @@ async def _look(request: Request, services: Services) -> Prophecy:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
 
 
-def thinking(request: Request, services: Services) -> str:
+def name_longest_step(request: Request, services: Services) -> str:
     """Return the step of an answer that takes longest."""
     words = request.words
     asks = services.news.has_model
     return words.say("Asking the model …") if asks else words.say("Searching …")
 
 
-def _dated(headline: Headline, request: Request) -> Headline:
+def _date_headline(headline: Headline, request: Request) -> Headline:
     """Date a headline by its message if it has no date, and never in the future."""
     date = headline.date or request.written_at
     return replace(headline, date=min(date, request.now)) if date else headline
@@ -189,16 +189,16 @@ def _dated(headline: Headline, request: Request) -> Headline:
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
     if not request.place.kept:
-        return _shown(request, answer, ())
+        return _show_page(request, answer, ())
     kept = await services.answers.keep(
         request.known_chat, request.place.thread, answer, event_id=request.answered_event
     )
     answer = replace(answer, id=kept)
     # A new answer has no votes yet.
-    return _shown(request, answer, _buttons(request, services, answer, {}))
+    return _show_page(request, answer, _buttons(request, services, answer, {}))
 
 
-def _shown(
+def _show_page(
     request: Request,
     answer: Answer,
     buttons: tuple[tuple[Button, ...], ...],
@@ -255,7 +255,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
     tallies = await services.answers.tallies(answer)
-    return _shown(request, answer, _buttons(request, services, answer, tallies))
+    return _show_page(request, answer, _buttons(request, services, answer, tallies))
 
 
 PROPHECY = Command(
@@ -288,10 +288,10 @@ async def _picture(request: Request, services: Services) -> Reply:
     if answer is None or not answer.page:
         return nothing_yet(request)
     if not request.text:
-        return await _drawn(request, answer, services)
+        return await _draw_picture(request, answer, services)
     pages = await numbered_pages(answer, services)
     if chosen := pages.get(request.text):
-        return await _drawn(request, chosen, services)
+        return await _draw_picture(request, chosen, services)
     if not pages:
         return aside(request, request.words.say("Nothing foretold this."))
     text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=", ".join(pages))
@@ -315,13 +315,13 @@ async def _picture_pressed(request: Request, action: Action, services: Services)
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
     if answer is None or not (page := answer.page_named(action.value)):
         return too_old(request)
-    return await _drawn(request, page, services)
+    return await _draw_picture(request, page, services)
 
 
-async def _drawn(request: Request, answer: Answer, services: Services) -> Reply:
+async def _draw_picture(request: Request, answer: Answer, services: Services) -> Reply:
     if answer.is_near:
         return aside(request, request.words.say("Nothing foretold this."))
-    return await services.pictures.reply(pictured(answer), request.words)
+    return await services.pictures.reply(picture_answer(answer), request.words)
 
 
 PICTURE = Command(

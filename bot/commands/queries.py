@@ -1,6 +1,6 @@
 """/find and /ask: queries of the dialect, and questions answered with sources."""
 
-from bot.commands.prophecy import found_page, is_compact, thinking
+from bot.commands.prophecy import found_page, is_compact, name_longest_step
 from bot.commands.registry import Command
 from bot.commands.rights import SEARCHES
 from bot.commands.services import Services
@@ -49,10 +49,10 @@ async def _ask(request: Request, services: Services) -> Reply:
         return aside(request, text)
     question = cut(request.text, _LONGEST_QUESTION)
     corpus, earlier = request.known_chat.corpus or services.corpus, EarlierQuestions()
-    asked = _asked(request, corpus) if request.place.kept else None
+    asked = _to_asked_question(request, corpus) if request.place.kept else None
     if asked:
         earlier = await services.questions.earlier(asked)
-    request.step(thinking(request, services))
+    request.step(name_longest_step(request, services))
     try:
         answer = await services.ask(question, corpus=corpus, earlier=earlier.texts, now=request.now)
     except SeveralCorpora:
@@ -66,7 +66,7 @@ async def _ask(request: Request, services: Services) -> Reply:
     return brief_answer_reply(answer, words)
 
 
-def _asked(request: Request, corpus: str) -> AskedQuestion:
+def _to_asked_question(request: Request, corpus: str) -> AskedQuestion:
     return AskedQuestion(
         chat=request.known_chat,
         thread=request.place.thread,

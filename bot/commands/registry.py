@@ -18,7 +18,7 @@ _MOST_NAMED = 5  # archives
 _CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
 
 
-def aimed(request: Request, text: str) -> tuple[str, str]:
+def split_channel(request: Request, text: str) -> tuple[str, str]:
     """Return the channel that a command's argument begins with, or "", and what follows it."""
     found = _CHANNEL.match(text) if request.place.private else None
     return (found[0], text[found.end() :].strip()) if found else ("", text)
@@ -172,24 +172,24 @@ class Registry:
     async def answer(self, request: Request, services: Services) -> Reply | None:
         """Return the reply to an event, or None for no reply. Raises PresagioError."""
         try:
-            return await self._answered(request, services)
+            return await self._answer_request(request, services)
         except SeveralCorpora:
             asked = request.trigger is not Trigger.OVERHEARD and request.place.kept
             if self._several is None or not asked:
                 raise
             return await self._several(request, services)
 
-    async def _answered(self, request: Request, services: Services) -> Reply | None:
+    async def _answer_request(self, request: Request, services: Services) -> Reply | None:
         if request.trigger is Trigger.BUTTON:
-            return await self._pressed(request, services)
+            return await self._press_button(request, services)
         called = request.called
         if called is None:
             return await self._plain(request, services)
         name, text = called
         command = self._by_name.get(name)
         if command is None:
-            return aside(request, self._unknown(name, request))
-        channel, text = aimed(request, text) if command.for_channels else ("", text)
+            return aside(request, self._explain_unknown(name, request))
+        channel, text = split_channel(request, text) if command.for_channels else ("", text)
         effect = command.act_on(text).effect
         if said := await refusal(command.as_called(text), effect, request, services.admins):
             return aside(request, said)
@@ -225,9 +225,9 @@ class Registry:
         command = self._by_name.get(name)
         if command is None:
             return None
-        return command.act_on(aimed(request, text)[1] if command.for_channels else text)
+        return command.act_on(split_channel(request, text)[1] if command.for_channels else text)
 
-    async def _pressed(self, request: Request, services: Services) -> Reply | None:
+    async def _press_button(self, request: Request, services: Services) -> Reply | None:
         action = Action.parse(request.text)
         if action is None or action.name not in self._actions:
             return too_old(request)
@@ -238,7 +238,7 @@ class Registry:
         done = await handler(request, action, services)
         return await self.answer(done, services) if isinstance(done, Request) else done
 
-    def _unknown(self, name: str, request: Request) -> str:
+    def _explain_unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)
         said = [words.say("I know no command /{name}.", name=name)]
         if close := difflib.get_close_matches(name, self._by_name, n=1, cutoff=_ALIKE):

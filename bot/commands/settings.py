@@ -35,12 +35,12 @@ def _language(chat: Chat, value: str, words: Words) -> Chat:
     return replace(chat, language=None if chosen == _AUTO else chosen)
 
 
-def _listening(chat: Chat, value: str, words: Words) -> Chat:
+def _set_listening(chat: Chat, value: str, words: Words) -> Chat:
     known = tuple(mode.value for mode in Listening)
     return replace(chat, listening=Listening(_one_of(value, known, "listening", words)))
 
 
-def _threshold(chat: Chat, value: str, words: Words) -> Chat:
+def _set_threshold(chat: Chat, value: str, words: Words) -> Chat:
     known = tuple(str(number) for number in range(HIGHEST_JUDGMENT + 1))
     return replace(chat, threshold=int(_one_of(value, known, "threshold", words)))
 
@@ -80,8 +80,8 @@ def _answers(chat: Chat, value: str, words: Words) -> Chat:
 
 SETTINGS_BY_NAME: Mapping[str, Setting] = {
     "language": _language,
-    "listening": _listening,
-    "threshold": _threshold,
+    "listening": _set_listening,
+    "threshold": _set_threshold,
     "timezone": _time_zone,
     "quiet": _quiet,
     "picture": _picture,
@@ -141,8 +141,8 @@ _LISTENING = "listening"
 async def _settings(request: Request, services: Services) -> Reply:
     key, _, value = request.text.partition(" ")
     if not key:
-        return _shown(request, request.known_chat)
-    chat, words = await _changed(request, services, key.lower(), value.strip())
+        return _show_settings(request, request.known_chat)
+    chat, words = await _change_setting(request, services, key.lower(), value.strip())
     reply = _set_to(chat, key.lower(), words)
     if key.lower() != _LISTENING or not (limits := _limits(request, chat)):
         return reply
@@ -161,14 +161,14 @@ def _limits(request: Request, chat: Chat) -> list[str]:
     return [request.words.say(SHOWS_LITTLE)] if limited and chat.listening is Listening.ALL else []
 
 
-async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+async def _press_setting(request: Request, action: Action, services: Services) -> Reply:
     key, _, value = action.value.partition("=")
-    chat, words = await _changed(request, services, key, value)
-    reply = _shown(replace(request, words=words), chat)
+    chat, words = await _change_setting(request, services, key, value)
+    reply = _show_settings(replace(request, words=words), chat)
     return replace(reply, replaces=True, toast=words.say("Noted."))
 
 
-async def _changed(
+async def _change_setting(
     request: Request, services: Services, key: str, value: str
 ) -> tuple[Chat, Words]:
     """Change one setting; return the chat and the words of its language. Raises UsageError."""
@@ -189,7 +189,7 @@ async def _changed(
     return chat, words_for(chat.language or request.person.language)
 
 
-def _shown(request: Request, chat: Chat) -> Reply:
+def _show_settings(request: Request, chat: Chat) -> Reply:
     words = request.words
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
     lines += [f"{name}: {shown_value(chat, name)}" for name in SETTINGS_BY_NAME]
@@ -228,5 +228,5 @@ SETTINGS = Command(
     for_channels=True,
     handler=_settings,
     act=Act(Effect.STEERS_CHAT),
-    actions={"set": _pressed},
+    actions={"set": _press_setting},
 )

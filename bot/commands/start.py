@@ -162,11 +162,11 @@ _STEPS: Mapping[str, _Step] = {
 }
 
 
-async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+async def _press_step(request: Request, action: Action, services: Services) -> Reply:
     """Do what a button of the set-up says by the command for it, and show the next step."""
     key, _, value = action.value.partition("=")
     if step := _STEPS.get(action.value):
-        return await _shown(request, step, services)
+        return await _show_step(request, step, services)
     if key == "corpus":
         return await _after(CORPUS, await _name(value, services), _language, request, services)
     if key == "language" and value in LANGUAGES:
@@ -176,7 +176,7 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
     return too_old(request)
 
 
-async def _followed(request: Request, action: Action, services: Services) -> Reply:
+async def _follow_well_known(request: Request, action: Action, services: Services) -> Reply:
     """Add a well-known feed, and offer the others."""
     if not well_known(action.value):
         return too_old(request)
@@ -196,10 +196,10 @@ async def _after(
 ) -> Reply:
     """Run a command, and show the step that follows. Raises what the command raises."""
     await command.handler(replace(request, text=text), services)
-    return await _shown(request, step, services)
+    return await _show_step(request, step, services)
 
 
-async def _shown(request: Request, step: _Step, services: Services) -> Reply:
+async def _show_step(request: Request, step: _Step, services: Services) -> Reply:
     place = request.place
     chat = await services.chats.find_chat(place.platform, place.chat_id) or request.known_chat
     words = words_for(chat.language or request.person.language)
@@ -234,7 +234,7 @@ START = Command(
     example="/start",
     handler=_start,
     act=LOOKS,
-    actions={"setup": _pressed, "follow": _followed},
+    actions={"setup": _press_step, "follow": _follow_well_known},
     # Following reads the web.
     pressed={"setup": _STEERS, "follow": Act(Effect.STEERS_CHAT, counted=True)},
     # Slack has no start command.

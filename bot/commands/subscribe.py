@@ -8,7 +8,7 @@ from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.i18n.words import Words, marked
-from bot.replies.post import NAMES, require_template, spoken
+from bot.replies.post import NAMES, require_template, write_day
 from bot.reply import Action, Button, Reply
 from bot.request import Request
 from engine.errors import UsageError
@@ -54,14 +54,14 @@ async def _subscribe(request: Request, services: Services) -> Reply:
     if request.text and not wanted:
         return await _set(request, request.text, services)
     subscription = await subscription_here(request, news)
-    reply = await _shown(request, subscription, news, help_wanted=wanted)
+    reply = await _show_subscription(request, subscription, news, help_wanted=wanted)
     if wanted:
         return reply
     more = request.words.say("{help} explains what can be set.", help=f"/{_NAME} {_HELP}")
     return replace(reply, text=f"{reply.text}\n{more}")
 
 
-async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+async def _press_schedule(request: Request, action: Action, services: Services) -> Reply:
     reply = await _set(request, action.value, services)
     return replace(reply, replaces=True, toast=reply.words.say("Noted."))
 
@@ -82,7 +82,7 @@ async def _set(request: Request, text: str, services: Services) -> Reply:
         await require_archive(request, services)
     await services.chats.change(replace(request.known_chat, asked_in=request.words.language))
     stored = await news.subscriptions.set(subscription, now=request.now)
-    return await _shown(request, stored, news, help_wanted=False)
+    return await _show_subscription(request, stored, news, help_wanted=False)
 
 
 async def _read(request: Request, text: str, news: NewsServices) -> Subscription:
@@ -123,7 +123,7 @@ def _template(text: str, words: Words) -> str | None:
     return text
 
 
-async def _shown(
+async def _show_subscription(
     request: Request, subscription: Subscription | None, news: NewsServices, *, help_wanted: bool
 ) -> Reply:
     words = request.words
@@ -169,7 +169,7 @@ def said_next(subscription: Subscription, request: Request) -> str | None:
     local = moment.astimezone(zone_or_utc(subscription.chat.time_zone))
     return words.say(
         "Next post: {date}, {time} ({zone}).",
-        date=spoken(local.date(), words),
+        date=write_day(local.date(), words),
         time=f"{local:%H:%M}",
         zone=subscription.chat.time_zone,
     )
@@ -246,7 +246,7 @@ SUBSCRIBE = Command(
     for_channels=True,
     handler=_subscribe,
     act=Act(Effect.STEERS_CHAT),
-    actions={_NAME: _pressed},
+    actions={_NAME: _press_schedule},
 )
 UNSUBSCRIBE = Command(
     name="unsubscribe",

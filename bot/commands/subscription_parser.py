@@ -65,7 +65,7 @@ def as_typed(subscription: Subscription) -> str:
         "categories": subscription.categories,
         "feeds": subscription.feeds,
     }
-    parts += [f"{name} {_listed(values)}" for name, values in lists.items() if values]
+    parts += [f"{name} {_quote_values(values)}" for name, values in lists.items() if values]
     if subscription.unjudged:
         parts.append("unjudged on")
     if subscription.unjudged_coverage != plain.unjudged_coverage:
@@ -90,7 +90,7 @@ class _Reader:
         self._here = here
         self._words = words
         self._options: Mapping[str, Callable[[Subscription], Subscription]] = {
-            "daily": self._daily,
+            "daily": self._read_daily,
             "instant": lambda subscription: replace(subscription, mode=PostingMode.INSTANT),
             "off": lambda subscription: replace(subscription, mode=PostingMode.OFF),
             "weekdays": self._weekdays,
@@ -126,7 +126,7 @@ class _Reader:
         while self._tokens:
             token, quoted = self._tokens[0]
             if not quoted and self._tells_time():  # "9:00" alone means daily
-                subscription = self._daily(subscription)
+                subscription = self._read_daily(subscription)
                 continue
             self._tokens.popleft()
             option = None if quoted else self._options.get(token.lower())
@@ -139,7 +139,7 @@ class _Reader:
             subscription = option(subscription)
         return subscription
 
-    def _daily(self, subscription: Subscription) -> Subscription:
+    def _read_daily(self, subscription: Subscription) -> Subscription:
         subscription = replace(subscription, mode=PostingMode.DAILY)
         if not self._tokens or self._is_option():
             return subscription
@@ -216,7 +216,7 @@ class _Reader:
 
     def _value(self, name: str) -> str:
         if not self._tokens:
-            raise self._missing(name)
+            raise self._explain_missing(name)
         return self._tokens.popleft()[0]
 
     def _list(self, name: str) -> tuple[str, ...]:
@@ -226,9 +226,9 @@ class _Reader:
             taken.append(self._tokens.popleft())
         if [(token.lower(), quoted) for token, quoted in taken] == [(ANY, False)]:
             return ()
-        listed = _parted(taken)
+        listed = _split_items(taken)
         if not listed:
-            raise self._missing(name)
+            raise self._explain_missing(name)
         if len(listed) > _MOST_WORDS or any(len(one) > _LONGEST_WORD for one in listed):
             raise self._wrong(
                 marked("{name} takes at most {most} words of {longest} letters."),
@@ -242,14 +242,14 @@ class _Reader:
         token, quoted = self._tokens[0]
         return not quoted and token.lower() in self._options
 
-    def _missing(self, name: str) -> UsageError:
+    def _explain_missing(self, name: str) -> UsageError:
         return self._wrong(marked("What is {name} to be? {any} takes it away."), name=name, any=ANY)
 
     def _wrong(self, message: str, **values: object) -> UsageError:
         return UsageError(self._words.say(message, **values))
 
 
-def _parted(tokens: Iterable[_Token]) -> tuple[str, ...]:
+def _split_items(tokens: Iterable[_Token]) -> tuple[str, ...]:
     """Return the items between commas, without duplicates."""
     found: list[list[str]] = [[]]
     for part, quoted in tokens:
@@ -261,7 +261,7 @@ def _parted(tokens: Iterable[_Token]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, joined)))
 
 
-def _listed(values: Iterable[str]) -> str:
+def _quote_values(values: Iterable[str]) -> str:
     return ", ".join(f'"{value}"' for value in values)
 
 

@@ -17,7 +17,7 @@ from bot.jobs.content import (
 from bot.jobs.digest import choice_for, pictures_for
 from bot.replies.buttons import WRITE
 from bot.replies.limits import cut
-from bot.replies.post import TEMPLATE_EXAMPLE, PostItem, item_text, post_reply, worded
+from bot.replies.post import TEMPLATE_EXAMPLE, PostItem, apply_template, item_text, post_reply
 from bot.replies.prophecy import hit_view
 from bot.reply import Action, Button, ItemView, Reply, aside, labels
 from bot.request import Request
@@ -53,7 +53,7 @@ async def _today(request: Request, services: Services) -> Reply | None:
         compact = not request.known_chat.full_answers
         writes = services.composing is not None
         posted = post_reply(items, words, day, compact=compact, writes=writes)
-        return worded(posted, subscription.template, [item.source for item in items])
+        return apply_template(posted, subscription.template, [item.source for item in items])
     decision = OwedPost(
         subscription=subscription,
         key=f"today:{subscription.chat.id}:{request.event_id}",
@@ -91,11 +91,11 @@ async def _preview(request: Request, services: Services) -> Reply:
     news, words = services.news, request.words
     subscription = await _subscription(request, news)
     choice = await _choice(news, subscription, request.now)
-    lines = [_when(subscription, request), ""]
+    lines = [_describe_times(subscription, request), ""]
     if choice.chosen:
         lines.append(words.say("As of now it would tell:"))
         for place, one in enumerate(choice.chosen, start=1):
-            lines += _chosen(place, one, subscription, words)
+            lines += _describe_chosen(place, one, subscription, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
         lines += await obstacles(request, subscription, news)
@@ -132,13 +132,15 @@ async def _draft_button(
     return ((Button(label=request.words.say("Draft"), action=action),),)
 
 
-def _when(subscription: Subscription, request: Request) -> str:
+def _describe_times(subscription: Subscription, request: Request) -> str:
     if subscription.mode is PostingMode.OFF:
         return request.words.say("This chat is told nothing unasked; /subscribe changes that.")
     return said_next(subscription, request) or request.words.say("No post is planned.")
 
 
-def _chosen(place: int, chosen: Chosen, subscription: Subscription, words: Words) -> Iterator[str]:
+def _describe_chosen(
+    place: int, chosen: Chosen, subscription: Subscription, words: Words
+) -> Iterator[str]:
     story = chosen.find.story
     view = replace(hit_view(chosen.hit, story.published, words), rank=place)
     if subscription.template:

@@ -23,7 +23,7 @@ async def _up(request: Request, action: Action, services: Services) -> Reply:
     return await _vote(request, action, services, 1)
 
 
-async def _down(request: Request, action: Action, services: Services) -> Reply:
+async def _vote_down(request: Request, action: Action, services: Services) -> Reply:
     return await _vote(request, action, services, -1)
 
 
@@ -168,6 +168,6 @@ TOP = Command(
     example="/top",
     handler=_top,
     act=LOOKS,
-    actions={"up": _up, "down": _down, "votes": _open, "back": _close, SHARE: _share},
+    actions={"up": _up, "down": _vote_down, "votes": _open, "back": _close, SHARE: _share},
     pressed={"up": Act(Effect.POSTS), "down": Act(Effect.POSTS)},
 )

@@ -97,8 +97,8 @@ async def _why_answer(request: Request, answer: Answer, services: Services) -> R
     shown = answer.shown_hits
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
     if request.text and not chosen:
-        return _shown(request, [hit.rank for hit in shown])
-    text = _explained(answer.prophecy, chosen or answer.page, request)
+        return _refuse_ranks(request, [hit.rank for hit in shown])
+    text = _explain_hits(answer.prophecy, chosen or answer.page, request)
     return Reply(words=request.words, text=text)
 
 
@@ -106,16 +106,16 @@ def _why_posted(request: Request, posted: Sequence[Answer]) -> Reply:
     """Explain a post, or the item of it with the number in the request."""
     numbered = {str(number): answer for number, answer in enumerate(posted, start=1)}
     if request.text and request.text not in numbered:
-        return _shown(request, range(1, len(posted) + 1))
+        return _refuse_ranks(request, range(1, len(posted) + 1))
     chosen = [numbered[request.text]] if request.text else posted
     texts = [
-        f"{one.prophecy.headline.text}\n{_explained(one.prophecy, one.page, request)}"
+        f"{one.prophecy.headline.text}\n{_explain_hits(one.prophecy, one.page, request)}"
         for one in chosen
     ]
     return Reply(words=request.words, text="\n\n".join(texts))
 
 
-def _explained(prophecy: Prophecy, hits: Sequence[Hit], request: Request) -> str:
+def _explain_hits(prophecy: Prophecy, hits: Sequence[Hit], request: Request) -> str:
     """Return the reasons in words, followed by the numbers if the chat wants full answers."""
     words = request.words
     said = reasons(prophecy, hits, request.now, words) or candidates_line(prophecy, words)
@@ -128,19 +128,19 @@ def _why_found(request: Request, found: Receipt) -> Reply:
     words = request.words
     chosen = [hit for hit in found.hits if request.text in ("", str(hit.rank))]
     if request.text and not chosen:
-        return _shown(request, [hit.rank for hit in found.hits])
+        return _refuse_ranks(request, [hit.rank for hit in found.hits])
     full = request.known_chat.full_answers
     explain = find_receipt if full else find_reasons
     return Reply(words=words, text=explain(found, chosen, words))
 
 
-def _shown(request: Request, ranks: Sequence[int]) -> Reply:
+def _refuse_ranks(request: Request, ranks: Sequence[int]) -> Reply:
     numbers = ", ".join(map(str, ranks)) or "-"
     text = request.words.say("I showed {numbers}. Ask /why or /why NUMBER.", numbers=numbers)
     return aside(request, text)
 
 
-async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+async def _press_why(request: Request, action: Action, services: Services) -> Reply:
     page = await _shown_with(action, request, services)
     if page is None:
         return too_old(request)
@@ -150,7 +150,7 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
             posted = [one for one in posted if one.id == page.id]
         unnumbered = replace(request, text="")  # what it holds is the action
         return replace(_why_posted(unnumbered, posted), ephemeral=True)
-    text = _explained(page.prophecy, page.page, request)
+    text = _explain_hits(page.prophecy, page.page, request)
     return Reply(words=request.words, text=text, ephemeral=True)
 
 
@@ -164,5 +164,5 @@ WHY = Command(
     details=(IN_REPLY,),
     handler=_why,
     act=LOOKS,
-    actions={_NAME: _pressed},
+    actions={_NAME: _press_why},
 )

@@ -161,7 +161,7 @@ async def run_terminal(
                 break
             number += 1
             await conversation.answer(_request(line, number, adapter, terminal, now()), adapter)
-            await conversation.written()
+            await conversation.wait_until_written()
     finally:
         if terminal.interactive:
             screen.write("\n")  # end the prompt's line, after Ctrl-C too

@@ -45,7 +45,7 @@ class Doorkeeper:
 
     async def admit(self, request: Request) -> Request | Stop:
         """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
-        standing = await self._standing(request)
+        standing = await self._find_standing(request)
         request = replace(request, owner=standing.owns)
         if self._open or self._is_named(request):
             return request
@@ -72,7 +72,7 @@ class Doorkeeper:
         where = f"{place.platform}:{place.chat_id}" if place.kept else request.who
         return where in self._allow or request.who in self._operators
 
-    async def _standing(self, request: Request) -> Standing:
+    async def _find_standing(self, request: Request) -> Standing:
         place, person = request.place, request.person
         access = self._ownership.access
         standing = await access.find_standing(place.platform, person=person.id, chat=place.chat_id)

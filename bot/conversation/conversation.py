@@ -175,11 +175,11 @@ class Conversation:
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)
             return
-        with self.expecting():
+        with self.expect_event():
             await self._with_room(request, adapter)
 
     @contextmanager
-    def expecting(self) -> Iterator[None]:
+    def expect_event(self) -> Iterator[None]:
         """Make `drain` wait for the block, in which an event is still being read."""
         self._expected += 1
         self._idle.clear()
@@ -210,12 +210,12 @@ class Conversation:
         if self._writing:
             self._writing.take_up(adapter, now)
 
-    async def written(self) -> None:
+    async def wait_until_written(self) -> None:
         """Wait until nothing is being written; cancelled, cut it off."""
         if self._writing is None:
             return
         try:
-            await self._writing.finished()
+            await self._writing.wait_until_finished()
         except asyncio.CancelledError:
             await self._writing.close()
             raise
@@ -228,14 +228,14 @@ class Conversation:
             if reply := self._gates.turned_away(request):
                 await self._deliver(request, reply, adapter)
             return
-        with self._crowd.joined(chat):
+        with self._crowd.count_event(chat):
             if room is Room.CROWDED:
-                await self._claimed(request, adapter, crowded=True)
+                await self._claim_and_answer(request, adapter, crowded=True)
                 return
             async with self._order.setdefault(chat, asyncio.Lock()):
-                await self._claimed(request, adapter, crowded=False)
+                await self._claim_and_answer(request, adapter, crowded=False)
 
-    async def _claimed(self, request: Request, adapter: Adapter, *, crowded: bool) -> None:
+    async def _claim_and_answer(self, request: Request, adapter: Adapter, *, crowded: bool) -> None:
         """Claim an event and answer it at most once; skip it if it was claimed before."""
         if request.event in self._apologised:
             return
@@ -256,7 +256,9 @@ class Conversation:
                     keep=claim.shows_step,
                 ) as steps:
                     request = replace(request, step=steps.show)
-                    admitted, reply = await self._considered(request, adapter, crowded=crowded)
+                    admitted, reply = await self._consider_request(
+                        request, adapter, crowded=crowded
+                    )
                     await steps.end()
                     if reply is not None and await claim.begin_answer():
                         claim.message = await self._deliver(admitted, reply, adapter, steps.take())
@@ -290,11 +292,11 @@ class Conversation:
             if await claim.begin_answer():
                 await self._sent(request, partial(adapter.withdraw, request, message))
             return
-        admitted, reply = await self._considered(request, adapter, crowded=crowded)
+        admitted, reply = await self._consider_request(request, adapter, crowded=crowded)
         if reply and not reply.picture and await claim.begin_answer():
             await self._sent(admitted, partial(adapter.change, admitted, message, reply))
 
-    async def _considered(
+    async def _consider_request(
         self, request: Request, adapter: Adapter, *, crowded: bool
     ) -> tuple[Request, Reply | None]:
         """Return the request with its chat, and the reply, or None for no reply."""

@@ -53,7 +53,7 @@ class Backpressure:
         return Room.CROWDED if any(count >= most for count, most in counts) else Room.FREE
 
     @contextmanager
-    def joined(self, chat: str) -> Iterator[None]:
+    def count_event(self, chat: str) -> Iterator[None]:
         """Count one event of this chat until the block ends."""
         self._chats[chat] += 1
         try:
@@ -129,7 +129,7 @@ class Gates:
 
     async def _let_in(self, request: Request) -> Request | Stop:
         """Return the request with its chat and language, or a Stop if its person is kept out."""
-        if not self._listed(request):
+        if not self._is_listed(request):
             return Stop("chat not allowed")
         if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
             return Stop("too many buttons", self._slower(request))
@@ -142,11 +142,11 @@ class Gates:
 
     def allows(self, request: Request) -> bool:
         """Return whether the chat is admitted, as far as known without querying the database."""
-        return self._listed(request) and (
+        return self._is_listed(request) and (
             self._doorkeeper is None or self._doorkeeper.expects(request)
         )
 
-    def _listed(self, request: Request) -> bool:
+    def _is_listed(self, request: Request) -> bool:
         """Return whether the lists admit the chat or, where there is no chat, the person."""
         place = request.place
         name = f"{place.platform}:{place.chat_id}" if place.kept else request.who
@@ -178,7 +178,7 @@ class Gates:
         return self._notices.due(whom, request.now)
 
     async def _with_chat(self, request: Request) -> Request:
-        chat = await self._met(request) if request.place.kept else _passing(request.place)
+        chat = await self._met(request) if request.place.kept else _default_chat(request.place)
         words = words_for(chat.language or request.person.language)
         return replace(request, chat=chat, words=words)
 
@@ -228,7 +228,7 @@ def not_meant(request: Request) -> str | None:
     return None
 
 
-def _passing(place: Place) -> Chat:
+def _default_chat(place: Place) -> Chat:
     """Return a chat with default settings for a place without one; its id is in no row."""
     return Chat(id=0, platform=place.platform, external_id=place.chat_id, private=place.private)
 

@@ -190,7 +190,7 @@ class Writing:
             running.cancel()
             await asyncio.wait({running})
 
-    async def finished(self) -> None:
+    async def wait_until_finished(self) -> None:
         """Wait until nothing is under way."""
         while self._running:
             await asyncio.wait(self._running.values())

@@ -17,7 +17,14 @@ from bot.queries.compose import composer
 from bot.query_log import asked_by
 from bot.replies.composition import draft_reply
 from bot.replies.picture import Pictured, Pictures
-from bot.replies.post import PostItem, post_buttons, post_reply, prophecy_event, spoken, worded
+from bot.replies.post import (
+    PostItem,
+    apply_template,
+    post_buttons,
+    post_reply,
+    prophecy_event,
+    write_day,
+)
 from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.compositions import Compositions
@@ -122,13 +129,15 @@ def post_of(
     chosen: tuple[Chosen, ...], day: date | None, template: str | None = None
 ) -> PostContent:
     """Return the post for the chosen stories."""
-    return PostContent(stories=tuple(_named(one) for one in chosen), day=day, template=template)
+    return PostContent(
+        stories=tuple(_to_named_story(one) for one in chosen), day=day, template=template
+    )
 
 
 def picture_of(chosen: Chosen, template: str | None = None) -> PictureContent:
     """Return the picture of a find."""
     return PictureContent(
-        story=_named(chosen),
+        story=_to_named_story(chosen),
         until=chosen.find.story.published,
         hit=chosen.hit,
         corpus=chosen.find.corpus,
@@ -138,10 +147,10 @@ def picture_of(chosen: Chosen, template: str | None = None) -> PictureContent:
 
 def draft_of(chosen: Chosen) -> DraftContent:
     """Return the draft for a post whose first story is `chosen`."""
-    return DraftContent(story=_named(chosen), hit=chosen.hit, corpus=chosen.find.corpus)
+    return DraftContent(story=_to_named_story(chosen), hit=chosen.hit, corpus=chosen.find.corpus)
 
 
-def _named(chosen: Chosen) -> NamedStory:
+def _to_named_story(chosen: Chosen) -> NamedStory:
     story = chosen.find.story
     return NamedStory(title=story.title, link=story.link, source=story.source)
 
@@ -162,11 +171,11 @@ async def reply_of(
     ValueError for content that this version cannot read.
     """
     content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
-    reply = await _worded(content, delivery, answers, words, pictures, draft=draft)
+    reply = await _word_content(content, delivery, answers, words, pictures, draft=draft)
     return reply and replace(reply, silent=delivery.silent)
 
 
-async def _worded(
+async def _word_content(
     content: Content,
     delivery: Delivery,
     answers: Answers,
@@ -185,7 +194,7 @@ async def _worded(
         case DraftContent():
             return draft_reply(await draft(delivery, content), words) if draft else None
         case NothingFound():
-            date = spoken(content.day, words)
+            date = write_day(content.day, words)
             text = words.say("No old tweet foretold the news of {date}.", date=date)
             return Reply(words=words, text=text)
         case FeedNotice():
@@ -228,7 +237,7 @@ async def _post(
 def _worded_by(template: str | None, reply: Reply, sources: Sequence[str]) -> Reply:
     """Return a post as its template words it, or as usual if that cannot be used any more."""
     try:
-        return worded(reply, template, sources)
+        return apply_template(reply, template, sources)
     except UsageError as error:
         logger.warning("a template cannot be used: %s", error)
         return reply

@@ -131,7 +131,7 @@ async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetim
         begun = True
         async with asyncio.timeout(work.seconds):
             message_id = await _sent(work, leased.delivery, reply)
-        await _settled(work, leased, message_id, clock)
+        await _settle_arrival(work, leased, message_id, clock)
     except asyncio.CancelledError:
         if not begun:
             await asyncio.shield(work.outbox.release(leased))
@@ -140,9 +140,9 @@ async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetim
         error = Unsure(
             Message("The platform did not answer within {seconds:g} s.", seconds=work.seconds)
         )
-        await _failed(work, leased, error, clock())
+        await _settle_failure(work, leased, error, clock())
     except DeliveryError as error:
-        await _failed(work, leased, error, clock())
+        await _settle_failure(work, leased, error, clock())
 
 
 async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None:
@@ -185,7 +185,7 @@ async def _sent(work: Delivering, delivery: Delivery, reply: Reply) -> str:
     return await poster.post(delivery.chat, delivery.thread, reply, key=delivery.key)
 
 
-async def _settled(
+async def _settle_arrival(
     work: Delivering, leased: Leased, message_id: str, clock: Callable[[], datetime]
 ) -> None:
     """Record that a message arrived, retrying across a restart of the database.
@@ -219,7 +219,9 @@ class _NotAsked(Unsure):
         self.seconds = seconds
 
 
-async def _failed(work: Delivering, leased: Leased, error: DeliveryError, now: datetime) -> None:
+async def _settle_failure(
+    work: Delivering, leased: Leased, error: DeliveryError, now: datetime
+) -> None:
     """Give the delivery up, or give it back for another attempt. Raises StorageError."""
     delivery = leased.delivery
     logger.warning("%s was not delivered: %s", delivery.key, error)

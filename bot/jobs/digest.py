@@ -118,7 +118,7 @@ def decisions_of(
 ) -> Sequence[OwedPost]:
     """Return what follows from a choice: one post of a local date, or one of each story."""
     if subscription.mode is PostingMode.DAILY and day:
-        return [_daily(subscription, choice.chosen, day)]
+        return [_build_daily(subscription, choice.chosen, day)]
     return [
         OwedPost(
             subscription=subscription,
@@ -131,7 +131,7 @@ def decisions_of(
     ]
 
 
-def _daily(subscription: Subscription, chosen: tuple[Chosen, ...], day: date) -> OwedPost:
+def _build_daily(subscription: Subscription, chosen: tuple[Chosen, ...], day: date) -> OwedPost:
     content = None
     if chosen:
         content = content_to_json(post_of(chosen, day, subscription.template))

@@ -69,7 +69,7 @@ class News:
         """
         if not headlines or not feed.configured:
             return
-        corpus = await self._known()
+        corpus = await self._load_corpus()
         found = await asyncio.get_running_loop().run_in_executor(
             _WRITING, documents_of, feed, headlines
         )
@@ -86,7 +86,7 @@ class News:
             return 0
         return await self._retention.forget(corpus, before=before)
 
-    async def _known(self) -> Corpus:
+    async def _load_corpus(self) -> Corpus:
         if self._corpus is None:
             self._corpus = await self._corpora.ensure(
                 NEWS_CORPUS,
@@ -237,7 +237,7 @@ class _Round:
         except Exception as error:
             if _affects_all(error):
                 raise
-            await self._settle(feed, _unforeseen(feed, error))
+            await self._settle(feed, _note_unforeseen(feed, error))
 
     async def _settle(self, feed: Feed, outcome: Polled) -> None:
         work, now = self._work, self._clock()
@@ -248,7 +248,7 @@ class _Round:
         )
         # Before the feed is settled: after a crash in between, the feed is read again.
         await work.news.keep(decision.feed, decision.headlines)
-        notices = await _owed(work, decision)
+        notices = await _list_notices(work, decision)
         stories = await work.feeds.settle(feed, decision, notices=notices, now=now)
         self._stories += len(stories or ())
         self._failed += decision.feed.failing_since is not None
@@ -275,7 +275,7 @@ class _Round:
         except Exception as error:
             if _affects_all(error):
                 raise
-            return _unforeseen(feed, error)
+            return _note_unforeseen(feed, error)
         return Read(parsed=parsed, headers=fetched.headers, moved=moved)
 
 
@@ -290,7 +290,7 @@ def _affects_all(error: Exception) -> bool:
     return isinstance(error, PresagioError) and type(error) is not StorageError
 
 
-def _unforeseen(feed: Feed, error: Exception) -> Failed:
+def _note_unforeseen(feed: Feed, error: Exception) -> Failed:
     logger.error("feed %d: %s", feed.id, reason(error))
     said = Message(
         "What {host} sent could not be worked with; the log says why.", host=shown_host(feed.url)
@@ -298,7 +298,7 @@ def _unforeseen(feed: Feed, error: Exception) -> Failed:
     return Failed(error=FeedUnreadable(said))
 
 
-async def _owed(work: Polling, decision: Decision) -> Sequence[OwedNotice]:
+async def _list_notices(work: Polling, decision: Decision) -> Sequence[OwedNotice]:
     """Return the decision's notices for each of the feed's followers in private, and for the
     operators in place of groups. A group without operators is told no details."""
     if not decision.notices:

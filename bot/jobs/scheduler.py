@@ -85,7 +85,7 @@ class Watchdog:
         self.expect(job)
         self._runs[job.name].begun_at = self.clock()
 
-    def ended(self, job: Job) -> None:
+    def note_end(self, job: Job) -> None:
         """Record the end of a run, whatever its outcome."""
         if runs := self._runs.get(job.name):
             runs.begun_at, runs.idle_since = None, self.clock()
@@ -232,7 +232,7 @@ class Scheduler:
         try:
             await self._run_counted(job)
         finally:
-            self._watchdog.ended(job)
+            self._watchdog.note_end(job)
 
     async def _run_counted(self, job: Job) -> None:
         try:

@@ -31,7 +31,7 @@ class Permission:
     waits: bool = False
 
     @property
-    def granted(self) -> bool:
+    def is_granted(self) -> bool:
         """True when the model may be asked now."""
         return not (self.refusal or self.waits)
 
@@ -185,7 +185,7 @@ class _Judging:
         permission = await self._permission()
         late = self._now - waiting.story.first_seen_at > self._work.judge_within
         final = late or permission.refusal is not None
-        if permission.granted and self._failures < _FAILURES:
+        if permission.is_granted and self._failures < _FAILURES:
             await self._ask(waiting, corpus, final=final)
         elif final:
             why = permission.refusal or (_OUTBID if permission.waits else _FAILING)
@@ -196,7 +196,7 @@ class _Judging:
         if self._withdrawn:
             return self._withdrawn
         permission = await self._work.may_ask(self._now)
-        if not permission.granted:
+        if not permission.is_granted:
             self._withdrawn = permission
         return permission
 

@@ -172,7 +172,7 @@ async def open_jobs(
 
         await subscribe_webhooks(database, settings.webhooks, now=now())
         yield Jobs(
-            polling=_polling(app, fetcher, parser, troubles),
+            polling=_wire_polling(app, fetcher, parser, troubles),
             searching=Searching(
                 stories=stories,
                 finds=finds,
@@ -251,7 +251,7 @@ def deciding_of(app: App) -> Deciding:
     )
 
 
-def _polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles) -> Polling:
+def _wire_polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles) -> Polling:
     chosen = app.settings.polling
     return Polling(
         feeds=Feeds(app.database),

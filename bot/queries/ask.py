@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.app import App
-from bot.query_log import log_of, logged
+from bot.query_log import log_of, log_search
 from engine.answer.cited_answer import CitedAnswer, Question
 from engine.answer.passages import gather
 from engine.corpora import corpora_of_kind
@@ -36,10 +36,10 @@ async def ask(
     the sources. A model failure becomes a notice, not an error. The question is logged; one from a
     chat only as a hash. Raises UsageError, storage errors.
     """
-    return await logged(
+    return await log_search(
         SearchJob.ASK,
         request.headline.original,
-        _answered(app, request, corpora, earlier, prophet, model=model),
+        _answer_question(app, request, corpora, earlier, prophet, model=model),
         _ask_logged,
         log=log_of(app.database, app.settings),
         settings=app.settings,
@@ -47,7 +47,7 @@ async def ask(
     )
 
 
-async def _answered(
+async def _answer_question(
     app: App,
     request: SearchRequest,
     corpora: Sequence[Corpus],
@@ -81,7 +81,7 @@ async def ask_one(
     request = SearchRequest(
         headline=read_headline(question), limit=app.settings.answer.limit, now=now
     )
-    return await ask(app, request, await app.chosen(corpus), earlier=earlier)
+    return await ask(app, request, await app.choose_corpora(corpus), earlier=earlier)
 
 
 def searcher(app: App) -> Prophet:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from bot.app import App
-from bot.query_log import log_of, logged
+from bot.query_log import log_of, log_search
 from db.search.find import DialectIndex
 from db.search.shown import Comments
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
@@ -53,7 +53,7 @@ async def find(
     terms. Raises CorpusNotFound if `corpus` is unknown, and storage errors; in modes that compare
     vectors, UsageError if there are none, and the model's errors.
     """
-    return await logged(
+    return await log_search(
         SearchJob.FIND,
         text,
         _find(app, parse_query(text), corpus, limit, voice=voice, mode=mode),
@@ -72,7 +72,7 @@ async def _find(
     if corpus == ALL and not names and not unwanted:
         every = [
             (one, await answer_query(app, one, query, limit=limit, voice=voice, mode=mode))
-            for one in await app.chosen(ALL)
+            for one in await app.choose_corpora(ALL)
         ]
         return every[0][1] if len(every) == 1 else found_together(every, limit)
     try:
@@ -137,7 +137,7 @@ async def _nearest(
         )
     question = await question_of(app.meaning, corpus, text)
     if question is None:
-        return _nothing(query, corpus, Message("The model knows no word of this."))
+        return _find_nothing(query, corpus, Message("The model knows no word of this."))
     found = await finder.nearest(
         corpus,
         query,
@@ -163,7 +163,7 @@ def _corpora(query: Query, *, negated: bool) -> list[str]:
     return [f.value for f in query.filters if f.name == "in" and f.negated == negated]
 
 
-def _nothing(query: Query, corpus: Corpus, why: Message) -> Found:
+def _find_nothing(query: Query, corpus: Corpus, why: Message) -> Found:
     return replace(
         _nowhere(query, corpus.name, why),
         kind=corpus.kind,
@@ -188,24 +188,26 @@ _S = TypeVar("_S", bound=Snippet)
 
 async def personal_search(app: App, search: PersonalSearch) -> PersonalResult:
     """Search messages and notes. Raises CorpusNotFound, UsageError, storage errors."""
-    return await _searched(app, search, PersonalSnippet, limit=search.limit)
+    return await _run_search(app, search, PersonalSnippet, limit=search.limit)
 
 
 async def social_search(app: App, search: SocialSearch) -> SocialResult:
     """Search posts. Raises CorpusNotFound, UsageError, storage errors."""
-    return await _searched(app, search, SocialSnippet, limit=search.limit, comments=search.comments)
+    return await _run_search(
+        app, search, SocialSnippet, limit=search.limit, comments=search.comments
+    )
 
 
 async def published_search(app: App, search: PublishedSearch) -> PublishedResult:
     """Search articles. Raises CorpusNotFound, UsageError, storage errors."""
-    return await _searched(app, search, PublishedSnippet, limit=search.limit)
+    return await _run_search(app, search, PublishedSnippet, limit=search.limit)
 
 
-async def _searched(
+async def _run_search(
     app: App, search: SearchContract, snippet: type[_S], *, limit: int, comments: int = 0
 ) -> SearchResult[_S]:
     query = search.to_query()
-    found = await logged(
+    found = await log_search(
         SearchJob.FIND,
         search.query,
         _found(app, search, query, limit=limit, comments=comments),

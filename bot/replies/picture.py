@@ -35,7 +35,7 @@ class Pictured:
     number: int | None = None  # in the caption; the rank of the hit if None
 
 
-def pictured(answer: Answer) -> Pictured:
+def picture_answer(answer: Answer) -> Pictured:
     """Return the first hit of an answer's page with its headline."""
     headline = answer.prophecy.headline
     return Pictured(

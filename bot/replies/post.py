@@ -64,7 +64,7 @@ def require_template(text: str) -> None:
     fill_template(text, dict.fromkeys(NAMES, "x"))
 
 
-def worded(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
+def apply_template(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
     """Return a post with the text that the template gives it, or as it is without one.
 
     `sources` names the feed of each item. Raises UsageError.
@@ -100,7 +100,7 @@ def item_text(template: str, item: ItemView, source: str, words: Words) -> str:
 def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Return the filled-in template, cut to its longest. Raises UsageError."""
     try:
-        said = _compiled(template).render(
+        said = _compile_template(template).render(
             {name: cut(value, LONGEST_RENDERED) for name, value in values.items()}
         )
     except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as exc:
@@ -109,7 +109,7 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _compiled(template: str) -> Template:
+def _compile_template(template: str) -> Template:
     _require_allowed(template)
     return _ENVIRONMENT.from_string(template)
 
@@ -174,8 +174,8 @@ def post_reply(
     `day` is the local date of a daily post. `writes` says whether a model can write about it.
     """
     answers = [item.answer for item in items]
-    shown = tuple(_shown(number, item, words) for number, item in enumerate(items, start=1))
-    title = words.say("The news of {date}, foretold:", date=spoken(day, words)) if day else None
+    shown = tuple(_item_view(number, item, words) for number, item in enumerate(items, start=1))
+    title = words.say("The news of {date}, foretold:", date=write_day(day, words)) if day else None
     unjudged = any(not item.hit.judged for item in shown)
     return Reply(
         words=words,
@@ -232,12 +232,12 @@ def _write(number: int | None, answer: Answer, words: Words) -> Button:
     return Button(label=label or words.say("Write about it"), action=action)
 
 
-def spoken(day: date, words: Words) -> str:
+def write_day(day: date, words: Words) -> str:
     """Return a local date written out in the language of `words`."""
     return words.date(datetime.combine(day, time(12), UTC))
 
 
-def _shown(number: int, item: PostItem, words: Words) -> ItemView:
+def _item_view(number: int, item: PostItem, words: Words) -> ItemView:
     answer = item.answer
     until = answer.prophecy.headline.date or answer.asked_at
     view = hit_view(answer.page[0], until, words)

@@ -57,7 +57,9 @@ def prophecy_reply(
     return Reply(
         words=words,
         headline=None if stands_above else _shown_headline(headline),
-        text=_introduction(prophecy, words, near=near) if hits else _nothing(prophecy, words),
+        text=_introduction(prophecy, words, near=near)
+        if hits
+        else _explain_nothing(prophecy, words),
         hits=tuple(views),
         notice=" ".join(filter(None, notices)) or None,
         buttons=buttons,
@@ -114,7 +116,7 @@ def _date(headline: Headline, now: datetime, words: Words) -> str | None:
     return words.say("The headline is of {date}.", date=words.date(date.astimezone(UTC)))
 
 
-def _nothing(prophecy: Prophecy, words: Words) -> str:
+def _explain_nothing(prophecy: Prophecy, words: Words) -> str:
     if not _has_words(prophecy):
         return words.say(
             "No results: there is no word to look for. Try a sentence, such as: {example}",

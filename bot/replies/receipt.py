@@ -79,8 +79,8 @@ def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     """Return lines that explain how the prophecy was made and why it contains each of `hits`."""
     lines = [
         candidates_line(prophecy, words),
-        *_searched(prophecy, words),
-        *_expanded(prophecy.expansion, words),
+        *_describe_meaning(prophecy, words),
+        *_describe_expansion(prophecy.expansion, words),
         *_judge(prophecy.verdict, words),
     ]
     if notice := notice_of(prophecy, words):
@@ -102,7 +102,7 @@ def candidates_line(prophecy: Prophecy, words: Words) -> str:
     )
 
 
-def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:
+def _describe_meaning(prophecy: Prophecy, words: Words) -> Iterator[str]:
     """Yield a sentence on the part that meaning had in the search, if any."""
     if prophecy.mode is Mode.HYBRID:
         yield words.say(
@@ -128,7 +128,7 @@ def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:
         )
 
 
-def _expanded(expansion: Expansion, words: Words) -> Iterator[str]:
+def _describe_expansion(expansion: Expansion, words: Words) -> Iterator[str]:
     """Yield sentences on the phrases that a model suggested before the search."""
     if expansion.late:
         yield words.say(
@@ -253,7 +253,7 @@ def find_reasons(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> 
         lines.append(words.say(plan))
     lines.append(_counts(receipt.counts, receipt.corpus, words))
     for hit in hits:
-        matched = ", ".join(dict.fromkeys(_named(match) for match in hit.matched))
+        matched = ", ".join(dict.fromkeys(_name_match(match) for match in hit.matched))
         lines.append(f"{hit.rank}. {matched}".strip())
     return "\n".join(lines)
 
@@ -293,9 +293,9 @@ def _hit_receipt(hit: HitReceipt, words: Words) -> Iterator[str]:
     yield from (_INDENT + _match(match) for match in hit.matched)
 
 
-def _named(match: MatchedTerm) -> str:
+def _name_match(match: MatchedTerm) -> str:
     return match.term if match.alias_of is None else f"{match.alias_of} → {match.term}"
 
 
 def _match(match: MatchedTerm) -> str:
-    return f"{_named(match)} ×{match.count} ({', '.join(match.fields)}): {match.score:.2f}"
+    return f"{_name_match(match)} ×{match.count} ({', '.join(match.fields)}): {match.score:.2f}"

@@ -16,15 +16,15 @@ from bot.settings.sources import (
     DATA_DIR_VARIABLE,
     Override,
     did_you_mean,
-    dotted,
     escaped_line,
+    find_replacement,
     locate_file,
-    moved,
     one_port,
     read_environment,
     read_file,
     read_secrets,
     section_fields,
+    write_dotted,
 )
 from bot.settings.writing import ENVIRONMENT_FILE, read_variables, toml_value
 from engine.errors import SettingsError
@@ -56,12 +56,12 @@ def load_settings(
     written = read_file(path) if path else {}
     environ = {**read_variables(path), **environ}
     overrides = read_environment(environ)
-    tables = _merged(written, overrides)
+    tables = _merge_overrides(written, overrides)
     try:
         sections = Sections.model_validate(tables, strict=True)
     except ValidationError as exc:
         # Not "from exc": it holds the values, and one of them may be a password.
-        raise _explained(exc.errors(include_url=False)[0], path, overrides) from None
+        raise _explain_error(exc.errors(include_url=False)[0], path, overrides) from None
     return Settings(
         **dict(sections),
         secrets=read_secrets(environ),
@@ -70,7 +70,7 @@ def load_settings(
     )
 
 
-def _merged(tables: dict[str, object], overrides: Sequence[Override]) -> dict[str, object]:
+def _merge_overrides(tables: dict[str, object], overrides: Sequence[Override]) -> dict[str, object]:
     merged = dict(tables)
     for override in overrides:
         table = merged.get(override.section, {})
@@ -91,7 +91,7 @@ def _data_dir(environ: Mapping[str, str]) -> Path:
     return SYSTEM_DATA_DIR if of_root and not chosen else own
 
 
-def _explained(
+def _explain_error(
     error: ErrorDetails, path: Path | None, overrides: Sequence[Override]
 ) -> SettingsError:
     if isinstance(Sections.model_fields.get(str(error["loc"][0]), _NO_FIELD).default, tuple):
@@ -105,7 +105,7 @@ def _explained(
             fix=f"Write [{keys[0]}] on a line of its own and its keys below.",
         )
     place = _place(keys, path, overrides)
-    return SettingsError(f"{place} {_wanted(error)}{_given(error)}.", fix=_fix(keys))
+    return SettingsError(f"{place} {_describe_wanted(error)}{_quote_given(error)}.", fix=_fix(keys))
 
 
 def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
@@ -118,7 +118,7 @@ def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
         )
     number, key = int(inside[0]) + 1, escaped_line(inside[1])
     said = {"extra_forbidden": f'has no key "{key}"', "missing": f"needs a {key}"}.get(
-        error["type"], f"{key} {_wanted(error)}{_given(error)}"
+        error["type"], f"{key} {_describe_wanted(error)}{_quote_given(error)}"
     )
     return SettingsError(
         f"{_file(path)}: [[{name}]] number {number}: {said}.",
@@ -130,11 +130,11 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
     # It can only be in the file: unknown variables have been rejected before.
     *above, key = keys
     known = _keys_of(above[0]) if above else list(Sections.model_fields)
-    place = moved(keys)
+    place = find_replacement(keys)
     what = f"[{above[0]}] has no key" if above else "there is no section"
     return SettingsError(
         f'{_file(path)}: {what} "{escaped_line(key)}".',
-        fix=one_port(dotted(place))
+        fix=one_port(write_dotted(place))
         if place
         else did_you_mean(key, known) or _elsewhere(key) or f"There are: {', '.join(known)}.",
     )
@@ -142,7 +142,7 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
 
 def _elsewhere(key: str) -> str | None:
     """Return "Did you mean ...?" if other sections have the key."""
-    found = [dotted((section, name)) for section, name, _ in section_fields() if name == key]
+    found = [write_dotted((section, name)) for section, name, _ in section_fields() if name == key]
     return f"Did you mean {' or '.join(found)}?" if found else None
 
 
@@ -155,21 +155,21 @@ def _place(keys: tuple[str, ...], path: Path | None, overrides: Sequence[Overrid
     variables = [o.variable for o in overrides if (o.section, o.key)[: len(keys)] == keys[:2]]
     if variables:
         return ", ".join(variables[-1:] if len(keys) > 1 else variables)
-    return f"{_file(path)}: {dotted(keys) if len(keys) > 1 else f'[{keys[0]}]'}"
+    return f"{_file(path)}: {write_dotted(keys) if len(keys) > 1 else f'[{keys[0]}]'}"
 
 
 def _file(path: Path | None) -> str:
     return escaped_line(path) if path else "The settings"
 
 
-def _wanted(error: ErrorDetails) -> str:
+def _describe_wanted(error: ErrorDetails) -> str:
     if words := _WANTED.get(error["type"]):
         return words
     message = error["msg"].removeprefix("Value error, ")
     return message.replace("Input should be", "must be")
 
 
-def _given(error: ErrorDetails) -> str:
+def _quote_given(error: ErrorDetails) -> str:
     """Quote the value unless it is a section or an address, which may hold a password."""
     *_, key = error["loc"]
     if isinstance(error["input"], dict) or str(key).endswith("url"):
@@ -243,7 +243,7 @@ def _keys(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
     source = sources.variables.get(DATA_DIR_VARIABLE, DEFAULT)
     yield SettingOrigin(section="", key="data_dir", value=str(settings.data_dir), source=source)
     for section, key, _ in section_fields():
-        value = _shown(key, getattr(getattr(settings, section), key))
+        value = _mask_value(key, getattr(getattr(settings, section), key))
         yield SettingOrigin(section=section, key=key, value=value, source=sources.of(section, key))
 
 
@@ -252,7 +252,7 @@ def _feeds(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
         for key, value in feed:
             name = f"feeds {number}"
             yield SettingOrigin(
-                section=name, key=key, value=_shown(key, value), source=sources.file
+                section=name, key=key, value=_mask_value(key, value), source=sources.file
             )
 
 
@@ -265,12 +265,12 @@ def _secrets(settings: Settings, sources: _Sources) -> Iterator[SettingOrigin]:
         )
 
 
-def _shown(key: str, value: object) -> object:
+def _mask_value(key: str, value: object) -> object:
     """Return a value without passwords and keys, which addresses may hold."""
     if isinstance(value, SecretStr):
         return masked_url(value.get_secret_value())
     if isinstance(value, tuple):
-        return tuple(_shown(key, one) for one in value)
+        return tuple(_mask_value(key, one) for one in value)
     if not isinstance(value, str) or "://" not in value:
         return value
     if key in _PRIVATE_PATHS:

@@ -327,7 +327,7 @@ class Secrets(Section):
     web_admin_keys: SecretStr | None = None
 
 
-def revealed(secret: SecretStr | None) -> str | None:
+def reveal_secret(secret: SecretStr | None) -> str | None:
     """Return the text of a secret, or None if it is not set."""
     return secret.get_secret_value() if secret else None
 
@@ -352,7 +352,7 @@ class Settings(Sections):
 
     def chat_endpoint(self) -> Endpoint:
         """Return the endpoint of the language model. Raises SettingsError."""
-        return chat_endpoint(self.llm, revealed(self.secrets.openrouter_api_key))
+        return chat_endpoint(self.llm, reveal_secret(self.secrets.openrouter_api_key))
 
     def has_model(self) -> bool:
         """Return whether a language model is configured. Raises SettingsError."""

@@ -109,7 +109,8 @@ def _refuse_secrets(tables: Mapping[str, object], path: Path) -> None:
     for keys in _key_paths(tables):
         if variable := secret_variable(keys):
             raise SettingsError(
-                f"{escaped_line(path)}: {dotted(keys)} is a secret and does not belong in a file.",
+                f"{escaped_line(path)}: {write_dotted(keys)} is a secret"
+                " and does not belong in a file.",
                 fix=f"Remove it and set the environment variable {variable}.",
             )
 
@@ -178,7 +179,7 @@ def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
     keys = tuple(variable.removeprefix(PREFIX).split("__"))
     if secret := secret_variable(keys):
         fix = f"Set {secret} instead."
-    elif place := moved(keys):
+    elif place := find_replacement(keys):
         fix = one_port(variable_name(*place))
     else:
         fix = did_you_mean(variable, [*known, *_OTHER_VARIABLES]) or (
@@ -189,7 +190,7 @@ def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
     )
 
 
-def moved(keys: Iterable[str]) -> tuple[str, str] | None:
+def find_replacement(keys: Iterable[str]) -> tuple[str, str] | None:
     """Return (section, key) of the setting that has replaced a former one, or None."""
     section, key, *_ = (*(key.lower() for key in keys), "", "")
     return _MOVED.get((section, key))
@@ -223,7 +224,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str | None:
     return f"Did you mean {close[0]}?" if close else None
 
 
-def dotted(keys: Iterable[str]) -> str:
+def write_dotted(keys: Iterable[str]) -> str:
     """Return keys in the notation "[llm] model"."""
     first, *rest = (escaped_line(key) for key in keys)
     return f"[{first}] {'.'.join(rest)}" if rest else first

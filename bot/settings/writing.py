@@ -185,10 +185,10 @@ def read_variables(config: Path | None) -> dict[str, str]:
 def variables_in(text: str) -> dict[str, str]:
     """Return the variables of an environment file, without the quotes around their values."""
     found = (_LINE.fullmatch(line) for line in text.splitlines())
-    return {one[1]: _unquoted(one[2].strip()) for one in found if one}
+    return {one[1]: _unquote_value(one[2].strip()) for one in found if one}
 
 
-def _unquoted(value: str) -> str:
+def _unquote_value(value: str) -> str:
     quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     return value[1:-1] if quoted else value
 

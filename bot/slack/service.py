@@ -283,7 +283,7 @@ class SlackService:
         return app
 
     async def _answer(self, read: Reader, body: dict[str, Any], myself: SlackIdentity) -> None:
-        with self._conversation.expecting():
+        with self._conversation.expect_event():
             # Profiles have to be fetched: people whose profile is cached must not overtake others.
             async with self._order.setdefault(_place(body), asyncio.Lock()):
                 request = await read(body, myself, now=self._now())

@@ -13,7 +13,7 @@ from bot.i18n.words import Words
 from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_label, quote_labels
 from bot.replies.buttons import place_text
-from bot.replies.picture import card_of, pictured
+from bot.replies.picture import card_of, picture_answer
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.reply import labels, signature
 from bot.web.examples import examples_of
@@ -195,7 +195,7 @@ async def _picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Re
         raise Refusal(HTTPStatus.NOT_FOUND, Message("Nothing foretold this."))
     answer = Answer(prophecy=prophecy, asked_at=shared.now(), first=0, last=1)
     card = card_of(
-        pictured(answer),
+        picture_answer(answer),
         visitor.words,
         avatar=await shared.app.corpora.avatar(prophecy.corpus),
         footer=shared.settings.pictures.footer,

@@ -29,7 +29,7 @@ from bot.adapter import AdapterStatus
 from bot.app import App
 from bot.commands.services import ReadHeadline
 from bot.listening import RateLimit, network_of
-from bot.query_log import asked_by, asker, log_of, logged
+from bot.query_log import asked_by, asker, log_of, log_search
 from bot.settings import Settings
 from bot.settings.model import WebSettings
 from bot.web.failures import Refusal, too_many
@@ -262,7 +262,7 @@ class SharedState:
         self, corpus: Corpus, request: SearchRequest, searcher: Prophet | None = None
     ) -> Prophecy:
         """Answer a headline, by `searcher` if there is one, and log it. Raises StorageError."""
-        return await logged(
+        return await log_search(
             SearchJob.SEARCH,
             request.headline.text,
             (searcher or self.app.prophet).prophesy(corpus, request),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from bot.card.content import clean_text
 from bot.card.fonts import Role
 from bot.card.shaping import ELLIPSIS, ShapedLine, read_paragraph, set_line
-from bot.card.wrapping import Style, fit, flowing, wrap
+from bot.card.wrapping import Style, find_breaks, fit, wrap
 from tests.bot.card.library import shipped
 
 STYLE = Style(Role.TWEET, range(40, 19, -1), leading=1.3)
@@ -15,7 +15,7 @@ WORDS = st.lists(st.sampled_from(["a", "omen", "always", "tweet,", "שלום", "
 
 
 def lines_of(text: str, width: float, most: int = 1000) -> list[str]:
-    flow = flowing(read_paragraph(clean_text(text, 2000), Role.TWEET, shipped()))
+    flow = find_breaks(read_paragraph(clean_text(text, 2000), Role.TWEET, shipped()))
     spans, _ = wrap(flow, width, most)
     texts = [cluster.text for cluster in flow.paragraph.clusters]
     return ["".join(texts[start:end]) for start, end in spans]
@@ -29,7 +29,7 @@ def test_lines_together_are_the_text(words: list[str], width: int) -> None:
 
 @given(WORDS, st.integers(4, 40))
 def test_no_line_is_wider_than_asked(words: list[str], width: int) -> None:
-    flow = flowing(read_paragraph(" ".join(words), Role.TWEET, shipped()))
+    flow = find_breaks(read_paragraph(" ".join(words), Role.TWEET, shipped()))
     for start, end in wrap(flow, width, 1000)[0]:
         assert set_line(flow.paragraph, start, end).width <= width + 1e-9
 
@@ -56,7 +56,7 @@ def test_a_line_without_spaces_is_broken() -> None:
 
 def test_a_word_broken_between_joined_letters_stays_in_its_column() -> None:
     text = "مستشفيات" * 40
-    flow = flowing(read_paragraph(text, Role.TWEET, shipped()))
+    flow = find_breaks(read_paragraph(text, Role.TWEET, shipped()))
     columns = {
         width: max(set_line(flow.paragraph, *span).width for span in wrap(flow, width, 50)[0])
         for width in range(30, 60)

@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from bot.cli.demo import RecordedJudge, bundled
+from bot.cli.demo import RecordedJudge, bundled_file
 from engine.evaluate.measures import read_headlines, read_qrels
 from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Headline
@@ -57,8 +57,8 @@ def test_every_answer_is_one_that_people_judged_to_be_good(
     out = invoke("demo").out
     assert out.count("Judged by people, for this demo.") == len(HEADLINES)
     assert "not judged" not in out.lower()
-    qids = {one.headline: one.qid for one in read_headlines(bundled("judged.headlines.jsonl"))}
-    labels = read_qrels(bundled("judged.qrels.tsv"))
+    qids = {one.headline: one.qid for one in read_headlines(bundled_file("judged.headlines.jsonl"))}
+    labels = read_qrels(bundled_file("judged.qrels.tsv"))
     answers = re.split(r"^The headline is of .*$", out, flags=re.M)[1:]
     for headline, said in zip(HEADLINES, answers, strict=True):
         found = re.findall(r"/CapNereoPike/(\d+)$", said, re.M)
@@ -69,7 +69,7 @@ def test_every_answer_is_one_that_people_judged_to_be_good(
 
 
 async def test_another_headline_is_not_judged() -> None:
-    judge = RecordedJudge(read_headlines(bundled("judged.headlines.jsonl")), {})
+    judge = RecordedJudge(read_headlines(bundled_file("judged.headlines.jsonl")), {})
     headline = Headline(text="Coffee is dear", original="Coffee is dear")
     verdict = await judge.judge(CORPUS, headline, [], now=NOW)
     assert (verdict.scores, verdict.notice) == ({}, NO_MODEL)

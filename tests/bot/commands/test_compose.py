@@ -91,7 +91,7 @@ def labels(reply: Reply) -> list[str]:
 
 async def outcome(bot: Bot) -> Reply:
     """What stands in the announcement in the end."""
-    await bot.conversation.written()
+    await bot.conversation.wait_until_written()
     return bot.adapter.changed[-1][1]
 
 
@@ -200,7 +200,7 @@ class TestStopping:
         stopped = await bot.press(announced, "stop_tweet")
         assert (stopped.text, stopped.replaces, stopped.buttons) == ("Stopped.", True, ())
         changed = len(bot.adapter.changed)
-        await bot.conversation.written()
+        await bot.conversation.wait_until_written()
         assert len(bot.adapter.changed) == changed, "nothing is edited after that"
         assert "too old" in str((await bot.press(await _stale(announced), "next_tweet")).toast)
 
@@ -398,7 +398,7 @@ class TestRefusals:
     ) -> None:
         bot.adapter.error = ChatGone(Message("Kicked."))
         await bot.conversation.answer(event("/compose Coffee prices"), bot.adapter)
-        await bot.conversation.written()
+        await bot.conversation.wait_until_written()
         assert composer.calls == []
 
     async def test_an_edited_command_is_not_written_again(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.i18n.words import words_for
-from bot.replies.picture import card_of, pictured
+from bot.replies.picture import card_of, picture_answer
 from bot.replies.prophecy import EXAMPLE
 from bot.reply import Action, Reply
 from bot.request import Person, Request, Trigger
@@ -288,7 +288,7 @@ def test_the_card_says_what_the_answer_said() -> None:
     hit = make_hit(text="Coffee will be dear", flags=Flag.REPOST)
     prophecy = make_prophecy(hit, date=datetime(2016, 5, 1, tzinfo=UTC))
     answer = Answer(prophecy=prophecy, asked_at=NOW, first=0, last=3)
-    card = card_of(pictured(answer), words_for("es"))
+    card = card_of(picture_answer(answer), words_for("es"))
     assert (card.headline, card.headline_date) == ("Coffee prices soar", "1 de mayo de 2016")
     assert (card.text, card.author, card.handle) == ("Coffee will be dear", "", "@ana")
     assert (card.date_text, card.lead_time_text) == ("1 de marzo de 2014", "2 años antes")
@@ -298,13 +298,13 @@ def test_the_card_says_what_the_answer_said() -> None:
 @pytest.mark.parametrize("author", [None, ""])
 def test_a_tweet_of_nobody_bears_the_name_of_its_corpus(author: str | None) -> None:
     answer = Answer(prophecy=make_prophecy(make_hit(author=author)), asked_at=NOW, first=0, last=3)
-    card = card_of(pictured(answer), words_for("en"))
+    card = card_of(picture_answer(answer), words_for("en"))
     assert (card.author, card.handle) == ("demo", "")
 
 
 def test_what_is_not_known_is_left_out() -> None:
     answer = Answer(prophecy=make_prophecy(make_hit(author=None)), asked_at=NOW, first=0, last=3)
-    card = card_of(pictured(answer), words_for("en"))
+    card = card_of(picture_answer(answer), words_for("en"))
     assert (card.headline_source, card.handle, card.marks) == ("", "", ("foretold",))
     assert card.headline_date == "June 1, 2024"  # the day it was asked, which the age refers to
     assert card.lead_time_text == "10 years before"

@@ -149,7 +149,7 @@ class TestDraft:
         assert composer.calls == [], "nothing is paid for unasked"
         announced = await news.bot.press(preview, "write")
         assert announced.text == "Looking into the corpora…"
-        await news.bot.conversation.written()
+        await news.bot.conversation.wait_until_written()
         assert "Dear. [1]" in (news.bot.adapter.changed[-1][1].text or "")
         [kept] = composer.calls
         assert kept.task.prompt == COFFEE
@@ -177,7 +177,7 @@ class TestDraft:
         post = await reply_of(delivery, services.answers, services.pictures, draft=draft)
         assert post is not None
         await news.bot.press(post, "write")
-        await news.bot.conversation.written()
+        await news.bot.conversation.wait_until_written()
         assert composer.calls[0].task.prompt == COFFEE
 
 

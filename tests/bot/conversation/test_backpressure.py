@@ -14,17 +14,17 @@ def test_what_leaves_makes_room() -> None:
     crowd = Backpressure(most=2, most_in_chat=2)
     for _ in range(3):
         assert crowd.room("a") is Room.FREE
-        with crowd.joined("a"), crowd.joined("b"):
+        with crowd.count_event("a"), crowd.count_event("b"):
             assert crowd.room("c") is Room.CROWDED
-            with crowd.joined("c"), crowd.joined("d"):
+            with crowd.count_event("c"), crowd.count_event("d"):
                 assert crowd.room("a") is Room.FULL
 
 
 def test_a_chat_has_a_bound_of_its_own() -> None:
     crowd = Backpressure(most=100, most_in_chat=1)
-    with crowd.joined("a"):
+    with crowd.count_event("a"):
         assert (crowd.room("a"), crowd.room("b")) == (Room.CROWDED, Room.FREE)
-        with crowd.joined("a"):
+        with crowd.count_event("a"):
             assert (crowd.room("a"), crowd.room("b")) == (Room.FULL, Room.FREE)
 
 
@@ -36,7 +36,7 @@ def test_who_joins_only_where_there_is_room_exceeds_no_bound(
     with ExitStack() as stack:
         for chat in chats:
             if crowd.room(chat) is not Room.FULL:
-                stack.enter_context(crowd.joined(chat))
+                stack.enter_context(crowd.count_event(chat))
                 inside.append(chat)
         assert len(inside) <= 2 * most
         assert all(inside.count(chat) <= 2 * most_in_chat for chat in "abc")

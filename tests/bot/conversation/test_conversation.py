@@ -270,7 +270,7 @@ class TestQueue:
         assert len(bot.adapter.delivered) == 1
 
     async def test_drain_waits_for_what_is_still_being_read(self, bot: Bot) -> None:
-        with bot.conversation.expecting():
+        with bot.conversation.expect_event():
             assert not await bot.conversation.drain(0.01)
             assert await bot.say("Coffee")
             assert not await bot.conversation.drain(0.01)

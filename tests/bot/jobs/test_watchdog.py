@@ -40,7 +40,7 @@ def watchdog(clock: Clock, caplog: pytest.LogCaptureFixture) -> Watchdog:
 def run(watchdog: Watchdog, clock: Clock, job: Job, seconds: float = 0) -> None:
     watchdog.began(job)
     clock.seconds += seconds
-    watchdog.ended(job)
+    watchdog.note_end(job)
 
 
 @pytest.mark.parametrize(

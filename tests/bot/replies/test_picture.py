@@ -7,7 +7,7 @@ import pytest
 
 from bot.card.content import readable_tweet
 from bot.i18n.words import words_for
-from bot.replies.picture import Pictured, Pictures, card_of, file_name, pictured
+from bot.replies.picture import Pictured, Pictures, card_of, file_name, picture_answer
 from bot.settings.adapters import PictureSettings
 from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
@@ -61,7 +61,7 @@ def test_a_pasted_link_is_the_source_of_its_headline() -> None:
     prophecy = make_prophecy(make_hit())
     headline = replace(prophecy.headline, original="look: https://www.lanacion.com.ar/x !")
     answer = Answer(prophecy=replace(prophecy, headline=headline), asked_at=NOW, first=0, last=1)
-    assert card_of(pictured(answer), words_for("es")).headline_source == "lanacion.com.ar"
+    assert card_of(picture_answer(answer), words_for("es")).headline_source == "lanacion.com.ar"
 
 
 @pytest.mark.parametrize(

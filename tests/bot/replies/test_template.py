@@ -12,10 +12,10 @@ from bot.replies.post import (
     LONGEST_RENDERED,
     NAMES,
     TEMPLATE_EXAMPLE,
+    apply_template,
     fill_template,
     item_text,
     require_template,
-    worded,
 )
 from bot.reply import Reply
 from engine.errors import UsageError
@@ -78,7 +78,7 @@ def test_any_text_is_a_template_or_refused(text: str) -> None:
 def test_a_post_says_it_of_each_item_and_keeps_its_buttons() -> None:
     item = replace(TEMPLATE_EXAMPLE, headline="x" * 3000)
     post = Reply(words=words_for("en"), text="The news", items=(item,) * 9, notice="Not judged")
-    said = worded(post, "{{ headline }}", ["BBC"] * 9)
+    said = apply_template(post, "{{ headline }}", ["BBC"] * 9)
     assert (said.items, said.notice) == ((), None)
     assert 1000 < len(said.text or "") <= LONGEST_POST
-    assert worded(post, None, []) is post
+    assert apply_template(post, None, []) is post
