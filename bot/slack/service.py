@@ -86,7 +86,7 @@ class PushedEvents:
             return Response(status_code=400)
 
     def _is_signed(self, body: bytes, request: HttpRequest) -> bool:
-        timestamp = request.headers.get("X-Slack-HttpRequest-Timestamp", "")
+        timestamp = request.headers.get("X-Slack-Request-Timestamp", "")
         signature = request.headers.get("X-Slack-Signature", "")
         try:
             return self._verifier.is_valid(body, timestamp, signature)
