@@ -202,10 +202,10 @@ def give_to_owner(path: Path, *, of: Path) -> None:
 def close_folders(data_dir: Path) -> None:
     """Close the folders of pictures and of rejects to others, as earlier versions did not.
 
-    A folder that belongs to somebody else stays as it is.
+    What belongs to somebody else stays as it is.
     """
     for folder in (data_dir / _FOLDER, data_dir / REJECTS):
-        with suppress(FileNotFoundError, PermissionError):
+        with suppress(OSError):  # it is missing, or says so itself where it is used
             if folder.stat().st_mode & 0o077:
                 folder.chmod(0o700)
 

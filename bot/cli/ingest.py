@@ -191,7 +191,7 @@ async def ingest_files(
             fix="See the reasons above, or name the format with --format.",
         )
     if damage:
-        output.remark(f"Before the damage: {_in_words(loader.report)}")
+        output.remark(f"Before that: {_in_words(loader.report)}")
         raise damage
     _write(loader.report, options, output)
     seconds = time.monotonic() - begun

@@ -1,9 +1,11 @@
 """Reads sources in a separate process, which may hang, grow and die because of a file.
 
 A file that takes too much time or memory, or kills the process, is a reject; a new process reads
-the files after it, starting at the beginning of the latest batch.
+the files after it, starting at the beginning of the latest batch. Reading stops where all files
+together take too much.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import IO, TypeVar
@@ -25,7 +27,7 @@ from engine.ingest.records import (
 )
 from engine.isolation.frames import pack_order, unpack, unpack_refusal
 from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
-from engine.messages import Message
+from engine.messages import Message, join_messages
 from engine.settings.reading import IngestSettings
 from engine.values import Kind
 
@@ -33,6 +35,74 @@ _DESK = "engine.ingest.worker:Desk"  # named, as importing it imports every form
 _PATIENCE = 600.0
 _Answer = TypeVar("_Answer")
 _LARGEST_BATCH = 1 << 28  # bytes of documents as JSON; each document may repeat a long title
+
+
+class ReadingCost:
+    """What reading all sources has cost so far."""
+
+    def __init__(self, settings: IngestSettings) -> None:
+        self._settings = settings
+        self._seconds_of_ended = 0.0  # processor time of processes that have ended
+        self._seconds_of_running = 0.0
+        self._bytes_read = 0  # as they lie on the disk
+        self._bytes_new = 0  # unpacked, of batches in which not everything is stored already
+        self.files_given_up = 0
+
+    def add_batch(self, *, seconds_used: float, bytes_read: int) -> None:
+        """Count a batch, given the processor time of the process so far."""
+        self._seconds_of_running = seconds_used
+        self._bytes_read += bytes_read
+
+    def add_end(self, seconds: float) -> None:
+        """Count the process, which has ended over an order that it had for so many seconds."""
+        self._seconds_of_ended += self._seconds_of_running + seconds
+        self._seconds_of_running = 0.0
+
+    def add_new_bytes(self, size: int) -> None:
+        """Count the unpacked bytes of a batch in which something is new."""
+        self._bytes_new += size
+
+    def excess(self, source: str) -> InputError | None:
+        """Return why no more of the source is read, or None if it is."""
+        settings = self._settings
+        seconds = self._seconds_of_ended + self._seconds_of_running
+        most = settings.total_minutes * 60
+        most += self._bytes_read / 1e6 * settings.total_seconds_per_megabyte
+        if seconds > most:
+            return InputError(
+                Message(
+                    "Reading stopped before the end of {source}: all files of a command may take"
+                    " {minutes:.1f} minutes of processor time.",
+                    source=source,
+                    minutes=most / 60,
+                ),
+                fix=self._way_on("total_minutes"),
+            )
+        if self._bytes_new > settings.total_megabytes * 1_000_000:
+            return InputError(
+                Message(
+                    "Reading stopped before the end of {source}: all files of a command may bring"
+                    " {megabytes:,} MB that are not stored yet.",
+                    source=source,
+                    megabytes=settings.total_megabytes,
+                ),
+                fix=self._way_on("total_megabytes"),
+            )
+        return None
+
+    def _way_on(self, setting: str) -> Message:
+        goes_on = Message(
+            "What is stored stays, and the same command goes on with the rest;"
+            " {setting} in [ingest] allows more.",
+            setting=setting,
+        )
+        if not self.files_given_up:
+            return goes_on
+        tried_again = Message(
+            "Files that cannot be read are tried again each time: take them out first ({number}).",
+            number=self.files_given_up,
+        )
+        return join_messages(goes_on, tried_again)
 
 
 class SourceReader(Closable):
@@ -52,6 +122,7 @@ class SourceReader(Closable):
                 modules=[_DESK.partition(":")[0]],
             )
         )
+        self.cost = ReadingCost(self.settings)
         self.open_source: ReadSource | None = None  # the one that the process has open
 
     async def aclose(self) -> None:
@@ -100,6 +171,7 @@ class ReadSource:
         self._over = False
         self._documents: list[Document] = []
         self._size = 0
+        self._unpacked = 0  # bytes of the latest batch
 
     async def recognise(self) -> None:
         """Detect the format and the kinds it may fill. Raises InputError, UsageError."""
@@ -122,16 +194,16 @@ class ReadSource:
 
     async def batch(self, number: int) -> Batch:
         """Read the next batch of at most `number` records. Raises UsageError."""
-        while not self._over:
+        damage: InputError | None = None
+        while not self._over and not (damage := self._reader.cost.excess(self.name)):
             try:
                 return await self._batch(number)
             except WorkerEnded as exc:
                 self._give_up(exc)
             except InputError as exc:  # the source no longer exists
-                return Batch(
-                    read=len(self._untold), rejects=tuple(self._untold), damage=exc, last=True
-                )
-        return Batch(read=len(self._untold), rejects=tuple(self._untold), last=True)
+                damage = exc
+                break
+        return Batch(read=len(self._untold), rejects=tuple(self._untold), damage=damage, last=True)
 
     async def documents(self, ids: Collection[str]) -> tuple[Sequence[Document], Sequence[Reject]]:
         """Return documents of the latest batch, the last usable one for each id, and the rejects.
@@ -141,6 +213,7 @@ class ReadSource:
         self._documents, self._size = [], 0
         unusable: tuple[Reject, ...] = ()
         if ids:
+            self._reader.cost.add_new_bytes(self._unpacked)
             try:
                 unusable = await self._ask(tuple[Reject, ...], "documents", ids=list(ids))
             except WorkerEnded as exc:
@@ -155,7 +228,10 @@ class ReadSource:
             await self._open()
         read = await self._ask(ReadBatch, "batch", number=number)
         self._read_to = read.bookmark or self._stored_to
-        self.bytes_read = read.bytes_read
+        self._reader.cost.add_batch(
+            seconds_used=read.seconds_used, bytes_read=max(0, read.bytes_read - self.bytes_read)
+        )
+        self.bytes_read, self._unpacked = read.bytes_read, read.unpacked
         return Batch(
             read=read.read + len(self._untold),
             digests=read.digests,
@@ -188,7 +264,13 @@ class ReadSource:
 
     async def _ask(self, kind: type[_Answer], order: str, **given: object) -> _Answer:
         packed = pack_order(f"{_DESK}.{order}", (), given)
-        return unpack(kind, await self._reader.worker.ask(packed, self._hear))
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        try:
+            return unpack(kind, await self._reader.worker.ask(packed, self._hear))
+        except WorkerEnded:
+            self._reader.cost.add_end(clock() - begun)
+            raise
 
     async def _hear(self, note: bytes) -> bytes | None:
         kind, content = note[:1], note[1:]
@@ -207,6 +289,7 @@ class ReadSource:
         """Skip the file that was being read, so that the remaining ones can be read."""
         file = self._file or self.name
         self._over = file == self.name or file in self._skipped
+        self._reader.cost.files_given_up += 1
         self._skipped.append(file)
         taken = self._stored_to.taken if self._stored_to and self._stored_to.file == file else 0
         stored = f"; its first {taken:,} records are stored" if taken else ""

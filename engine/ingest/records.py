@@ -72,7 +72,10 @@ class OpenedSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadBatch:
-    """A batch that was read: the digest of each id, the rejects, and how far the source is read."""
+    """A batch that was read: the digest of each id, the rejects, and how far the source is read.
+
+    `unpacked` are the bytes of the batch, `seconds_used` the processor time of the process so far.
+    """
 
     read: int
     digests: Mapping[str, int]
@@ -81,6 +84,8 @@ class ReadBatch:
     last: bool
     bookmark: Bookmark | None
     bytes_read: int
+    unpacked: int
+    seconds_used: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from engine.ingest.records import (
     SourceRecord,
 )
 from engine.isolation.frames import pack, pack_refusal
-from engine.isolation.worker import Owner, allow, seconds_left
+from engine.isolation.worker import Owner, allow, seconds_left, seconds_used
 from engine.values import Kind
 
 _MEGABYTE = 1_000_000
@@ -42,7 +42,7 @@ class _Allowance:
         self._file: str | None = None
         self._seconds, self._per_megabyte, self._unpaid = 0.0, 0.0, 0
         self._left: dict[str, float] = {}  # of files that are read again in this batch
-        self.bytes_read = 0
+        self.bytes_read = self._taken = 0
 
     def begin(self, seconds: float, per_megabyte: float) -> None:
         """Start with another source."""
@@ -73,6 +73,11 @@ class _Allowance:
         if self._unpaid >= _MEGABYTE:
             self._pay()
             self._owner.tell(PROGRESS)
+
+    def take_bytes(self) -> int:
+        """Return the bytes that were read since the last time, ahead of a batch too."""
+        taken, self._taken = self.bytes_read - self._taken, self.bytes_read
+        return taken
 
     def alive(self) -> None:
         self._owner.tell(PROGRESS)
@@ -169,6 +174,8 @@ class Desk:
             damage=damage,
             bookmark=self._stream.bookmark,
             bytes_read=self._stream.bytes_read,
+            unpacked=self._allowance.take_bytes(),
+            seconds_used=seconds_used(),
         )
 
     def documents(self, *, ids: Sequence[str]) -> tuple[Reject, ...]:

@@ -114,6 +114,12 @@ def seconds_left() -> float:
     return 0.0 if sys.platform == "win32" else signal.getitimer(signal.ITIMER_PROF)[0]
 
 
+def seconds_used() -> float:
+    """Return the processor time that this process has taken, in seconds."""
+    times = os.times()
+    return times.user + times.system
+
+
 def limit_process(memory: int, niceness: int) -> None:
     """Limit this process to an address space of `memory` bytes, and let others go first.
 

@@ -60,8 +60,9 @@ class FetchSettings(Section):
 
 
 class IngestSettings(Section):
-    """Limits for one file of an ingest. A file over a limit is reported, and the others are
-    stored. On macOS only processor time is limited, on Windows neither."""
+    """Limits for one file of an ingest, and for all files of a command. A file over a limit is
+    reported, and the others are stored. On macOS only processor time is limited, on Windows
+    neither."""
 
     seconds: float = Field(
         10.0, gt=0, le=86_400, description="Seconds of processor time for a file of any size."
@@ -77,6 +78,22 @@ class IngestSettings(Section):
         ge=300,
         le=1_000_000,
         description="Megabytes of memory of the process that reads files. Counted on Linux alone.",
+    )
+    total_minutes: float = Field(
+        15.0,
+        gt=0,
+        le=100_000,
+        description="Minutes of processor time that reading all files of a command may take."
+        " Then it stops; the same command goes on with what is not stored yet.",
+    )
+    total_seconds_per_megabyte: float = Field(
+        1.0, ge=0, le=3_600, description="What each megabyte that was read adds to them."
+    )
+    total_megabytes: int = Field(
+        20_000,
+        gt=0,
+        description="Megabytes, unpacked, that all files of a command may bring that are not"
+        " stored yet. Then it stops likewise.",
     )
 
 

@@ -129,10 +129,27 @@ class TestSources:
         )
         stored = ask(database, "SELECT documents FROM corpus")
         assert stored % 10_000 > 100
-        assert f"Before the damage: tweets: {stored:,} read, {stored:,} inserted" in done.err
+        assert f"Before that: tweets: {stored:,} read, {stored:,} inserted" in done.err
         (tmp_path / "cut.gz").write_bytes(whole)
         again = invoke("ingest", str(tmp_path / "cut.gz"), "--json")
         assert again.json == counts(20_000, 20_000 - stored, 0, stored, 0)
+        assert_exact(invoke)
+
+    def test_a_command_that_takes_too_much_stops_and_the_next_goes_on(
+        self, invoke: Invoke, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PRESAGIO_INGEST__TOTAL_MEGABYTES", "1")
+        file = str(write_tweets(tmp_path / "a.jsonl", range(25_000)))
+        assert 2_000_000 < Path(file).stat().st_size < 3_000_000
+        first = invoke("ingest", file)
+        assert f"Reading stopped before the end of {file}: " in first.complaint()
+        stored = ask(database, "SELECT documents FROM corpus")
+        assert 0 < stored < 25_000
+        assert f"Before that: tweets: {stored:,} read, {stored:,} inserted" in first.err
+        for _ in range(2):
+            again = invoke("ingest", file, "--json")
+        assert again.json["read"] == 25_000
+        assert ask(database, "SELECT documents FROM corpus") == 25_000
         assert_exact(invoke)
 
 

@@ -278,6 +278,61 @@ class TestHarmfulFiles:
         assert workers() == []
 
 
+class TestAllFilesTogether:
+    """What they may take; a command stops where it is more, and goes on when it is run again."""
+
+    async def test_hostile_files_cost_no_more_than_the_command_may_take(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr(reading, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk")
+        for number in range(30):
+            write(tmp_path / f"{number:02}.strange", line(f"{number}", read="loop"))
+        limits = IngestSettings(seconds=0.2, total_minutes=0.02, total_seconds_per_megabyte=0)
+        async with SourceReader(limits) as reader:
+            source = await reader.open(str(tmp_path), format="strange")
+            batch = await source.batch(1000)
+        assert 0 < len(batch.rejects) <= 7  # six of them take 1.2 s
+        assert str(batch.damage) == (
+            f"Reading stopped before the end of {tmp_path}: all files of a command may take"
+            " 0.0 minutes of processor time. What is stored stays, and the same command goes on"
+            " with the rest; total_minutes in [ingest] allows more. Files that cannot be read are"
+            f" tried again each time: take them out first ({len(batch.rejects)})."
+        )
+
+    async def test_each_megabyte_adds_to_it(self, tmp_path: Path) -> None:
+        lines = [line(str(n), text="x" * 1_000) for n in range(3_000)]
+        file = write(tmp_path / "a.jsonl", *lines)
+        stingy = IngestSettings(total_minutes=0.0001, total_seconds_per_megabyte=0)
+        async with SourceReader(stingy) as reader:
+            with pytest.raises(InputError, match=r"all files of a command may take 0\.0 minutes"):
+                await everything(await reader.open(str(file)), number=100)
+        fair = IngestSettings(total_minutes=0.0001, total_seconds_per_megabyte=300)
+        async with SourceReader(fair) as reader:
+            documents, _ = await everything(await reader.open(str(file)), number=3_000)
+        assert len(documents) == 3_000
+
+    async def test_what_is_new_may_be_so_large_and_what_is_stored_counts_for_nothing(
+        self, tmp_path: Path
+    ) -> None:
+        content = b"\n".join(line(str(n), text="x" * 1_000) for n in range(3_000))
+        bomb = tmp_path / "a.jsonl.gz"
+        bomb.write_bytes(gzip.compress(content))
+        stored, runs = set[str](), 0
+        while len(stored) < 3_000:
+            async with SourceReader(IngestSettings(total_megabytes=1)) as reader:
+                source, damage, last = await reader.open(str(bomb)), None, False
+                while not damage and not last:
+                    batch = await source.batch(500)
+                    damage, last = batch.damage, batch.last
+                    documents, _ = await source.documents(set(batch.digests) - stored)
+                    stored |= set(ids(list(documents)))
+            runs += 1
+            assert last is (damage is not None or len(stored) == 3_000)
+            if damage:
+                assert "may bring 1 MB that are not stored yet. What is stored" in str(damage)
+        assert 2 <= runs <= 3
+
+
 class TestAttacks:
     async def test_among_good_notes_cost_nothing_but_themselves(
         self, reader: SourceReader, tmp_path: Path
