@@ -1,4 +1,4 @@
-"""Rate limiting per asker and of what is sent, in bounded memory and with the time passed in."""
+"""The port that this program listens on: webhooks, limits on connections, and limits on askers."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Sends events to webhooks; implements bot.adapter.Poster.
+"""Webhooks: their targets, what each subscribes to, and the poster that sends signed events.
 
 An event may arrive twice: a receiver that answers late has it already. Its id is then the same.
 """

@@ -1,4 +1,4 @@
-"""Stores pages of the web; implements engine.web.results.WebCache."""
+"""Stores models' answers, what they cost, and web pages; implements the caches of the engine."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta

@@ -1,4 +1,4 @@
-"""Collapsing near-identical texts to one, and the parts of an item to the best one."""
+"""BM25, rank fusion, weighted profiles, and the collapsing of near-identical texts. Pure."""
 
 import math
 import re

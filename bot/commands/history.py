@@ -1,4 +1,4 @@
-"""/history: the automatic posts that a chat has received."""
+"""/history and /forget: what a chat has received, and what is deleted of it."""
 
 from bot.commands.feed_words import local
 from bot.commands.registry import Command, too_old

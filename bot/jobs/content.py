@@ -1,4 +1,4 @@
-"""The content of a delivery, as JSON that outlives the process that decided it.
+"""The content of a delivery: stored as JSON, and put into words for its chat when it is sent.
 
 It is put into words when it is sent, in the language that the chat has at that time.
 """

@@ -1,4 +1,4 @@
-"""The result of a query as a reply."""
+"""The result of a query as a reply and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC

@@ -1,4 +1,4 @@
-"""A prophecy as a reply."""
+"""A prophecy as a reply and as JSON."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

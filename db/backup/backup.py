@@ -1,4 +1,4 @@
-"""Restores a backup into a database: as a whole, or not at all.
+"""Writes backups, and restores one as a whole or not at all.
 
 The tables are made by the program's own migrations, up to the version of the backup; from the file
 come rows alone, stored by a role that may do nothing else. See docs/decisions/0051-restore.md.

@@ -1,4 +1,4 @@
-"""Stores answers, for /why, /more and buttons, and the votes on them."""
+"""Stores answers and questions, for /why, /more, buttons and follow-ups, and the votes on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

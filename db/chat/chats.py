@@ -1,4 +1,4 @@
-"""Stores chats and their settings."""
+"""Stores chats and their settings, and forgets what a person or a chat left here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reports the health of the database to administrators."""
+"""Reports the health of the database, and an overview of corpora."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Keeps the postings of corpora of long texts, by which they are searched faster.
+"""Names the partitions of corpora, and keeps the postings of those of long texts.
 
 docs/decisions/0030-postings.md says which corpora have them and why not all. Triggers change them
 with the documents; here they are stored for documents that had been there before.

@@ -1,4 +1,4 @@
-"""Finds the nearest vectors of a question; implements engine.ports.VectorIndex."""
+"""Finds the nearest vectors of a question, and the documents that have none yet."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""Builds the statements of the dialect from db/sql/find.sql: a fixed set for each corpus.
+"""Builds the SQL of searches: by thresholds, by postings, and of the query dialect.
 
 There is one per plan and, for the ranked plan without postings, one per number of lexemes. Texts
 are composed only of the file, constants and numbered placeholders; every value is bound.

@@ -1,4 +1,4 @@
-"""Locating the words that a text was found by, precisely enough to choose excerpts and quotes.
+"""The values of an answer with sources, its citations, and the words by which texts were found.
 
 Only the database knows the lexemes of a word in each language. For choosing what to show of a text
 that has already been found, comparing the first letters of words is enough.

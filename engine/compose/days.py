@@ -1,4 +1,4 @@
-"""Dates in English and Spanish text, and whether a text supports them. Pure."""
+"""Dates and superlatives in English and Spanish text, and whether a text supports them. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Recording a run, so that `engine.compose.record` repeats it without database, model and network.
+"""Records a run, and repeats a recorded one without database, model and network.
 
 A record holds what came from outside: the passages found, each answer of a model by step and hash
 of its prompt, the pages of the web and the scores of the reranker. A replay asks for these alone,

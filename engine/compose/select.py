@@ -1,4 +1,4 @@
-"""Chooses the passages for the evidence: merged, without repeats, reranked where possible."""
+"""Retrieves passages, merges those of all searches, and chooses the evidence among them."""
 
 import asyncio
 import re

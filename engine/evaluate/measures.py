@@ -1,4 +1,4 @@
-"""Measures how good answers are against judged headlines. Nothing is searched here.
+"""Reads judged headlines, and measures answers against them. Nothing is searched here.
 
 A label l has a gain of 2^l - 1 (Burges et al. 2005) and counts as relevant from 4 up. Hits that
 nobody has judged count as irrelevant; their number is reported, because they lower every figure.

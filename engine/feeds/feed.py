@@ -1,4 +1,4 @@
-"""Types that pass between the stages of reading feeds.
+"""The values that pass between the stages of reading feeds.
 
 Every datetime has a zone; every duration is in seconds.
 """

@@ -1,4 +1,4 @@
-"""Finds the feed behind an address from a person: the feed itself, or a page that names some.
+"""Finds the feed behind an address, knows popular feeds, and reads and writes OPML lists.
 
 Lists of feeds are read here as well. All that strangers wrote is parsed in other processes.
 """

@@ -1,4 +1,4 @@
-"""Reads a web page's title, date, site and language from its tags or JSON-LD."""
+"""Decodes a web page, and reads its title, date, site, language and excerpt."""
 
 import codecs
 import html

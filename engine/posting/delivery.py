@@ -1,4 +1,4 @@
-"""Subscriptions, finds and the messages owed to chats.
+"""The values of posting: subscriptions, finds, and the messages owed to chats.
 
 Every datetime has a zone; local times are in the chat's own zone.
 """

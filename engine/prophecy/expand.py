@@ -1,4 +1,4 @@
-"""Phrases that an account may have used for a headline's content (docs/decisions/0025).
+"""Phrases that an account may have used for a headline, asked of a model in time.
 
 One relevant text in five shares no word with its headline. A model that knows whose texts they are
 can name the words they use.

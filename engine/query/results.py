@@ -1,4 +1,4 @@
-"""The presentation of each hit: its excerpt and its voice terms."""
+"""The results of a query of the dialect: hits, their receipts, and how each hit is presented."""
 
 import unicodedata
 from collections import defaultdict

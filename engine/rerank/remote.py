@@ -1,4 +1,4 @@
-"""Any server with a /rerank: Cohere, Jina, vLLM, and Text Embeddings Inference."""
+"""Rerankers of other servers (Cohere, Jina, vLLM, Text Embeddings Inference), and their scores."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""Settings for language models and embeddings."""
+"""Settings for language models, embeddings and writing from evidence."""
 
 from typing import Annotated, Literal
 

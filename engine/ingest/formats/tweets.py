@@ -1,4 +1,4 @@
-"""Reads tweet objects as the v1.1 API defined them; X's exports and twarc use the same form."""
+"""Reads tweets as X's exports, the v1.1 and v2 API, twarc and the Trump archive write them."""
 
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

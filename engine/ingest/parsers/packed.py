@@ -1,4 +1,4 @@
-"""Reads XML out of zipped documents."""
+"""Reads documents that hold HTML or XML: EPUB, Word and web pages."""
 
 import io
 import posixpath

@@ -1,4 +1,4 @@
-"""What a parser finds in a document, and the faults that all parsers report alike."""
+"""What a parser finds in a document, plain text and its lines, and the faults all parsers name."""
 
 import re
 from collections import Counter
