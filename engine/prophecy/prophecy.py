@@ -97,6 +97,8 @@ class Prophet:
         """
         headline, now = request.headline, request.now
         asked_at = min(headline.date or now, now)
+        if self._meaning and self._meaning.reranker and self._will_compare(request):
+            self._meaning.reranker.start(corpus)
         async with self._request_phrases(corpus, request) as expansion:
             retrieved = await self._retriever.retrieve(
                 corpus,
@@ -152,6 +154,12 @@ class Prophet:
                 compared=len(compared.similarity) if compared else 0,
                 expansion=retrieved.expansion,
             )
+
+    def _will_compare(self, request: SearchRequest) -> bool:
+        """Return whether the best few are compared, as far as can be told before the search."""
+        mode = request.mode or self._settings.search.chosen_mode
+        unjudged = self._judge is None or not request.judged
+        return request.embeds and mode is not Mode.LEXICAL and (unjudged or mode is Mode.RERANK)
 
     def _may_compare(self, request: SearchRequest, verdict: Verdict) -> bool:
         """Return whether to compare the best few by meaning: always in rerank mode, otherwise

