@@ -1,10 +1,12 @@
 """Searches by meaning as people ask for them, and what is said of vectors."""
 
+import asyncio
 import io
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import orjson
 import pytest
@@ -31,7 +33,9 @@ from engine.search import Hit, ItemPlace, Mode, Prophecy, SearchRequest
 from engine.values import Kind
 from tests.bot.kinds import fill, text_of
 from tests.db.vectors import can_keep_vectors
+from tests.engine.embed.libraries import put_library
 from tests.fakes.embeddings import EmbeddingServer, vectors
+from tests.patience import PATIENCE
 
 NOW = datetime.now(UTC)
 SAID = (
@@ -156,6 +160,51 @@ async def test_passages_bring_the_cosines_of_their_stored_vectors(database_url: 
         retrieved = await finder(app)(request, NOW)
         assert retrieved.passages
         assert all(0.7 < (one.cosine or 0) < 1 for one in retrieved.passages)
+
+
+async def test_nobody_waits_for_the_vectors_that_are_made_meanwhile(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = put_library("model2vec", tmp_path, monkeypatch)
+    tiny = {"PRESAGIO_EMBEDDINGS__MODEL": "model2vec:tiny"}
+    async with opened(database_url, "local", **tiny) as app:
+        await embed(app)
+        slow = [text_of(f"s{n}", f"wait for number {n}", days_ago=9) for n in range(40)]
+        await fill(app.database, "slow", Kind.TWEETS, slow)
+        request = ComposeRequest(prompt="rust", corpora=(await app.corpora.get("said"),))
+        job = asyncio.create_task(embed_missing(embedding_of(app), now=NOW))
+        async with asyncio.timeout(PATIENCE):
+            while [slow[0].text] not in map(first_of, library.calls("encode")):  # noqa: ASYNC110 - a file tells nobody
+                await asyncio.sleep(0.01)
+        retrieved = await finder(app)(request, NOW)
+        assert retrieved.passages
+        assert retrieved.notice is None
+        assert all(one.cosine is not None for one in retrieved.passages)
+        assert not job.done()
+        job.cancel()
+        await asyncio.wait([job])
+
+
+def first_of(call: list[list[str]]) -> list[str]:
+    """Return the first text that was passed."""
+    return call[0][:1]
+
+
+async def test_a_late_vector_costs_meaning_and_says_so(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_library("model2vec", tmp_path, monkeypatch)
+    tiny = {"PRESAGIO_EMBEDDINGS__MODEL": "model2vec:tiny"}
+    async with opened(database_url, "local", **tiny) as app:
+        await embed(app)
+        monkeypatch.setattr("engine.prophecy.question._PATIENCE", 0.1)
+        corpus = await app.corpora.get("said")
+        late = await finder(app)(ComposeRequest(prompt="wait for rust", corpora=(corpus,)), NOW)
+        assert [one.cosine for one in late.passages] == [None] * len(late.passages)
+        assert late.passages
+        assert "Searched by words alone: The headline was not embedded within 0.1 s." in str(
+            late.notice
+        )
 
 
 @pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")

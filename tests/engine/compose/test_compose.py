@@ -1,5 +1,6 @@
 """Whole runs before a stand-in model: what is written, what fails, and what is never shown."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -9,9 +10,21 @@ from datetime import UTC, datetime
 import pytest
 
 from engine.budget import Budget
-from engine.compose.composition import Composition, SourceKind, StepName
+from engine.compose.composition import (
+    ComposeRequest,
+    Composition,
+    RetrievedPassages,
+    SourceKind,
+    StepName,
+)
 from engine.compose.run import Composer
-from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, UsageError
+from engine.errors import (
+    BudgetExhausted,
+    CorpusWithheld,
+    ModelError,
+    StorageInterrupted,
+    UsageError,
+)
 from engine.settings.models import ComposeSettings
 from engine.web.results import WebPage
 from tests.engine.compose.bench import HELD, NOW, Bench, MemoryWeb, Preferring, passage, private
@@ -316,6 +329,18 @@ async def test_a_slow_or_silent_web_is_told(bench: Bench) -> None:
     bench.web = MemoryWeb(seconds=5)
     got = await bench.compose()
     assert got.variants and "The web gave nothing within 0.01 s." in str(got.notice)
+
+
+async def test_passages_that_are_late_are_no_fault_of_the_database(bench: Bench) -> None:
+    async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
+        await asyncio.sleep(60)
+        raise AssertionError(request, now)
+
+    bench.settings = ComposeSettings(retrieve_seconds=0.01)
+    parts = replace(bench.parts(), find=find)
+    with pytest.raises(StorageInterrupted, match=r"gave nothing within 0.01 s") as late:
+        await Composer(parts).compose(bench.request(), now=NOW)
+    assert late.value.plain == "Searching took too long. Try again in a few minutes."
 
 
 async def test_instructions_in_passages_change_nothing(bench: Bench) -> None:
