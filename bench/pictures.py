@@ -22,7 +22,7 @@ import httpx
 from bench.timing import progress
 from bot.app import App, open_app
 from bot.cli.demo import judged_by_people, load_demo
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.conversation.wiring import read_pasted
 from bot.settings import load_settings
 from bot.web.metrics import Metrics

@@ -23,6 +23,23 @@ port_logger = logging.getLogger("presagio.port")
 LARGEST = 1 << 20  # bytes of a body
 BODY_SECONDS = 10.0
 
+logger = logging.getLogger("presagio.connections")
+
+# The other half is for the database, the platforms, the model and the feeds.
+_SHARE = 2
+_MOST_CONNECTIONS = 2000  # where files are plenty; each takes some memory
+_FEWEST = 8  # a few more than a browser opens at once
+# Accepted by the event loop in one go: until then no limit applies to them.
+ACCEPTED_AT_ONCE = 16
+WAITING = 256  # connections that the system queues until they are accepted
+_NETWORK_BITS = 64  # of an IPv6 address: the bits below belong to one customer
+
+REQUEST_SECONDS = 30.0  # for a whole request, from when the connection starts waiting for it
+UNREAD_SECONDS = 30.0  # for an answer that nobody reads
+
+_WINDOW = 60.0  # seconds
+_MOST_ASKERS = 10_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
@@ -61,18 +78,6 @@ async def read_body(request: Request) -> bytes:
     except ClientDisconnect:
         raise HTTPException(400) from None
     return bytes(body)
-
-
-logger = logging.getLogger("presagio.connections")
-
-# The other half is for the database, the platforms, the model and the feeds.
-_SHARE = 2
-_MOST_CONNECTIONS = 2000  # where files are plenty; each takes some memory
-_FEWEST = 8  # a few more than a browser opens at once
-# Accepted by the event loop in one go: until then no limit applies to them.
-ACCEPTED_AT_ONCE = 16
-WAITING = 256  # connections that the system queues until they are accepted
-_NETWORK_BITS = 64  # of an IPv6 address: the bits below belong to one customer
 
 
 def most_of_port() -> int:
@@ -164,10 +169,6 @@ class Connections:
         return longest is newcomer
 
 
-REQUEST_SECONDS = 30.0  # for a whole request, from when the connection starts waiting for it
-UNREAD_SECONDS = 30.0  # for an answer that nobody reads
-
-
 class PatientProtocol(H11Protocol):
     """A connection of the port, with timeouts that the server lacks.
 
@@ -233,10 +234,6 @@ def _cancel(*timers: asyncio.TimerHandle | None) -> None:
     for timer in timers:
         if timer:
             timer.cancel()
-
-
-_WINDOW = 60.0  # seconds
-_MOST_ASKERS = 10_000
 
 
 class RateLimit:

@@ -72,12 +72,12 @@ def posters_of(settings: Settings, chats: Chats, *, now: Callable[[], datetime])
     """
     posters: list[Poster] = []
     if token := settings.secrets.telegram_bot_token:
-        from bot.telegram.poster import TelegramPoster  # noqa: PLC0415 - only with a token
+        from bot.telegram.adapter import TelegramPoster  # noqa: PLC0415 - only with a token
 
         api_base = settings.telegram.api_base
         posters.append(TelegramPoster(token.get_secret_value(), api_base=api_base, chats=chats))
     if token := settings.secrets.slack_bot_token:
-        from bot.slack.poster import SlackPoster  # noqa: PLC0415 - only with a token
+        from bot.slack.adapter import SlackPoster  # noqa: PLC0415 - only with a token
 
         posters.append(SlackPoster(token.get_secret_value(), api_base=settings.slack.api_base))
     if settings.webhooks:

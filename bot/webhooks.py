@@ -33,6 +33,13 @@ from engine.settings.reading import FetchSettings
 _PREFIX = "whsec_"
 _SHORTEST = 24  # bytes
 
+_LOOKED_AT = 100  # deliveries
+
+_SECONDS = 20.0  # for one attempt
+_LONGEST_PAUSE = 3600.0  # a receiver may ask for, in seconds
+_GONE = 410
+_LIMITED = frozenset({429, 503})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookTarget:
@@ -107,9 +114,6 @@ def signed_headers(target: WebhookTarget, event: Event, *, now: datetime) -> dic
         "webhook-timestamp": sent_at,
         "webhook-signature": " ".join(signatures),
     }
-
-
-_LOOKED_AT = 100  # deliveries
 
 
 async def subscribe_webhooks(
@@ -200,12 +204,6 @@ async def _state(database: Database, hook: WebhookSettings) -> WebhookState:
         last_sent_at=arrived[0] if arrived else None,
         last_error=next((one.error for one in past if one.error), None),
     )
-
-
-_SECONDS = 20.0  # for one attempt
-_LONGEST_PAUSE = 3600.0  # a receiver may ask for, in seconds
-_GONE = 410
-_LIMITED = frozenset({429, 503})
 
 
 class WebhookOff(ChatGone):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import CorpusNames, Json, NoLlm, SearchMode, now, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.ask import ask as answered
 from bot.queries.ask import corpora_for

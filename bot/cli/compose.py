@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import CorpusNames, Json, now, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bot.cli.shared import Json, text
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.settings.load import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
 from bot.settings.model import Sections
 from bot.settings.sources import (

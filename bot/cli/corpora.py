@@ -10,7 +10,7 @@ import typer
 
 from bot.cli.corpora_texts import threads
 from bot.cli.shared import Json, Name, account, confirm, corpus_names, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.media import Media
 from engine.errors import InputError, UsageError
 from engine.values import Corpus, Kind

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import Json, Name, settings_of, text, with_app
-from bot.console.output import Output, progress_bar
+from bot.console.screen import Output, progress_bar
 from bot.media import Media, files_in, text_ids
 from bot.settings import Settings
 from db.corpus.postings import Postings

@@ -14,7 +14,7 @@ import typer
 
 from bot.cli.corpora_texts import load_media, save_media
 from bot.cli.shared import Json, settings_of
-from bot.console.output import Output, progress_bar
+from bot.console.screen import Output, progress_bar
 from bot.database import open_database, open_url
 from bot.settings import Settings
 from bot.signals import run_until_signal

@@ -14,7 +14,7 @@ from bot.app import App
 from bot.cli.chat import converse
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.shared import now, settings_of, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import prophecy_reply

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from bot.card import can_draw
 from bot.cli.doctor_checks import Check, database_checks, standby_checks
 from bot.cli.shared import Json, now, settings_of
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.database import bring_up_to_date, open_with_server
 from bot.settings import Settings, masked_url
 from bot.signals import run_until_signal

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import Json, corpus_names, settings_of, text, with_app
-from bot.console.output import Output, progress_bar
+from bot.console.screen import Output, progress_bar
 from bot.embedders import batch_of, remote_embedder
 from bot.settings import Settings
 from db.pool import Database

@@ -11,7 +11,7 @@ import typer
 
 from bot.cli.demo import bundled_file
 from bot.cli.shared import Json, NoLlm, SearchMode, corpus_names, now, settings_of, text, with_app
-from bot.console.output import Output, progress_bar
+from bot.console.screen import Output, progress_bar
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts
 from engine.compose.composition import ComposeRequest, StepName

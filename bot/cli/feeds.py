@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import Json, now, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.conversation.wiring import open_news_services
 from bot.jobs.wiring import configured_feeds
 from db.chat.chats import Chats

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import CorpusName, Json, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.find import find as look
 from bot.replies.find import find_reply, found_json

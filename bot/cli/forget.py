@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import Json, confirm, now, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from db.chat.chats import Forgetting
 from engine.errors import UsageError
 

@@ -19,7 +19,7 @@ from bot.cli.glossary_file import (
     write_entries,
 )
 from bot.cli.shared import CorpusName, Json, corpus_names, now, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.glossary_service import GlossaryService, Proposed
 from engine.errors import InputError, UsageError
 from engine.glossary.groups import AliasGroup, GroupStatus

@@ -16,8 +16,7 @@ import orjson
 import typer
 
 from bot.cli.shared import Json, account, corpus_names, settings_of, text
-from bot.console.output import Output, progress_bar
-from bot.console.screen import printable
+from bot.console.screen import Output, printable, progress_bar
 from bot.media import REJECTS, give_to_owner, make_folder
 from bot.signals import run_until_signal
 from engine.errors import CorpusNotFound, InputError, NothingUsable, StorageError, UsageError

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bot.cli.shared import settings_of
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.signals import run_until_signal
 
 if TYPE_CHECKING:

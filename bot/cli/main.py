@@ -57,7 +57,7 @@ def discard_results() -> None:
 
 
 def _remark(text: str) -> None:
-    from bot.console.output import Output
+    from bot.console.screen import Output
 
     Output.of_process().remark(text)
 
@@ -106,7 +106,7 @@ def _built_from(root: Path) -> str:
 
 def _version(asked: bool) -> None:
     if asked:
-        from bot.console.output import Output
+        from bot.console.screen import Output
 
         Output.of_process().line(describe_install())
         raise typer.Exit

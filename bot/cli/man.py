@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from bot.cli.command_table import COMMANDS, load
-from bot.console.output import Output
+from bot.console.screen import Output
 
 _STATUS = {
     "0": "Done.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import corpus_names, now, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.conversation.wiring import read_pasted
 from engine.fetch.client import Fetcher
 

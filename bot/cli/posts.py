@@ -11,7 +11,7 @@ import typer
 from bot.cli.feeds import ChatName, chat_named
 from bot.cli.shared import Json, now, settings_of, with_app
 from bot.commands.feed_words import reason_of
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.i18n.words import words_for
 from bot.jobs.digest import Deciding, choice_for
 from bot.jobs.wiring import deciding_of

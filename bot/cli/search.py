@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import CorpusName, Json, NoLlm, SearchMode, now, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date, read_typed
 from bot.replies.prophecy import prophecy_json, prophecy_reply

@@ -13,7 +13,7 @@ import typer
 
 from bot.cli.shared import Json, settings_of, with_app
 from bot.cli.shared import now as clock
-from bot.console.output import Output, progress_bar
+from bot.console.screen import Output, progress_bar
 from bot.incident import reason
 from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs

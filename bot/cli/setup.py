@@ -12,7 +12,7 @@ import typer
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.shared import account, confirm, corpus_names, now, text
 from bot.commands.ownership import Ownership
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.platforms import how_to_own, platforms_of
 from bot.settings import Settings, load_settings
 from bot.settings.sources import usual_place
@@ -361,7 +361,7 @@ def command(
 
     Example: presagio setup --archive twitter-2024.zip --corpus me
     """
-    from bot.console.output import Output
+    from bot.console.screen import Output
 
     wishes = Wishes(
         archive=tuple(archive or ()),

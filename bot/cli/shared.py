@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from bot.cli.command_table import VERBOSE
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.signals import run_until_signal
 from engine.errors import PresagioError, UsageError
 from engine.search import Mode

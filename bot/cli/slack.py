@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from bot.cli.shared import settings_of
-from bot.console.output import Output
+from bot.console.screen import Output
 
 commands = typer.Typer(
     no_args_is_help=True,

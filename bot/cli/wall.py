@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import Json, now, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.replies.limits import cut
 from engine.errors import InputError, UsageError
 

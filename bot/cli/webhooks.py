@@ -10,7 +10,7 @@ import typer
 
 from bot.adapter import DeliveryError
 from bot.cli.shared import Json, now, settings_of, text, with_app
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.i18n.words import words_for
 from bot.reply import Event, Reply
 from bot.settings import Settings

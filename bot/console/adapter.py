@@ -19,6 +19,12 @@ from bot.request import Person, Place, Request, Trigger
 _READ_AHEAD = 16
 _CHUNK = 65_536
 
+PLATFORM = "console"
+_PRESS = re.compile(r":([0-9]{1,3})")
+
+_PROMPT = "> "
+_ENDS = ("/quit", "/exit", "quit", "exit")  # what people type who do not know Ctrl-D
+
 
 async def read_lines(descriptor: int) -> AsyncIterator[str]:
     """Yield the lines of a file descriptor until its end, as UTF-8 with bad bytes replaced.
@@ -63,10 +69,6 @@ def _read(descriptor: int) -> bytes:
         return os.read(descriptor, _CHUNK)
     except OSError:
         return b""  # a closed terminal ends the input
-
-
-PLATFORM = "console"
-_PRESS = re.compile(r":([0-9]{1,3})")
 
 
 class ConsoleAdapter:
@@ -120,10 +122,6 @@ def _kept(picture: bytes, name: str) -> Path:
     path = Path(tempfile.mkdtemp(prefix="presagio-")) / name
     path.write_bytes(picture)
     return path
-
-
-_PROMPT = "> "
-_ENDS = ("/quit", "/exit", "quit", "exit")  # what people type who do not know Ctrl-D
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,10 @@ _UNNAMED = re.compile(r"<[@#!][^<>]*>")
 _ABOUT_THREAD = re.compile(r"(?:/\w+(?:\s+\d{1,3})?)?")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
+SHORTCUT = "find_prophecy"
+
+_UNNAMED_PLACES = {"directmessage", "privategroup"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackProfile:
@@ -238,11 +242,6 @@ async def person_of(user_id: str, myself: SlackIdentity, *, bot: bool = False) -
     return Person(
         id=user_id, name=profile.name, language=profile.language, time_zone=profile.time_zone
     )
-
-
-SHORTCUT = "find_prophecy"
-
-_UNNAMED_PLACES = {"directmessage", "privategroup"}
 
 
 async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request:

@@ -31,7 +31,7 @@ from bot.commands import standard_commands
 from bot.commands.registry import ONE_FOR_ALL
 from bot.replies.limits import cut
 from bot.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
-from bot.slack.errors import code_of
+from bot.slack.client import code_of
 from bot.slack.events import ACTION_PREFIX, PLATFORM
 
 # Characters. Slack refuses messages with some 10,000 in all blocks, an undocumented limit; parts
@@ -51,6 +51,11 @@ _LONGEST_LINK = 1000
 _BOLD = {"bold": True}
 _LINK = re.compile(r"(https?://[^\s<>|]+)")
 _OWN_LINE = re.compile(r"^[ \t]*(https?://[^\s<>|]+)[ \t]*$", re.MULTILINE)
+
+# Slack reads a file after it has taken it, and refuses blocks that name it until then.
+_PAUSES = (0.3, 0.7, 1.5, 3.0)  # seconds
+
+Send = Callable[[Sequence[Block]], Awaitable[str]]
 
 
 def escaped_mrkdwn(text: str) -> str:
@@ -227,12 +232,6 @@ def _linked(url: str | None, label: str, *, bold: bool = False) -> RichTextEleme
     if url and len(url) <= _LONGEST_LINK and _LINK.fullmatch(url):
         return _link(url, label, bold=bold)
     return RichTextElementParts.Text(text=label, style=_BOLD if bold else None)
-
-
-# Slack reads a file after it has taken it, and refuses blocks that name it until then.
-_PAUSES = (0.3, 0.7, 1.5, 3.0)  # seconds
-
-Send = Callable[[Sequence[Block]], Awaitable[str]]
 
 
 async def show_with_picture(

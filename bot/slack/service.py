@@ -28,8 +28,7 @@ from bot.listening import Webhook, read_body
 from bot.request import Request
 from bot.settings.adapters import SlackSettings
 from bot.slack.adapter import SlackAdapter
-from bot.slack.client import People, thread_root, web_client
-from bot.slack.errors import FAILURES, is_outage, slack_reason
+from bot.slack.client import FAILURES, People, is_outage, slack_reason, thread_root, web_client
 from bot.slack.events import (
     PLATFORM,
     SHORTCUT,
@@ -51,6 +50,18 @@ logger = logging.getLogger("presagio.slack")
 PATH = "/slack/events"
 # Bolt assumes that every field has the right type.
 _MALFORMED = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+_START_SECONDS = 15.0
+_LONGEST_PAUSE = 30.0
+_CLOSE_SECONDS = 2.0
+_WATCH_SECONDS = 5.0
+_ANY = re.compile(".*")
+_TOKENS = "Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."
+
+# The library logs addresses that give access to anyone who reads them.
+_silent = logging.getLogger("presagio.slack.socket")
+
+Reader = Callable[..., Awaitable[Request | None]]
 
 
 class PushedEvents:
@@ -108,18 +119,7 @@ def _bolt_request(body: bytes, request: HttpRequest) -> AsyncBoltRequest:
     )
 
 
-_START_SECONDS = 15.0
-_LONGEST_PAUSE = 30.0
-_CLOSE_SECONDS = 2.0
-_WATCH_SECONDS = 5.0
-_ANY = re.compile(".*")
-_TOKENS = "Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."
-
-# The library logs addresses that give access to anyone who reads them.
-_silent = logging.getLogger("presagio.slack.socket")
 _silent.setLevel(logging.CRITICAL + 1)
-
-Reader = Callable[..., Awaitable[Request | None]]
 
 
 class SlackService:

@@ -54,6 +54,18 @@ _KNOWN = (
 )
 _CODE = re.compile(r"[a-z]+(_[a-z]+)+")  # "PEER_ID_INVALID", which the library lower-cases
 
+_CONNECTIONS = 64
+_SECONDS = 20.0  # also for the upload of a picture
+_GRACE = 10.0  # what a poll may take beyond its hold time
+_RETRIES = 3
+_PAUSES = (0.5, 1.0, 2.0)  # seconds between attempts to connect
+# Limits apply to messages in chats; typing signs must not use up what a group may be sent.
+_WRITING = ("send", "edit")
+_NOT_WRITING = "sendChatAction"
+
+_CHECK_SECONDS = 10.0
+_OF_LIBRARIES = re.compile(r"^httpx\.\w+: |\[Errno -?\d+\] ")
+
 
 class Moved(DeliveryError):
     """The group became a supergroup with another id."""
@@ -129,15 +141,6 @@ def telegram_reason(error: TelegramError) -> str:
 
 # Return times as timedelta, as the library soon will; otherwise it warns at each RetryAfter.
 os.environ.setdefault("PTB_TIMEDELTA", "true")
-
-_CONNECTIONS = 64
-_SECONDS = 20.0  # also for the upload of a picture
-_GRACE = 10.0  # what a poll may take beyond its hold time
-_RETRIES = 3
-_PAUSES = (0.5, 1.0, 2.0)  # seconds between attempts to connect
-# Limits apply to messages in chats; typing signs must not use up what a group may be sent.
-_WRITING = ("send", "edit")
-_NOT_WRITING = "sendChatAction"
 
 
 class Bot(ExtBot[None]):
@@ -220,10 +223,6 @@ class _Limiter(AIORateLimiter):
         return await super().process_request(
             callback, args, kwargs, endpoint, data, rate_limit_args
         )
-
-
-_CHECK_SECONDS = 10.0
-_OF_LIBRARIES = re.compile(r"^httpx\.\w+: |\[Errno -?\d+\] ")
 
 
 async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:

@@ -34,6 +34,29 @@ from engine.messages import Message
 
 _PAUSE_SECONDS = 0.5
 
+logger = logging.getLogger("presagio.telegram")
+
+Handle = Callable[[Update], Awaitable[None]]
+
+ALLOWED_UPDATES = (
+    "message",
+    "edited_message",
+    "channel_post",
+    "callback_query",
+    "inline_query",
+    "my_chat_member",
+)
+HOLD_SECONDS = 25.0
+# Between two polls while something is under way: Telegram then answers at once, even without
+# updates.
+_BREATH_SECONDS = 0.1
+_LONGEST_PAUSE = 30.0
+# Telegram repeats the oldest hundred unconfirmed updates; well below that number they already
+# cost much traffic.
+_MANY = 20
+_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
+_SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - not a secret
+
 
 class Latest:
     """Picks, of each person's questions, the one that is followed by a pause."""
@@ -50,11 +73,6 @@ class Latest:
             return False
         del self._last[person]
         return True
-
-
-logger = logging.getLogger("presagio.telegram")
-
-Handle = Callable[[Update], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -152,26 +170,6 @@ def read_raw(raw: object, bot: Bot) -> Update | None:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         logger.warning("update %s cannot be read: %s", raw.get("update_id"), reason(error))
     return None
-
-
-ALLOWED_UPDATES = (
-    "message",
-    "edited_message",
-    "channel_post",
-    "callback_query",
-    "inline_query",
-    "my_chat_member",
-)
-HOLD_SECONDS = 25.0
-# Between two polls while something is under way: Telegram then answers at once, even without
-# updates.
-_BREATH_SECONDS = 0.1
-_LONGEST_PAUSE = 30.0
-# Telegram repeats the oldest hundred unconfirmed updates; well below that number they already
-# cost much traffic.
-_MANY = 20
-_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
-_SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - not a secret
 
 
 class Poller:

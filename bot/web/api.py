@@ -1,31 +1,248 @@
-"""The API: what can be asked over HTTP."""
+"""The API: what can be asked over HTTP, in which part of a corpus, and the answers as JSON."""
 
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any, Self, cast
 
 from fastapi import APIRouter, Depends, Path, Query
 
+from bot.queries.ask import ask, searcher
+from bot.replies.answer import answer_json
 from bot.replies.buttons import place_json
-from bot.web.failures import Refusal
-from bot.web.parameters import (
+from bot.replies.prophecy import prophecy_json
+from bot.web.failures import Refusal, problems
+from bot.web.schemas import (
+    AskAnswer,
     AskParameters,
+    CorporaAnswer,
     CorpusName,
+    DocumentAnswer,
+    Narrowed,
+    ProphecyAnswer,
     ProphecyParameters,
+    SearchAnswer,
     SearchParameters,
-    problems,
 )
-from bot.web.schemas import AskAnswer, CorporaAnswer, DocumentAnswer, ProphecyAnswer, SearchAnswer
-from bot.web.searching import answer_headline, answer_question, search_corpus
 from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, paced_answers
 from db.search.shown import Shown
 from engine.contracts.results import attachments_of
+from engine.corpora import news_corpus
+from engine.errors import CorpusNotFound, UsageError
 from engine.messages import Message
+from engine.ports import SearchIndex, VectorIndex
+from engine.prophecy.headline import read_headline
+from engine.prophecy.prophecy import Prophet
 from engine.query.results import FoundDocument, attribute_document
+from engine.search import Candidate, Filters, Hit, SearchRequest, Term
 from engine.values import Corpus
+from engine.vectors import Vector, VectorSpace
+
+# The tag is checked after ranking, among so many documents: more than a month of news has on one
+# subject.
+_LOOKED_AT = 1000
+
+# Of a document that was deleted after it was found.
+_UNKNOWN: Mapping[str, object] = {"title": None, "source": None, "category": None}
 
 _DEAR = [Depends(paced_answers)]
 router = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])
+
+
+class TaggedIndex:
+    """Lexical retrieval among documents with a tag; implements engine.ports.SearchIndex."""
+
+    def __init__(self, index: SearchIndex, shown: Shown, tag: str) -> None:
+        self._index = index
+        self._shown = shown
+        self._tag = tag
+
+    async def terms(self, corpus: Corpus, text: str) -> Sequence[Term]:
+        """Return the terms of a text."""
+        return await self._index.terms(corpus, text)
+
+    async def top(
+        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
+    ) -> Sequence[Candidate]:
+        """Return the best `limit` with the tag."""
+        found = await self._index.top(corpus, terms, filters, max(limit, _LOOKED_AT))
+        tagged = await self._shown.find_tagged(corpus, [one.id for one in found], self._tag)
+        return [one for one in found if one.id in tagged][:limit]
+
+
+class TaggedVectors:
+    """Retrieval by meaning among documents with a tag; implements engine.ports.VectorIndex."""
+
+    def __init__(self, vectors: VectorIndex, shown: Shown, tag: str) -> None:
+        self._vectors = vectors
+        self._shown = shown
+        self._tag = tag
+
+    async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
+        """Return the vector space of a model."""
+        return await self._vectors.space(corpus, model)
+
+    async def nearest(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, filters: Filters, limit: int
+    ) -> Sequence[tuple[int, float]]:
+        """Return the nearest `limit` with the tag."""
+        wide = max(limit, _LOOKED_AT)
+        found = await self._vectors.nearest(corpus, space, vector, filters, wide)
+        tagged = await self._shown.find_tagged(corpus, [number for number, _ in found], self._tag)
+        return [pair for pair in found if pair[0] in tagged][:limit]
+
+    async def cosines(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
+    ) -> Mapping[int, float]:
+        """Return the cosine of each of `ids`."""
+        return await self._vectors.cosines(corpus, space, vector, ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What is searched: a corpus, or only its documents from feeds of one category."""
+
+    shared: SharedState
+    corpus: Corpus
+    tag: str | None
+
+    @classmethod
+    async def of(cls, shared: SharedState, asked: Narrowed) -> Self:
+        """Return the scope of a request.
+
+        Raises CorpusNotFound, UsageError, also for a category that is not known, StorageError.
+        """
+        if not asked.category:
+            corpus = await shared.corpus(asked.corpus or "", asked.kind)
+            return cls(shared=shared, corpus=corpus, tag=None)
+        return await cls._tagged(shared, asked, asked.category)
+
+    @classmethod
+    async def _tagged(cls, shared: SharedState, asked: Narrowed, category: str) -> Self:
+        shown, tag = Shown(shared.app.database), category.casefold()
+        known = await shown.categories()
+        if asked.corpus or asked.kind:
+            corpus = await shared.corpus(asked.corpus or "", asked.kind)
+        else:
+            try:
+                corpus = news_corpus(await shared.app.corpora.list())
+            except CorpusNotFound:
+                if tag in known:
+                    raise
+                raise _no_category(category, known) from None
+        if tag not in known and not await shown.has_tag(corpus, tag):
+            raise _no_category(category, known)
+        return cls(shared=shared, corpus=corpus, tag=tag)
+
+    def searcher(self) -> Prophet:
+        """Return a Prophet that searches it and gives no weight to the age of texts."""
+        app, tag = self.shared.app, self.tag
+        if tag is None:
+            return searcher(app)
+        shown = Shown(app.database)
+        index, meaning = TaggedIndex(app.index, shown, tag), app.meaning
+        meaning = meaning and replace(meaning, vectors=TaggedVectors(meaning.vectors, shown, tag))
+        return searcher(replace(app, index=index, meaning=meaning))
+
+    async def count(self, filters: Filters) -> int:
+        """Return how many texts in scope pass the filters."""
+        return await Shown(self.shared.app.database).count(self.corpus, filters, self.tag)
+
+    async def origins(self, hits: Sequence[Hit]) -> list[Mapping[str, object]]:
+        """Return where each hit comes from, as the API names it."""
+        ids = [hit.candidate.id for hit in hits]
+        known = await Shown(self.shared.app.database).origins(self.corpus, ids)
+        return [asdict(known[one]) if one in known else _UNKNOWN for one in ids]
+
+
+def _no_category(name: str, known: Sequence[str]) -> UsageError:
+    return UsageError(
+        Message("There is no category {name!r}.", name=name),
+        fix=Message("There are: {names}.", names=", ".join(known)) if known else None,
+    )
+
+
+async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[str, object]:
+    """Return what `presagio search --json` prints, with counts and the request.
+
+    Raises CorpusNotFound, UsageError, StorageError.
+    """
+    started, now = time.perf_counter(), shared.now()
+    scope = await Scope.of(shared, asked)
+    filters = Filters(after=asked.period.begins(now), before=now)
+    request = SearchRequest(
+        headline=read_headline(asked.q),
+        limit=asked.limit,
+        now=now,
+        filters=filters,
+        judged=False,
+        mode=asked.mode,
+    )
+    found = await shared.prophesy(scope.corpus, request, scope.searcher())
+    searched = await scope.count(filters)
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    answer = prophecy_json(found, now=now, elapsed_ms=elapsed_ms)
+    hits = cast(list[dict[str, Any]], answer["hits"])
+    return answer | {
+        "kind": scope.corpus.kind.value,
+        "category": asked.category,
+        "period": asked.period.value,
+        "searched": searched,
+        "returned": len(hits),
+        "generated_at": now.isoformat(),
+        "hits": [
+            {**hit, **origin, "similarity": hit["parts"]["semantic"]}
+            for hit, origin in zip(hits, await scope.origins(found.hits), strict=True)
+        ],
+    }
+
+
+async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> dict[str, object]:
+    """Return what `presagio search --json` prints about a headline.
+
+    Raises CorpusNotFound, UsageError, StorageError.
+    """
+    started, now = time.perf_counter(), shared.now()
+    request = SearchRequest(
+        headline=read_headline(asked.headline, date=asked.date),
+        limit=asked.limit,
+        now=now,
+        mode=asked.mode,
+        exclude_recent=asked.exclude_recent,
+    )
+    prophecy = await shared.prophesy(await shared.corpus(asked.corpus or ""), request)
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms)
+
+
+async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str, object]:
+    """Return what `presagio ask --json` prints, with the request.
+
+    Raises CorpusNotFound, UsageError, StorageError.
+    """
+    started, now = time.perf_counter(), shared.now()
+    scope = await Scope.of(shared, asked)
+    request = SearchRequest(
+        headline=read_headline(asked.question),
+        limit=asked.limit,
+        now=now,
+        filters=Filters(after=asked.period.begins(now)),
+        mode=asked.mode,
+    )
+    answered = await ask(shared.app, request, [scope.corpus], prophet=scope.searcher())
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    answer = answer_json(answered, elapsed_ms=elapsed_ms)
+    sources = cast(list[dict[str, Any]], answer["sources"])
+    origins = await scope.origins([one.passage.hit for one in answered.sources])
+    return answer | {
+        "generated_at": now.isoformat(),
+        "sources": [{**source, **origin} for source, origin in zip(sources, origins, strict=True)],
+        "kind": scope.corpus.kind.value,
+        "category": asked.category,
+        "period": asked.period.value,
+    }
 
 
 @router.get(
@@ -95,7 +312,7 @@ async def _document(
 
 async def corpora_json(shared: SharedState) -> dict[str, object]:
     """Return the corpora that may be asked. Raises StorageError."""
-    return {"corpora": [_corpus(one) for one in await shared.app.corpora.list()]}
+    return {"corpora": [_corpus_json(one) for one in await shared.app.corpora.list()]}
 
 
 async def read_document(
@@ -140,7 +357,7 @@ def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
     }
 
 
-def _corpus(corpus: Corpus) -> dict[str, object]:
+def _corpus_json(corpus: Corpus) -> dict[str, object]:
     return {
         "name": corpus.name,
         "kind": corpus.kind.value,

@@ -21,10 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bot.listening import Webhook
 from bot.query_log import asked_by
 from bot.web import api, composing, feeds, operating
-from bot.web.failures import PROBLEM_TYPE, Refusal, failure_of
+from bot.web.failures import PROBLEM_TYPE, Refusal, describe_api, failure_of
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, failure_page
-from bot.web.parameters import describe
 from bot.web.shared_state import SharedState, require_own_name, require_own_page
 from engine.budget import BudgetSource
 from engine.errors import PresagioError
@@ -44,6 +43,17 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+
+# Each of these requests is logged; all others are only counted.
+_ANSWERS = ("/prophecy", "/compose", "/api/", "/mcp")
+_COMPRESSION = 6  # more costs twice the time and saves a hundredth
+_ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
+TOOLS_PATH = "/mcp"
+_TOOL_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Content-Type", "Mcp-Method", "Mcp-Name")
+_PROBES = ("/healthz", "/readyz")
+_PROGRAMS = ("/api/", TOOLS_PATH, *_PROBES, "/metrics", "/openapi.json")
+_STATIC = "/static/"
+_READING = ("GET", "OPTIONS")
 
 
 class SafeHeaders:
@@ -162,18 +172,6 @@ class RequestCounter:
                 logger.info("answered", extra={"fields": fields | {"ms": round(elapsed * 1000)}})
 
 
-# Each of these requests is logged; all others are only counted.
-_ANSWERS = ("/prophecy", "/compose", "/api/", "/mcp")
-_COMPRESSION = 6  # more costs twice the time and saves a hundredth
-_ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
-TOOLS_PATH = "/mcp"
-_TOOL_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Content-Type", "Mcp-Method", "Mcp-Name")
-_PROBES = ("/healthz", "/readyz")
-_PROGRAMS = ("/api/", TOOLS_PATH, *_PROBES, "/metrics", "/openapi.json")
-_STATIC = "/static/"
-_READING = ("GET", "OPTIONS")
-
-
 def create_application(
     shared: SharedState,
     webhooks: Sequence[Webhook] = (),
@@ -226,7 +224,7 @@ def create_application(
     named = platforms | ({TOOLS_PATH: TOOLS_PATH} if tools else {})
     app.add_middleware(RequestCounter, metrics=shared.metrics, named=named)
     app.add_middleware(HeadAsGet)
-    described: Any = partial(describe, app, keys_needed=shared.keys.asks_for_keys())
+    described: Any = partial(describe_api, app, keys_needed=shared.keys.asks_for_keys())
     app.openapi = described  # type: ignore[method-assign]  # as the framework's manual says
     return app
 

@@ -14,12 +14,10 @@ from bot.i18n.words import Words
 from bot.queries.compose import composer
 from bot.query_log import source
 from bot.replies.composition import STEPS, composition_json, source_title
-from bot.web.failures import Refusal, failure_of
-from bot.web.parameters import LONGEST_TEXT, CorpusName, Text, problems
-from bot.web.rendering import fragment, render
-from bot.web.schemas import UsageFigures
+from bot.web.failures import Refusal, failure_of, problems
+from bot.web.rendering import fragment, render, web_address
+from bot.web.schemas import LONGEST_TEXT, CorpusName, Text, UsageFigures
 from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, paced_answers
-from bot.web.views import web_address
 from bot.web.visitor import (
     Asked,
     corpora_to_choose,
@@ -33,6 +31,17 @@ from engine.messages import Message
 from engine.values import Corpus
 
 _Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0-9]{2,8})?$")]
+
+_EVENTS = "text/event-stream"
+_QUIET_SECONDS = 15.0  # after which a comment keeps proxies from closing the stream
+_VARIANTS = 3  # on the page
+_DEAR = [Depends(paced_answers)]
+
+programs = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])
+people = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
+
+Run = Callable[[Progress], Awaitable[Composition]]
+Told = Callable[[Composition], object]
 
 
 class ComposeBody(BaseModel):
@@ -123,18 +132,6 @@ class ComposeAnswer(_Part):
     elapsed_ms: int
     prompt_version: str | None
     notice: str | None
-
-
-_EVENTS = "text/event-stream"
-_QUIET_SECONDS = 15.0  # after which a comment keeps proxies from closing the stream
-_VARIANTS = 3  # on the page
-_DEAR = [Depends(paced_answers)]
-
-programs = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])
-people = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
-
-Run = Callable[[Progress], Awaitable[Composition]]
-Told = Callable[[Composition], object]
 
 
 @programs.post(

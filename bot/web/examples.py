@@ -1,25 +1,131 @@
-"""Headlines for visitors to try, which the corpus that is shown answers."""
+"""The figures of a corpus with its chart by month, and headlines for visitors to try."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.dates import read_date
-from bot.web.charts import MonthChart, month_chart
+from bot.web.rendering import is_foretold
 from bot.web.shared_state import SharedState
-from bot.web.views import day_of, is_foretold
-from bot.web.visitor import wall_rule
+from bot.web.visitor import day_of, wall_rule
 from db.chat.wall import Wall
 from db.corpus.health import Lead, Overview
 from engine.prophecy.headline import read_headline
 from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
 
+WIDTH, HEIGHT = 360, 110  # units of the picture; the labels of years stand below
+_MOST_LABELS = 9
+_FEWEST = 12  # months that have room, so that the bar of a single one is not a wall
+_GAP = 0.2  # share of a column's place that stays empty
+
 _MOST_LEADS = 10
 _MOST_TRIED = 3
 _MOST_SUBJECTS = 12
 _MOST_CORPORA = 12  # whose figures the wall adds up
+
+_MOST = 3
+_KEPT_SECONDS = 86_400
+_PATIENCE = 0.3  # seconds that one visitor waits for examples
+
+_LANGUAGES = {"english": "en", "spanish": "es"}
+
+# What archives often speak of.
+STOCK = (
+    marked("Coffee prices hit a record high"),
+    marked("Stock market falls sharply as investors panic"),
+    marked("President refuses to accept the result of the election"),
+    marked("New tariffs raise prices for consumers"),
+    marked("Inflation eats up wages"),
+    marked("Storm leaves thousands without power"),
+    marked("Government shuts down after budget talks fail"),
+    marked("Central bank raises interest rates again"),
+    marked("Workers strike for higher pay"),
+    marked("World Cup final decided on penalties"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A month and its bar."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class YearLabel:
+    """The name of a year, and where the year begins."""
+
+    x: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonthChart:
+    """Columns of all months from the first to the last, and what a table says instead."""
+
+    width: ClassVar = WIDTH
+    height: ClassVar = HEIGHT
+    columns: Sequence[Column]
+    labels: Sequence[YearLabel]
+    most: int  # texts of the highest column
+    busiest: str  # its month ("2012-03")
+    years: Mapping[str, int]
+
+    @property
+    def texts(self) -> int:
+        """Return the total number of texts."""
+        return sum(self.years.values())
+
+
+def month_chart(counted: Mapping[str, int]) -> MonthChart | None:
+    """Return the chart of texts by month ("2012-03"), or None if there are no texts."""
+    if not counted:
+        return None
+    months = every_month(counted)
+    place, most = WIDTH / max(len(months), _FEWEST), max(counted.values())
+    columns = [
+        Column(round(at * place, 2), round(HEIGHT - high, 2), round(place * (1 - _GAP), 2), high)
+        for at, month in enumerate(months)
+        if (high := round(HEIGHT * counted.get(month, 0) / most, 2))
+    ]
+    years = dict.fromkeys((month[:4] for month in months), 0)
+    for month, number in counted.items():
+        years[month[:4]] += number
+    return MonthChart(
+        columns=columns,
+        labels=list(_year_labels(months, place)),
+        most=most,
+        busiest=max(counted, key=lambda month: (counted[month], month)),
+        years=years,
+    )
+
+
+def every_month(counted: Mapping[str, int]) -> list[str]:
+    """Return all months from the first of `counted` to the last, with those between them."""
+    first, last = min(counted), max(counted)
+    every = (
+        f"{year:04}-{month:02}"
+        for year in range(int(first[:4]), int(last[:4]) + 1)
+        for month in range(1, 13)
+    )
+    return [month for month in every if first <= month <= last]
+
+
+def _year_labels(months: Sequence[str], place: float) -> Iterator[YearLabel]:
+    """Yield the years that have room for their names."""
+    begins = [(at, month[:4]) for at, month in enumerate(months) if month.endswith("-01") or not at]
+    if len(begins) > 1 and begins[1][0] < 12 and begins[1][0] * place < WIDTH / _MOST_LABELS:
+        begins = begins[1:]  # the part of the first year is too short for its name
+    step = -(-len(begins) // _MOST_LABELS)
+    for at, name in begins[::step]:
+        if WIDTH - at * place >= WIDTH / (_MOST_LABELS + 3) or len(begins) == 1:
+            yield YearLabel(round(at * place, 2), name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +179,6 @@ async def exhibited_together(
     return leads[:_MOST_LEADS], subjects[:_MOST_SUBJECTS]
 
 
-_MOST = 3
-_KEPT_SECONDS = 86_400
-_PATIENCE = 0.3  # seconds that one visitor waits for examples
-
-
 @dataclass(frozen=True, slots=True)
 class Example:
     """A headline; `day` is its date, "" for today."""
@@ -86,21 +187,6 @@ class Example:
     day: str = ""
 
 
-_LANGUAGES = {"english": "en", "spanish": "es"}
-
-# What archives often speak of.
-STOCK = (
-    marked("Coffee prices hit a record high"),
-    marked("Stock market falls sharply as investors panic"),
-    marked("President refuses to accept the result of the election"),
-    marked("New tariffs raise prices for consumers"),
-    marked("Inflation eats up wages"),
-    marked("Storm leaves thousands without power"),
-    marked("Government shuts down after budget talks fail"),
-    marked("Central bank raises interest rates again"),
-    marked("Workers strike for higher pay"),
-    marked("World Cup final decided on penalties"),
-)
 # Of the bundled corpus, which is written in both languages.
 BUNDLED = {
     "en": (

@@ -1,4 +1,4 @@
-"""Maps errors to HTTP: a status, one sentence, and what to do about it."""
+"""Maps errors to HTTP problems (RFC 9457), and describes them in the OpenAPI document."""
 
 import logging
 from collections.abc import Mapping
@@ -7,7 +7,9 @@ from http import HTTPStatus
 from math import ceil
 from typing import Any
 
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
@@ -46,6 +48,30 @@ _NO_DATABASE = (
 
 
 PROBLEM_TYPE = "application/problem+json"  # RFC 9457
+
+STEERING = "/api/admin"  # where keys are needed in any case
+_JSON = "application/json"
+
+_RETRY_HEADER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+_KEY_HEADER = {"WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}}}
+_ProblemExample = tuple[str, str, dict[str, Any]]  # message, fix, headers
+_PROBLEMS: dict[int, _ProblemExample] = {
+    400: ("The parameter q is missing.", "Add q=...", {}),
+    401: ("A key is needed.", "Send the header: Authorization: Bearer KEY", _KEY_HEADER),
+    403: (
+        "Pages of other sites may link here, and nothing else.",
+        "Name the page in web.allow_origins.",
+        {},
+    ),
+    404: ("There is no corpus 'me'.", "There are: demo, news.", {}),
+    429: ("Too many requests from this address.", "Wait 3 s.", _RETRY_HEADER),
+    503: ("The database does not answer.", "Start it.", _RETRY_HEADER),
+}
+_NOT_STEERING: _ProblemExample = (
+    "This key may ask, but not steer.",
+    "Use a key of WEB_ADMIN_KEYS.",
+    {},
+)
 
 
 class Problem(BaseModel):
@@ -168,3 +194,44 @@ def _misused(error: Mapping[str, Any]) -> tuple[Message, Message | None]:
         )
     said = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "must")
     return Message("The parameter {name} is wrong: {said}.", name=name, said=said), None
+
+
+def problems(*statuses: int, steering: bool = False) -> dict[int | str, dict[str, Any]]:
+    """Return the description of these statuses, for a route; some are told of keys for `steering`
+    too."""
+    known = _PROBLEMS | ({403: _NOT_STEERING} if steering else {})
+    return {status: _describe_problem(status, *known[status]) for status in statuses}
+
+
+def _describe_problem(
+    status: int, message: str, fix: str, headers: dict[str, Any]
+) -> dict[str, Any]:
+    example = problem_of(HTTPStatus(status), message, fix).model_dump()
+    said: dict[str, Any] = {
+        "model": Problem,
+        "description": message,
+        "content": {_JSON: {"example": example}},
+    }
+    return said | ({"headers": headers} if headers else {})
+
+
+def describe_api(app: FastAPI, *, keys_needed: bool) -> dict[str, Any]:
+    """Return the OpenAPI document: what the framework writes, without a status that is never sent,
+    with the media type of problems, and where no `keys_needed`, with the right to send none."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    written = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    for path, operations in written["paths"].items():
+        for operation in operations.values():
+            operation["responses"].pop("422", None)
+            for status, response in operation["responses"].items():
+                if status != "200":
+                    response["content"][PROBLEM_TYPE] = response["content"].pop(_JSON)
+            if "security" in operation and not (keys_needed or path.startswith(STEERING)):
+                operation["security"].append({})
+    for name in ("HTTPValidationError", "ValidationError"):
+        written["components"]["schemas"].pop(name, None)
+    app.openapi_schema = written
+    return written

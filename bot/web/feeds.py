@@ -14,9 +14,9 @@ from fastapi.responses import Response
 from bot.i18n.words import Words
 from bot.replies.dates import age_between
 from bot.reply import labels
+from bot.web.rendering import web_address
 from bot.web.shared_state import SharedOf, SharedState, paced
-from bot.web.views import day_of, web_address
-from bot.web.visitor import Visitor, own_address, visitor_of
+from bot.web.visitor import Visitor, day_of, own_address, visitor_of
 from db.posting.outbox import Outbox
 from db.search.shown import Shown
 from engine.feeds.markup import without_forbidden

@@ -14,8 +14,7 @@ from prometheus_client.registry import Collector
 
 from bot.adapter import AdapterStatus
 from bot.settings import Settings
-from bot.web.failures import Refusal
-from bot.web.parameters import STEERING, problems
+from bot.web.failures import STEERING, Refusal, problems
 from bot.web.schemas import Cleared, Health, Ready, Reloaded
 from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, require_admin_key
 from db.corpus.health import server_version
@@ -39,6 +38,25 @@ OF_STANDBYS = {
     "reads": "Readers that were sent to the standby by this process.",
     "passed_on": "Of those, readers that another server answered.",
 }
+
+_READY_SECONDS = 2.0
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+# Applied at once, by all adapters: what answers depend on.
+_ANSWERS = {"search", "score"}
+# The rest of these sections is read when the process starts.
+_AT_START = {"search.corpus", "search.k1", "search.b", "search.limit"}
+# Applied at once by the web adapter.
+_WEB = {
+    "web.corpora", "web.examples", "web.votes", "web.wall", "web.wall_voters", "web.hosts",
+    "web.requests_per_minute", "web.answers_per_minute",
+}  # fmt: skip
+
+probes = APIRouter(tags=["operate"])
+figures = APIRouter(tags=["operate"])
+steering = APIRouter(
+    prefix=STEERING, tags=["steer"], dependencies=[Depends(paced), Depends(require_admin_key)]
+)
 
 
 async def exposition(shared: SharedState) -> bytes:
@@ -160,26 +178,6 @@ def _standbys(states: Sequence[ReplicaState], registry: CollectorRegistry) -> No
         for one in states:
             if (figure := getattr(one, name)) is not None:
                 gauge.labels(one.name).set(figure)
-
-
-_READY_SECONDS = 2.0
-_TEXT = "text/plain; version=0.0.4; charset=utf-8"
-
-# Applied at once, by all adapters: what answers depend on.
-_ANSWERS = {"search", "score"}
-# The rest of these sections is read when the process starts.
-_AT_START = {"search.corpus", "search.k1", "search.b", "search.limit"}
-# Applied at once by the web adapter.
-_WEB = {
-    "web.corpora", "web.examples", "web.votes", "web.wall", "web.wall_voters", "web.hosts",
-    "web.requests_per_minute", "web.answers_per_minute",
-}  # fmt: skip
-
-probes = APIRouter(tags=["operate"])
-figures = APIRouter(tags=["operate"])
-steering = APIRouter(
-    prefix=STEERING, tags=["steer"], dependencies=[Depends(paced), Depends(require_admin_key)]
-)
 
 
 @probes.get("/healthz", response_model=Health, summary="Whether the process works")

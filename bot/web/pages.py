@@ -18,17 +18,17 @@ from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.reply import labels, signature
 from bot.web.examples import examples_of
 from bot.web.failures import Failure, Refusal
-from bot.web.parameters import LONGEST_TEXT
 from bot.web.reading import reading
-from bot.web.rendering import STATIC, render
+from bot.web.rendering import STATIC, cards_of, is_foretold, render, web_address
+from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, client_address, paced, paced_answers
-from bot.web.views import cards_of, day_of, is_foretold, web_address
 from bot.web.visitor import (
     Asked,
     Ballots,
     VisitorOf,
     answered,
     corpora_to_choose,
+    day_of,
     lasting_link,
     read_asked,
     read_form,
@@ -44,10 +44,14 @@ from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest
 
-questions = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
+_PICTURE_SECONDS = 3600
+PICTURE_SIZE = (1200, 630)  # pixels
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
+_DEAR = [Depends(paced_answers)]
 
 
-@questions.get("/ask")
+@router.get("/ask")
 async def _ask(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
     question = values.get("question", "").strip()[:LONGEST_TEXT]
@@ -101,16 +105,9 @@ def _source(source: CitedSource, words: Words) -> dict[str, Any]:
     }
 
 
-_PICTURE_SECONDS = 3600
-PICTURE_SIZE = (1200, 630)  # pixels
-
-router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
-_DEAR = [Depends(paced_answers)]
-
-
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    for pages in (router, reading, questions):
+    for pages in (router, reading):
         app.include_router(pages)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 

@@ -17,14 +17,20 @@ from bot.queries.find import find, months
 from bot.replies.dates import age_between
 from bot.reply import labels
 from bot.web.api import read_document
-from bot.web.charts import MonthChart, every_month, month_chart
-from bot.web.examples import examples_of, exhibited, exhibited_together, overview
+from bot.web.examples import (
+    MonthChart,
+    every_month,
+    examples_of,
+    exhibited,
+    exhibited_together,
+    month_chart,
+    overview,
+)
 from bot.web.failures import Refusal
-from bot.web.parameters import LONGEST_TEXT
-from bot.web.rendering import render
+from bot.web.rendering import CardView, Piece, card_view, pieces_of, render, start_of, web_address
+from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, paced
-from bot.web.views import CardView, Piece, card_view, day_of, pieces_of, start_of, web_address
-from bot.web.visitor import Asked, Ballots, VisitorOf, corpora_to_choose
+from bot.web.visitor import Asked, Ballots, VisitorOf, corpora_to_choose, day_of
 from db.corpus.health import Lead, Neighbour
 from db.search.shown import Shown
 from engine.errors import UsageError
@@ -36,6 +42,11 @@ from engine.values import Corpus, Flag
 MOST = 300  # texts on one page
 _SPAN = re.compile(r"\d{4}(-\d{2})?")
 _YEARS = 3  # shorter periods are counted by month
+
+_MOST_FORETOLD = 20  # headlines on the page of a text
+_MEDIA_SECONDS = 3600
+
+reading = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,12 +185,6 @@ def _name(hit: FindHit, *, by_year: bool) -> str:
 
 def _year_of_month(month: str) -> int:
     return int(month[:4])
-
-
-_MOST_FORETOLD = 20  # headlines on the page of a text
-_MEDIA_SECONDS = 3600
-
-reading = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

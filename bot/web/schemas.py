@@ -1,13 +1,99 @@
-"""The answers of the API. Names are those of the command line; they may be added, not changed."""
+"""The parameters of the API, each with its limits, and the answers that it describes."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from datetime import datetime
+from typing import Annotated
 
-from bot.replies.dates import Period
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic.json_schema import WithJsonSchema
+
+from bot.replies.dates import Period, read_date
 from engine.answer.cited_answer import AnswerOutcome
 from engine.contracts.results import Attachment
 from engine.prophecy.score import Sureness
 from engine.search import Mode
+from engine.settings.searching import MOST_MONTHS
 from engine.values import Kind
+
+LONGEST_TEXT = 2000  # characters of a headline or a question
+
+Text = Annotated[
+    str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=r"[^\s\u0000]")
+]
+CorpusName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+Moment = Annotated[
+    datetime,
+    BeforeValidator(lambda text: read_date(str(text))),
+    WithJsonSchema({"type": "string", "examples": ["2015", "2015-03-02", "2015-03-02T14:00Z"]}),
+]
+
+
+class Parameters(BaseModel):
+    """What every question may say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    corpus: CorpusName | None = Field(
+        None, description="Corpus to search; left out, the configured or only one.", examples=["me"]
+    )
+
+
+class Narrowed(Parameters):
+    """What narrows a search."""
+
+    kind: Kind | None = Field(None, description="Search the corpus of this kind.")
+    category: str | None = Field(
+        None,
+        min_length=1,
+        max_length=100,
+        pattern=r"^[^\u0000]*$",
+        description="Only what feeds of this category brought; without corpus, of the news.",
+        examples=["tech"],
+    )
+    period: Period = Field(
+        Period.ALL,
+        description="Only texts of the last week or month. Left out, all: most corpora are"
+        " archives, of which the last week is a small part.",
+    )
+    mode: Mode | None = Field(
+        None,
+        description="lexical: by words; hybrid: by meaning too; rerank: by words, re-ordered by"
+        " meaning; semantic: the nearest in meaning, whatever their similarity. Left out, as"
+        " configured.",
+    )
+
+
+class SearchParameters(Narrowed):
+    """A search by words and, where there are vectors, by meaning."""
+
+    q: Text = Field(description="What to look for, in any words.", examples=["coffee prices"])
+    limit: int = Field(10, ge=1, le=100, description="Texts in the answer, at most.")
+
+
+class ProphecyParameters(Parameters):
+    """A headline."""
+
+    headline: Text = Field(
+        description="The headline.", examples=["Coffee prices hit a record high"]
+    )
+    date: Moment | None = Field(
+        None, description="Its date; only older texts count. Left out, it is of now."
+    )
+    mode: Mode | None = Field(None, description="As in /api/search.")
+    exclude_recent: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_MONTHS,
+        description="Months before the headline to leave out; left out, as configured.",
+        examples=[12],
+    )
+    limit: int = Field(3, ge=1, le=50, description="Texts in the answer, at most.")
+
+
+class AskParameters(Narrowed):
+    """A question."""
+
+    question: Text = Field(description="The question.", examples=["What was said about coffee?"])
+    limit: int = Field(5, ge=1, le=20, description="Sources, at most.")
 
 
 class _Answer(BaseModel):

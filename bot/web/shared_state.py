@@ -50,6 +50,13 @@ _MOST_KEPT = 1000  # values
 _PORT = re.compile(r":\d+$")
 Value = TypeVar("Value")
 
+_bearer = HTTPBearer(
+    auto_error=False, description="A key of WEB_API_KEYS or WEB_ADMIN_KEYS, where they are set."
+)
+_OWN_SITE = (None, "same-origin", "none")  # no browser, this site, what somebody typed
+_ASK_FOR_KEY = {"WWW-Authenticate": "Bearer"}
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+
 
 class Right(IntEnum):
     """What a key permits; each right includes the lower ones."""
@@ -271,14 +278,6 @@ class SharedState:
             settings=self.settings,
             corpus=corpus.name,
         )
-
-
-_bearer = HTTPBearer(
-    auto_error=False, description="A key of WEB_API_KEYS or WEB_ADMIN_KEYS, where they are set."
-)
-_OWN_SITE = (None, "same-origin", "none")  # no browser, this site, what somebody typed
-_ASK_FOR_KEY = {"WWW-Authenticate": "Bearer"}
-Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
 
 
 async def credentials_of(request: Request) -> HTTPAuthorizationCredentials | None:

@@ -20,9 +20,8 @@ from bot.replies.dates import read_date
 from bot.reply import MOST_HITS
 from bot.settings.model import WebSettings
 from bot.web.failures import Refusal
-from bot.web.parameters import LONGEST_TEXT
+from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedState
-from bot.web.views import day_of
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.wall import VotingKeys, Wall
@@ -38,6 +37,9 @@ from engine.values import Corpus, CorpusRole
 # The page is a chat like any other, with everybody in it.
 _PLATFORM, _PAGE = "web", "page"
 SHOWN_ON_WALL = 30
+
+_LONGEST_FORM = 20_000  # bytes
+_MISTAKEN = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +193,6 @@ def _weight(text: str) -> float:
         return 0.0
 
 
-_LONGEST_FORM = 20_000  # bytes
-_MISTAKEN = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The values of the prophecy form; its URL is the link to the answer."""
@@ -301,3 +299,8 @@ async def answered(shared: SharedState, asked: Asked) -> Prophecy:
         now=shared.now(),
     )
     return await shared.prophesy(await shared.corpus(asked.corpus), request)
+
+
+def day_of(moment: datetime) -> str:
+    """Return the day (UTC) in ISO format."""
+    return moment.astimezone(UTC).date().isoformat()

@@ -33,7 +33,7 @@ from bot.app import App, open_app
 from bot.cli.doctor import examine
 from bot.cli.embed import embed_corpora
 from bot.cli.glossary import suggest
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
 from bot.jobs.wiring import deciding_of

@@ -9,8 +9,8 @@ import pytest
 from bot.settings.model import WebSettings
 from bot.web.application import create_application
 from bot.web.operating import OF_STANDBYS
-from bot.web.parameters import AskParameters, ProphecyParameters, SearchParameters
 from bot.web.reading import MOST
+from bot.web.schemas import AskParameters, ProphecyParameters, SearchParameters
 from tests.bot.web.stage import WebStage, web_stage
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from bot.cli.database import back_up, bring_back
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.settings import load_settings
 from db import migrate
 from db.embedded.server import EmbeddedServer

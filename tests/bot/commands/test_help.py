@@ -12,7 +12,7 @@ from bot.app import open_app
 from bot.cli.demo import load_demo
 from bot.commands import standard_commands
 from bot.commands.settings import SETTINGS_BY_NAME
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.prophecy import EXAMPLE
 from bot.request import Person

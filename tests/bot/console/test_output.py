@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.console.output import Output, progress_bar
+from bot.console.screen import Output, progress_bar
 from tests.bot.command_line import finish, start, write_tweets
 
 

@@ -14,7 +14,7 @@ import pytest
 from bot.app import App, open_app
 from bot.cli.corpora import list_corpora, show_corpus
 from bot.cli.embed import embed_corpora
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.jobs.embed import embed_missing, embedding_of
 from bot.queries.compose import finder, stored_meaning

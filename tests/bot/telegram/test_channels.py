@@ -4,7 +4,7 @@ import pytest
 
 from bot.i18n.words import words_for
 from bot.reply import Reply
-from bot.telegram.poster import TelegramPoster
+from bot.telegram.adapter import TelegramPoster
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.subscriptions import Subscriptions

@@ -10,7 +10,7 @@ from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.i18n.words import words_for
 from bot.listening import EvenPace
 from bot.reply import Action, Button, Reply
-from bot.telegram.poster import TelegramPoster
+from bot.telegram.adapter import TelegramPoster
 from db.chat.chats import Chats
 from db.pool import Database
 from engine.chat import Chat as KnownChat

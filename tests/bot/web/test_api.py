@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from bot.cli.embed import embed_corpus
-from bot.console.output import Output
+from bot.console.screen import Output
 from bot.queries.find import find
 from bot.replies.answer import answer_json
 from bot.replies.find import found_json

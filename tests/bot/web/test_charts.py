@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.web.charts import HEIGHT, WIDTH, every_month, month_chart
+from bot.web.examples import HEIGHT, WIDTH, every_month, month_chart
 
 MONTHS = st.builds("{:04}-{:02}".format, st.integers(1990, 2030), st.integers(1, 12))
 COUNTS = st.dictionaries(MONTHS, st.integers(1, 5000), min_size=1)

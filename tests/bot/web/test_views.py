@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
-from bot.web.views import Piece, card_view, pieces_of, start_of
+from bot.web.rendering import Piece, card_view, pieces_of, start_of
 from tests.bot.prophecies import NOW, make_hit
 
 EARLIEST, YEAR = datetime(2010, 1, 1, tzinfo=UTC), timedelta(days=365)

@@ -14,8 +14,8 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from bot.cli.wall import decide_entries, list_entries
-from bot.console.output import Output
-from bot.web.tools import TOOLS
+from bot.console.screen import Output
+from bot.web.mcp import TOOLS
 from db.chat.wall import VotingKeys
 from tests.bot.web.stage import NOW, WebStage, web_stage
 from tests.bot.web.test_service import served
