@@ -73,6 +73,13 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that names programs which are not here: `make setup` installs none."""
+    for marker in item.iter_markers("needs"):
+        if missing := [name for name in marker.args if not shutil.which(name)]:
+            pytest.skip(f"needs {' and '.join(missing)}")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Behind a pooler, run what goes through it."""
     if _POOLER:

@@ -6,7 +6,9 @@ outlives the runs, which databases a dead run left behind.
 
 import asyncio
 import itertools
+import os
 import re
+import shutil
 import threading
 import time
 from collections.abc import Coroutine, Iterator
@@ -242,3 +244,15 @@ async def drop_stale(server_url: str) -> None:
                 await connection.execute(f'DROP DATABASE IF EXISTS "{row["datname"]}" WITH (FORCE)')
     finally:
         await connection.close()
+
+
+def copy_with_owners(source: Path, target: Path) -> None:
+    """Copy the folder of a server, but its sockets; each copy belongs to whom its original did."""
+
+    def sockets(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if Path(folder, name).is_socket()]
+
+    shutil.copytree(source, target, symlinks=True, ignore=sockets)
+    for copy in (target, *target.rglob("*")):
+        owner = (source / copy.relative_to(target)).lstat()
+        os.chown(copy, owner.st_uid, owner.st_gid, follow_symlinks=False)

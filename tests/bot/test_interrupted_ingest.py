@@ -18,7 +18,7 @@ import pytest
 from db.embedded.postmaster import PID_FILE
 from tests.bot.command_line import PROGRAM, Done, ask, finish, presagio, start, write_tweets
 from tests.bot.conftest import Invoke
-from tests.database import execute, wait_for
+from tests.database import copy_with_owners, execute, wait_for
 from tests.patience import PATIENCE
 
 BATCHES = 12_000  # records: one whole batch and a part of the next
@@ -240,7 +240,7 @@ def embedded(
 ) -> Iterator[Path]:
     """A data folder with an embedded database, which commands of this test use."""
     place = server_folder / "d"
-    subprocess.run(["cp", "-a", _created, place], check=True)  # keeps the owner
+    copy_with_owners(_created, place)
     monkeypatch.setenv("PRESAGIO_DATA_DIR", str(place))
     yield place
     assert not (place / "postgres" / PID_FILE).exists()
@@ -283,6 +283,7 @@ class TestEmbeddedServer:
         assert done.err.count("\n") == 1
         assert_completes(invoke, file, total=25_000)
 
+    @pytest.mark.needs("mount", "umount")
     @pytest.mark.skipif(sys.platform != "linux", reason="needs tmpfs")
     def test_that_runs_out_of_disk_says_so_and_goes_on_when_there_is_room(
         self, invoke: Invoke, embedded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -293,7 +294,7 @@ class TestEmbeddedServer:
         if subprocess.run(mount, capture_output=True, check=False).returncode:
             pytest.skip("needs the right to mount a small disk")
         try:
-            subprocess.run(["cp", "-a", embedded, small / "d"], check=True)
+            copy_with_owners(embedded, small / "d")
             monkeypatch.setenv("PRESAGIO_DATA_DIR", str(small / "d"))
             file = write_tweets(tmp_path / "a.jsonl", range(30_000))
             # A server that cannot write its log either goes down before it can say why.

@@ -233,7 +233,7 @@ def deeds() -> Iterator[Path]:
 
 def program(deeds: Path) -> str:
     """Return a statement by which the server's account runs a command."""
-    return f"COPY (SELECT 1) TO PROGRAM 'touch {deeds}/ran'"
+    return f"COPY (SELECT 1) TO PROGRAM 'read row; : >{deeds}/ran'"
 
 
 def evil_function(deeds: Path, name: str) -> str:
@@ -290,7 +290,7 @@ async def test_statements_that_were_written_into_a_backup_are_not_run(
     whole = file.read_bytes()
     begin = whole.index(b"COPY public.corpus (")
     length = whole.index(b";", begin) + 1 - begin
-    evil = {"the server": f"{program(deeds)};", "psql": f"\\! touch {deeds}/ran"}[by].encode()
+    evil = {"the server": f"{program(deeds)};", "psql": f"\\! : >{deeds}/ran"}[by].encode()
     file.write_bytes(whole[:begin] + evil.ljust(length) + whole[begin + length :])
     with pytest.raises(InputError, match="holds a statement that is not read: "):
         await bring_back(other_url, file, known_only=True)

@@ -70,6 +70,7 @@ def test_the_file_of_a_lock_is_its_owners_alone(tmp_path: Path, before: int | No
     lock.release()
 
 
+@pytest.mark.needs("cat")
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
 def test_another_account_can_hold_no_lock(server_folder: Path) -> None:
     lock = FileLock(server_folder / "lock")

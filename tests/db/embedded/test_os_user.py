@@ -4,6 +4,7 @@ import os
 import pwd
 import shlex
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,12 +90,19 @@ def test_an_account_that_is_there_serves(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
-    with pytest.raises(StorageUnreachable, match="sleep did not end within 0 seconds"):
-        run_as(["sleep", "60"], None, folder=tmp_path, timeout=0.05)
+    endless = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with pytest.raises(StorageUnreachable, match=r"python\S* did not end within 0 seconds"):
+        run_as(endless, None, folder=tmp_path, timeout=0.05)
 
 
 def test_a_program_gets_input_and_gives_output_and_code(tmp_path: Path) -> None:
-    command = ["sh", "-c", "cat; pwd; echo wrong >&2; exit 3"]
+    script = (
+        "import os, sys\n"
+        "os.write(1, sys.stdin.buffer.read() + os.getcwd().encode() + b'\\n')\n"
+        "os.write(2, b'wrong\\n')\n"
+        "sys.exit(3)"
+    )
+    command = [sys.executable, "-c", script]
     code, output = run_as(command, None, folder=tmp_path, text="in ñ\n")
     assert code == 3
     assert output.splitlines() == ["in ñ", str(tmp_path), "wrong"]

@@ -23,7 +23,7 @@ from db.embedded.os_user import server_account
 from db.embedded.postmaster import PID_FILE, State, observe
 from db.embedded.server import EmbeddedServer, FileLock
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
-from tests.database import CARELESS
+from tests.database import CARELESS, copy_with_owners
 from tests.db.server_user import ServerUser
 from tests.patience import PATIENCE
 
@@ -55,12 +55,8 @@ def new_dir(server_folder: Path) -> Iterator[Path]:
 @pytest.fixture
 def data_dir(new_dir: Path, created: Path) -> Path:
     """Where a database is, not running."""
-    copy_database(created, new_dir)
+    copy_with_owners(created, new_dir)
     return new_dir
-
-
-def copy_database(source: Path, target: Path) -> None:
-    subprocess.run(["cp", "-a", source, target], check=True)  # keeps the owner
 
 
 @pytest.fixture
@@ -433,7 +429,7 @@ class TestCopies:
     ) -> None:
         copy = server_folder / "copy"
         with careless(data_dir) as original:
-            copy_database(data_dir, copy)
+            copy_with_owners(data_dir, copy)
             before = sorted(each.name for each in (copy / "postgres").iterdir())
             with pytest.raises(
                 StorageError, match=r"is a copy of .*/d/postgres, made while"
@@ -448,7 +444,7 @@ class TestCopies:
     ) -> None:
         copy = server_folder / "copy"
         with careless(data_dir):
-            copy_database(data_dir, copy)
+            copy_with_owners(data_dir, copy)
         with pytest.raises(StorageError, match="is a copy of"):
             careless(copy).acquire()
         (copy / "postgres" / PID_FILE).unlink()  # as the message says
@@ -635,6 +631,7 @@ class TestPlaces:
         assert not (new_dir / "postgres").exists()
 
     @root_only
+    @pytest.mark.needs("mount", "umount")
     def test_a_full_disk_is_said_and_leaves_nothing(self, server_folder: Path) -> None:
         mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(server_folder)]
         if subprocess.run(mount, check=False, capture_output=True).returncode != 0:

@@ -68,7 +68,7 @@ def test_a_folder_of_all_formats(tmp_path: Path) -> None:
     ("name", "content", "reason"),
     [
         ("a.pdf", b"", "the file is empty"),
-        ("a.pdf", pdf([" "]), "it holds no text"),
+        pytest.param("a.pdf", pdf([" "]), "it holds no text", marks=pytest.mark.needs("tesseract")),
         ("a.pdf", pdf(["x"], password=True), "it is protected by a password"),
         ("a.pdf", pdf(["x"])[:150], "it is damaged or cut off"),
         ("a.pdf", _PAGE, "its name says that it is a PDF file, but it is a web page"),
