@@ -41,7 +41,7 @@ def silent(port: int) -> Iterator[list[socket.socket]]:
 @asynccontextmanager
 async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[None]:
     """`presagio serve` with few files, once its probe on `port` says that all adapters listen."""
-    command = ["sh", "-c", f'ulimit -n {_FILES}; exec "$0" serve', str(PROGRAM)]
+    command = ["/bin/sh", "-c", f'ulimit -n {_FILES}; exec "$0" serve', str(PROGRAM)]
     environ = os.environ | stage.environ
     with (
         log.open("wb") as written,

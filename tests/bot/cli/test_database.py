@@ -161,15 +161,15 @@ class TestRun:
         def code(*command: str) -> int:
             return presagio("database", "run", *command).code
 
-        assert code("sh", "-c", "exit 5") == 5
-        assert code("sh", "-c", "kill -9 $$") == 128 + 9
+        assert code("/bin/sh", "-c", "exit 5") == 5
+        assert code("/bin/sh", "-c", "kill -9 $$") == 128 + 9
         assert code("no-such-program") == 127
         assert code() == 2
 
     @pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, ""), (signal.SIGTERM, "ended\n")])
     def test_signals_are_the_program_s(self, database: str, number: int, said: str) -> None:
         trap = "trap 'echo ended; exit 7' TERM; echo started; read line; exit 8"
-        with start("database", "run", "sh", "-c", trap, stdin=-1) as running:
+        with start("database", "run", "/bin/sh", "-c", trap, stdin=-1) as running:
             assert running.stdout
             assert running.stdout.readline() == b"started\n"
             running.send_signal(number)  # Ctrl-C at a terminal reaches the program by itself
@@ -181,7 +181,7 @@ class TestRun:
     def test_a_signal_that_comes_too_early_is_not_lost(self) -> None:
         heard = _Heard()
         heard.hear(signal.SIGTERM, None)
-        process = subprocess.Popen(["sleep", "60"])
+        process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         heard.hand_on_to(process)
         assert process.wait() == -signal.SIGTERM
 

@@ -424,7 +424,7 @@ class TestOutput:
             "search canal 2>&-",
             "chat <&- >&- 2>&-",
         ):
-            command = ["sh", "-c", f"{shlex.quote(str(PROGRAM))} {line}"]
+            command = ["/bin/sh", "-c", f"{shlex.quote(str(PROGRAM))} {line}"]
             done = subprocess.run(command, capture_output=True, check=False)
             assert (done.returncode, done.stderr) == (0, b"")
 

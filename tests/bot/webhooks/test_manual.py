@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bot import webhooks as poster
 from bot.reply import Event
 from bot.settings import load_settings
@@ -27,6 +29,7 @@ def test_its_example_is_a_webhook() -> None:
     assert f"presagio webhooks test {hook.name}" in MANUAL
 
 
+@pytest.mark.needs("head", "base64")
 def test_its_steps_lead_to_a_webhook_with_a_secret(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(block("toml"), encoding="utf-8")
     subprocess.run(block("sh"), shell=True, cwd=tmp_path, check=True)

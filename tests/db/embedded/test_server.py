@@ -316,6 +316,7 @@ class TestCrashes:
         # The orphaned initdb may write a little longer; every start cleans up after it.
         await until(lambda: start_and_stop(new_dir) and not list(new_dir.glob("postgres.new-*")))
 
+    @pytest.mark.needs("sleep")
     def test_a_stale_pid_that_now_is_another_process_is_no_hindrance(self, data_dir: Path) -> None:
         account = server_account([data_dir / "postgres"])
         owner = account.uid if account else None
@@ -476,11 +477,12 @@ class TestCopies:
 
 class TestOwners:
     @root_only
+    @pytest.mark.needs("chown")
     def test_a_folder_that_root_restored_is_told_how_to_mend(
         self, data_dir: Path, server_folder: Path
     ) -> None:
         restored = server_folder / "it's restored"
-        subprocess.run(["cp", "-r", data_dir, restored], check=True)
+        shutil.copytree(data_dir, restored, symlinks=True)
         with pytest.raises(StorageRights, match="belongs to root, but its server runs as") as told:
             careless(restored).acquire()
         subprocess.run(command_of(told.value), shell=True, check=True)
