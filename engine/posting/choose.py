@@ -106,6 +106,7 @@ def _common(wanted: Iterable[str], given: Iterable[str]) -> bool:
 
 AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
 SAME_TEXT = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
+_COMPARED = 5_000  # characters
 
 
 class Rejected(StrEnum):
@@ -243,4 +244,5 @@ def _merit(find: StoryFind) -> tuple[object, ...]:
 
 
 def _words(text: str) -> str:
-    return bare(text) or text
+    compared = text[:_COMPARED]
+    return bare(compared) or compared
