@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import CorpusNames, Json, NoLlm, SearchMode, now, settings_of, text, with_app
+from bot.cli.shared import (
+    After,
+    Before,
+    CorpusNames,
+    Json,
+    NoLlm,
+    SearchMode,
+    now,
+    settings_of,
+    text,
+    with_app,
+)
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.ask import ask as answered
@@ -69,13 +80,8 @@ def command(
     question: Annotated[str, typer.Argument(help="The question, in quotes.", callback=text)],
     corpus: CorpusNames = None,
     kind: Annotated[Kind | None, typer.Option("--kind", help="All corpora of this kind.")] = None,
-    after: Annotated[
-        str | None,
-        typer.Option("--after", help="Only from this date on: 2015, 2015-03, 2015-03-02."),
-    ] = None,
-    before: Annotated[
-        str | None, typer.Option("--before", help="Only texts from before this date.")
-    ] = None,
+    after: After = None,
+    before: Before = None,
     period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.ALL,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=20, help="Texts to answer from [8].")

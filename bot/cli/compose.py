@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import CorpusNames, Json, now, settings_of, text, with_app
+from bot.cli.shared import CorpusNames, Json, NoWeb, now, settings_of, text, with_app
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
@@ -106,7 +106,7 @@ def command(
     variants: Annotated[
         int, typer.Option("--variants", min=1, max=3, help="Variants to choose from.")
     ] = 1,
-    no_web: Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")] = False,
+    no_web: NoWeb = False,
     language: Annotated[
         str | None,
         typer.Option(

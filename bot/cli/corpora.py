@@ -1,4 +1,4 @@
-"""`presagio corpora`: the arguments of its commands."""
+"""`presagio corpora`: lists, shows, changes, reindexes and drops corpora."""
 
 import asyncio
 import sys
@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.corpora_texts import threads
-from bot.cli.shared import Json, Name, account, confirm, corpus_names, settings_of, text, with_app
-from bot.console.screen import Output
-from bot.media import Media
+from bot.cli.corpora_threads import threads
+from bot.cli.shared import (
+    Json,
+    Name,
+    Yes,
+    account,
+    confirm,
+    corpus_names,
+    settings_of,
+    text,
+    with_app,
+)
+from bot.console.screen import Output, progress_bar
+from bot.media import Media, files_in, text_ids
+from db.corpus.postings import Postings
+from db.corpus.reindexing import Reindexing
+from db.search.shown import Shown
 from engine.errors import InputError, UsageError
 from engine.values import Corpus, Kind
 from engine.vectors import percent
@@ -19,7 +32,9 @@ from engine.vectors import percent
 if TYPE_CHECKING:
     from bot.app import App
 
-_LARGEST = 2_000_000  # bytes
+_LARGEST = 2_000_000  # bytes of a picture
+_BATCH = 10_000  # ids in one statement
+_STOPPED = "Stopped. What was indexed stays; the same command completes it."
 _SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")  # PNG, JPEG
 _SPOKEN = (Kind.TWEETS, Kind.SOCIAL)  # kinds that one voice usually wrote
 
@@ -60,10 +75,6 @@ def tell_what_next(corpus: Corpus, output: Output) -> None:
     if output.remarks.isatty():
         ask = 'search "A headline"' if corpus.kind in _SPOKEN else 'ask "A question?"'
         output.remark(f"Next: presagio {ask} --corpus {corpus.name}")
-
-
-if TYPE_CHECKING:
-    from bot.app import App
 
 
 async def list_corpora(app: "App", *, json: bool, output: Output) -> None:
@@ -148,6 +159,78 @@ async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
         output.json({"dropped": name, "documents": documents})
     else:
         output.line(f"Dropped {name} with {documents:,} documents.")
+
+
+async def bring_media(app: "App", name: str, folder: str, *, json: bool, output: Output) -> None:
+    """Copy the media of a corpus's texts. Raises CorpusNotFound, InputError, StorageError."""
+    corpus, shown = await app.corpora.get(name), Shown(app.database)
+    files = await asyncio.to_thread(files_in, folder)
+    ids, known = list(text_ids(files)), set[str]()
+    for first in range(0, len(ids), _BATCH):
+        known |= await shown.find_existing_ids(corpus, ids[first : first + _BATCH])
+    media = Media(app.settings.data_dir)
+    brought = await asyncio.to_thread(media.bring, corpus, files, known)
+    if json:
+        left_out = {reason.name.lower(): number for reason, number in brought.left_out.items()}
+        row = {"name": name, "files": brought.files, "texts": brought.texts, "left_out": left_out}
+        output.json(row)
+        return
+    output.line(f"{brought.files:,} files of {brought.texts:,} texts are with {name} now.")
+    for reason, number in sorted(brought.left_out.items()):
+        output.remark(f"Left out: {number:,}, {reason.value}.")
+
+
+async def reindex_corpora(app: "App", name: str, *, json: bool, output: Output) -> None:
+    """Reindex one corpus, or all if `name` is "", and write the counts.
+
+    A corpus that is up to date is left alone. Raises CorpusNotFound, StorageError.
+    """
+    corpora = [await app.corpora.get(name)] if name else await app.corpora.list()
+    if not corpora:
+        output.remark("There is no corpus.")
+    for corpus in corpora:
+        documents, changed = await _reindex(Reindexing(app.database), corpus, output=output)
+        posted = await _post(Postings(app.database), corpus, output=output)
+        if json:
+            figures = {"documents": documents, "changed": changed, "postings": posted}
+            output.json({"corpus": corpus.name, **figures})
+            continue
+        if corpus.is_outdated:
+            output.line(f"{corpus.name}: {documents:,} texts indexed anew, {changed:,} changed.")
+        if posted:
+            output.line(f"{corpus.name}: postings stored for {posted:,} texts.")
+        if not corpus.is_outdated and not posted:
+            output.line(f"{corpus.name} is up to date.")
+
+
+async def _reindex(reindexing: Reindexing, corpus: Corpus, *, output: Output) -> tuple[int, int]:
+    """Index the remaining texts of a corpus; return how many were indexed and how many changed."""
+    documents = changed = 0
+    rest = await reindexing.rest(corpus)
+    with progress_bar(output.remarks, f"reindex {corpus.name}", corpus.documents) as tell:
+        try:
+            async for page in reindexing.pages(corpus):
+                documents += page.seen
+                changed += page.changed
+                tell(corpus.documents - rest + documents, f"{changed:,} changed")
+        except asyncio.CancelledError:
+            output.remark(_STOPPED)
+            raise
+    return documents, changed
+
+
+async def _post(postings: Postings, corpus: Corpus, *, output: Output) -> int:
+    """Store the postings that a corpus lacks; return how many texts got them."""
+    stored = 0
+    with progress_bar(output.remarks, f"postings of {corpus.name}", corpus.documents) as tell:
+        try:
+            async for documents in postings.pages(corpus):
+                stored += documents
+                tell(stored, "")
+        except asyncio.CancelledError:
+            output.remark(_STOPPED)
+            raise
+    return stored
 
 
 def _format_value(value: object) -> str:
@@ -321,8 +404,6 @@ def corpora_media(
 
     Example: presagio corpora media me archive/data/tweets_media
     """
-    from bot.cli.corpora_texts import bring_media
-
     with_app(
         settings_of(context),
         lambda opened: bring_media(opened, name, folder, json=json, output=Output.of_process()),
@@ -333,7 +414,7 @@ def corpora_media(
 def corpora_drop(
     context: typer.Context,
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Remove a corpus and its documents, after asking.
@@ -366,8 +447,6 @@ def corpora_reindex(
 
     Example: presagio corpora reindex me
     """
-    from bot.cli.corpora_texts import reindex_corpora
-
     with_app(
         settings_of(context),
         lambda opened: reindex_corpora(opened, name, json=json, output=Output.of_process()),

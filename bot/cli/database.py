@@ -1,5 +1,6 @@
 """`presagio backup`, `presagio restore` and `presagio database run`."""
 
+import asyncio
 import shutil
 import signal
 import subprocess
@@ -12,10 +13,10 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.corpora_texts import load_media, save_media
 from bot.cli.shared import Json, settings_of
 from bot.console.screen import Output, progress_bar
 from bot.database import open_database, open_url
+from bot.media import Media
 from bot.settings import Settings
 from bot.signals import run_until_signal
 from db.backup.backup import (
@@ -234,13 +235,28 @@ async def back_up(
                 raise InputError("There is nothing to back up: the database is not set up.")
         with _bar(output, "backup") as progress:
             size = await dump(url, file, progress=progress)
-    files = await save_media(settings, media, output=output)
+    files = await _save_media(settings, media, output=output)
     if json:
         output.json({"file": str(file), "bytes": size} | ({"media": files} if media else {}))
     else:
         output.line(f"Wrote {file} ({size / _MEGABYTE:,.1f} MB).")
         if media:
             output.line(f"Wrote {media} ({files:,} pictures and videos).")
+
+
+async def _save_media(settings: Settings, file: Path | None, *, output: Output) -> int:
+    """Write all files to the archive `file` and return their number; without one, tell of them.
+
+    Raises InputError.
+    """
+    media = Media(settings.data_dir)
+    if file:
+        return await asyncio.to_thread(media.pack, file)
+    if number := await asyncio.to_thread(media.files):
+        output.remark(
+            f"{number:,} pictures and videos of texts are not in it. To save them: --media FILE.tar"
+        )
+    return 0
 
 
 async def bring_back(
@@ -264,7 +280,7 @@ async def bring_back(
         await _check_target(settings, replace=replace, output=output)
         with _bar(output, "restore") as progress:
             await restore(url, found, progress=progress, known_only=known_only)
-        files = await load_media(settings, media) if media else None
+        files = await asyncio.to_thread(Media(settings.data_dir).unpack, media) if media else None
         async with open_database(settings, progress=output.remark) as database:
             unknown = await unknown_languages(database)
             corpora = await Corpora(database).list()

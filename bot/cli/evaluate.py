@@ -10,7 +10,17 @@ import orjson
 import typer
 
 from bot.cli.demo import bundled_file
-from bot.cli.shared import Json, NoLlm, SearchMode, corpus_names, now, settings_of, text, with_app
+from bot.cli.shared import (
+    Json,
+    NoLlm,
+    NoWeb,
+    SearchMode,
+    corpus_names,
+    now,
+    settings_of,
+    text,
+    with_app,
+)
 from bot.console.screen import Output, progress_bar
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts
@@ -256,7 +266,7 @@ def compose(
             help="Corpus to write from; may be given several times.",
         ),
     ] = None,
-    no_web: Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")] = False,
+    no_web: NoWeb = False,
     json: Json = False,
 ) -> None:
     """Measure written tweets.

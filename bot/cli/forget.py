@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, confirm, now, settings_of, text, with_app
+from bot.cli.shared import Json, Yes, confirm, now, settings_of, text, with_app
 from bot.console.screen import Output
 from db.chat.chats import Forgetting
 from engine.errors import UsageError
@@ -44,7 +44,7 @@ def command(
         str,
         typer.Argument(help="Person or chat, such as telegram:42.", callback=text),
     ],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Delete what is stored about a person or a chat.

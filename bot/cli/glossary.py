@@ -1,24 +1,20 @@
-"""`presagio glossary`: the arguments of its commands."""
+"""`presagio glossary`: lists, decides on and suggests groups of words; reads and writes files."""
 
+import csv
+import io
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from enum import StrEnum
+from pathlib import Path, PurePath
 from typing import Annotated
 
 import typer
 
 from bot.app import App, chat_client, glossary_service
-from bot.cli.glossary_file import (
-    FileFormat,
-    FileStatus,
-    GlossaryEntry,
-    format_of,
-    read_entries,
-    write_entries,
-)
-from bot.cli.shared import CorpusName, Json, corpus_names, now, settings_of, text, with_app
+from bot.cli.shared import CorpusName, Json, corpus_names, now, settings_of, text, texts, with_app
 from bot.console.screen import Output
 from bot.glossary_service import GlossaryService, Proposed
 from engine.errors import InputError, UsageError
@@ -26,6 +22,31 @@ from engine.glossary.groups import AliasGroup, GroupStatus
 from engine.values import Usage
 
 _BETWEEN = " | "
+_COLUMNS = ("corpus", "status", "terms")
+
+
+class FileFormat(StrEnum):
+    """The format of a glossary file."""
+
+    YAML = "yaml"
+    CSV = "csv"
+
+
+class FileStatus(StrEnum):
+    """The status of a group in a file."""
+
+    APPROVED = "approved"
+    PENDING = "pending"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlossaryEntry:
+    """One group in a file; `corpus` None means all corpora."""
+
+    terms: tuple[str, ...]
+    corpus: str | None = None
+    status: FileStatus = FileStatus.APPROVED
 
 
 async def list_groups(
@@ -85,7 +106,7 @@ async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: O
     async with client:
         proposed = await glossary_service(app).suggest(Suggester(client), chosen, now=now)
     if json:
-        output.json(_proposed_json(chosen.name, proposed))
+        output.json(_proposal_row(chosen.name, proposed))
         return
     for word, found in (("waits", proposed.pending), ("holds", proposed.approved)):
         for pair in found:
@@ -101,12 +122,12 @@ async def export(app: App, form: FileFormat, *, output: Output) -> None:
     """Write the whole glossary, including rejected pairs."""
     groups = glossary_service(app).groups
     entries = [
-        GlossaryEntry(terms=one.terms, corpus=one.corpus, status=FileStatus(one.status))
-        for one in await groups.groups()
+        GlossaryEntry(terms=group.terms, corpus=group.corpus, status=FileStatus(group.status))
+        for group in await groups.groups()
     ]
     entries += [
-        GlossaryEntry(terms=one.pair, corpus=one.corpus, status=FileStatus.REJECTED)
-        for one in await groups.rejected()
+        GlossaryEntry(terms=barred.pair, corpus=barred.corpus, status=FileStatus.REJECTED)
+        for barred in await groups.rejected()
     ]
     for line in write_entries(entries, form).splitlines():
         output.line(line)
@@ -178,7 +199,7 @@ def _group_row(row: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _proposed_json(corpus: str, proposed: Proposed) -> dict[str, object]:
+def _proposal_row(corpus: str, proposed: Proposed) -> dict[str, object]:
     answer, usage = proposed.answer, proposed.answer.usage or Usage()
     return {
         "corpus": corpus,
@@ -195,6 +216,85 @@ def _proposed_json(corpus: str, proposed: Proposed) -> dict[str, object]:
             "cost_usd": usage.cost_usd,
         },
     }
+
+
+def format_of(path: str) -> FileFormat:
+    """Return the format that a file's name implies. Raises UsageError."""
+    ending = PurePath(path).suffix.lower()
+    if ending in {".yaml", ".yml"}:
+        return FileFormat.YAML
+    if ending == ".csv":
+        return FileFormat.CSV
+    raise UsageError(f"{path} is neither YAML nor CSV by its name.", fix="Pass --format.")
+
+
+def write_entries(entries: Sequence[GlossaryEntry], form: FileFormat) -> str:
+    """Return the text of a file."""
+    if form is FileFormat.YAML:
+        import yaml
+
+        groups = [_entry_row(entry) for entry in entries]
+        return yaml.safe_dump({"groups": groups}, allow_unicode=True, sort_keys=False)
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(_COLUMNS)
+    for entry in entries:
+        table.writerow((entry.corpus or "", entry.status.value, _BETWEEN.join(entry.terms)))
+    return text.getvalue()
+
+
+def read_entries(text: str, form: FileFormat) -> list[GlossaryEntry]:
+    """Return the entries of a file. Raises InputError, naming the first invalid entry."""
+    rows = _yaml_rows(text) if form is FileFormat.YAML else _csv_rows(text)
+    return [_read_entry(number, row) for number, row in enumerate(rows, start=1)]
+
+
+def _entry_row(entry: GlossaryEntry) -> dict[str, object]:
+    scope = {"corpus": entry.corpus} if entry.corpus else {}
+    return {"terms": list(entry.terms), **scope, "status": entry.status.value}
+
+
+def _yaml_rows(text: str) -> list[object]:
+    from engine.text.foreign_data import read_yaml
+
+    try:
+        document = read_yaml(text)
+    except InputError as exc:
+        raise InputError(f"The file is no valid YAML: {exc.message}.") from exc
+    groups = document.get("groups") if isinstance(document, dict) and len(document) == 1 else None
+    if not isinstance(groups, list):
+        raise InputError('The file holds no list "groups" and nothing else.')
+    return groups
+
+
+def _csv_rows(text: str) -> Iterator[object]:
+    try:
+        table = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
+        if tuple(table.fieldnames or ()) != _COLUMNS:
+            raise InputError(f"The first line must be: {','.join(_COLUMNS)}")
+        for row in table:
+            terms = [term.strip() for term in (row.pop("terms", None) or "").split("|")]
+            yield {**{name: value for name, value in row.items() if value}, "terms": terms}
+    except csv.Error as exc:
+        raise InputError(f"The file is no CSV: {exc}.") from exc
+
+
+def _read_entry(number: int, row: object) -> GlossaryEntry:
+    """Read one entry, strictly. Raises InputError."""
+    if not isinstance(row, Mapping) or not set(row) <= set(_COLUMNS):
+        raise InputError(f"Group {number} holds something else than {', '.join(_COLUMNS)}.")
+    terms, corpus, status = row.get("terms"), row.get("corpus"), row.get("status", "approved")
+    if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms):
+        raise InputError(
+            f"Group {number} has terms that are no text.", fix='Put quotes around them: "no".'
+        )
+    if corpus is not None and not isinstance(corpus, str):
+        raise InputError(f"Group {number} names a corpus that is no text.")
+    if status not in set(FileStatus):
+        raise InputError(
+            f"Group {number} has an unknown status.", fix=f"Use one of: {', '.join(FileStatus)}."
+        )
+    return GlossaryEntry(terms=tuple(terms), corpus=corpus, status=FileStatus(status))
 
 
 commands = typer.Typer(
@@ -224,10 +324,6 @@ Form = Annotated[
 ]
 
 
-def _texts(values: list[str]) -> list[str]:
-    return [text(value) or "" for value in values]
-
-
 @commands.command("list")
 def glossary_list(context: typer.Context, corpus: Scope = "", json: Json = False) -> None:
     """List all groups, those that wait too.
@@ -247,7 +343,6 @@ def glossary_pending(context: typer.Context, corpus: Scope = "", json: Json = Fa
 
 
 def _list(context: typer.Context, corpus: str, status: GroupStatus | None, *, json: bool) -> None:
-
     with_app(
         settings_of(context),
         lambda opened: list_groups(opened, corpus, status, json=json, output=Output.of_process()),
@@ -260,7 +355,6 @@ def glossary_approve(context: typer.Context, ids: Ids, json: Json = False) -> No
 
     Example: presagio glossary approve 3 4
     """
-
     with_app(
         settings_of(context),
         lambda opened: approve(opened, ids, json=json, output=Output.of_process()),
@@ -286,7 +380,6 @@ def glossary_remove(context: typer.Context, ids: Ids, json: Json = False) -> Non
 
 
 def _reject(context: typer.Context, ids: list[int], *, json: bool) -> None:
-
     with_app(
         settings_of(context),
         lambda opened: reject(opened, ids, now=now(), json=json, output=Output.of_process()),
@@ -296,7 +389,7 @@ def _reject(context: typer.Context, ids: list[int], *, json: bool) -> None:
 @commands.command("add")
 def glossary_add(
     context: typer.Context,
-    terms: Annotated[list[str], typer.Argument(help="Terms that mean the same.", callback=_texts)],
+    terms: Annotated[list[str], typer.Argument(help="Terms that mean the same.", callback=texts)],
     corpus: Scope = "",
     json: Json = False,
 ) -> None:
@@ -304,7 +397,6 @@ def glossary_add(
 
     Example: presagio glossary add auth authentication "sign in"
     """
-
     with_app(
         settings_of(context),
         lambda opened: add(opened, corpus, terms, now=now(), json=json, output=Output.of_process()),
@@ -319,7 +411,6 @@ def glossary_suggest(context: typer.Context, corpus: CorpusName = "", json: Json
 
     Example: presagio glossary suggest --corpus me
     """
-
     with_app(
         settings_of(context),
         lambda opened: suggest(opened, corpus, now=now(), json=json, output=Output.of_process()),
@@ -334,7 +425,6 @@ def glossary_export(context: typer.Context, format: Form = None) -> None:  # noq
 
     Example: presagio glossary export > glossary.yaml
     """
-
     with_app(
         settings_of(context),
         lambda opened: export(opened, format or FileFormat.YAML, output=Output.of_process()),
@@ -352,7 +442,6 @@ def glossary_import(
 
     Example: presagio glossary import glossary.yaml
     """
-
     form = format or format_of(file)
     content = _content(file)
     with_app(

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import CorpusName, Json, NoLlm, SearchMode, now, settings_of, text, with_app
+from bot.cli.shared import (
+    After,
+    Before,
+    CorpusName,
+    Json,
+    NoLlm,
+    SearchMode,
+    now,
+    settings_of,
+    text,
+    with_app,
+)
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date, read_typed
@@ -116,13 +127,8 @@ def command(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=1000, help="Hits [3].")
     ] = None,
-    before: Annotated[
-        str | None, typer.Option("--before", help="Only texts from before this date.")
-    ] = None,
-    after: Annotated[
-        str | None,
-        typer.Option("--after", help="Only from this date on: 2015, 2015-03, 2015-03-02."),
-    ] = None,
+    before: Before = None,
+    after: After = None,
     date: Annotated[
         str | None, typer.Option("--date", help="Date of the headline, such as 2021-03-28.")
     ] = None,

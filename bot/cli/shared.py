@@ -31,7 +31,8 @@ def text(value: str | None) -> str | None:
     return _UNDECODED.sub("\ufffd", value) if value else value
 
 
-def _texts(values: list[str] | None) -> list[str]:
+def texts(values: list[str] | None) -> list[str]:
+    """Replace bytes that are not UTF-8 in each of several arguments."""
     return [text(value) or "" for value in values or ()]
 
 
@@ -88,13 +89,19 @@ CorpusNames = Annotated[
         "-c",
         autocompletion=corpus_names,
         help="Corpus; may be given several times. Default: the configured one, else the only one.",
-        callback=_texts,
+        callback=texts,
     ),
 ]
 SearchMode = Annotated[
     Mode | None,
     typer.Option("--mode", help="By words, by meaning too, re-ordered by it, or by it alone."),
 ]
+After = Annotated[
+    str | None, typer.Option("--after", help="Only from this date on: 2015, 2015-03, 2015-03-02.")
+]
+Before = Annotated[str | None, typer.Option("--before", help="Only texts from before this date.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+NoWeb = Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")]
 NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
 
 

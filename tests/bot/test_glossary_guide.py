@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.glossary_file import FileFormat, FileStatus, GlossaryEntry, read_entries, write_entries
+from bot.cli.glossary import FileFormat, FileStatus, GlossaryEntry, read_entries, write_entries
 from engine.glossary.groups import explain_protection
 from engine.glossary.suggest import WordLists
 from tests.bot.forking import forked

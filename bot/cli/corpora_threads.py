@@ -1,0 +1,115 @@
+"""`presagio corpora threads` and `thread`: lists threads, and shows one in order."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli.shared import Json, Name, settings_of, text, with_app
+from bot.console.screen import Output
+from db.search.shown import Threads
+from engine.documents import Thread, ThreadMessage
+from engine.errors import InputError
+
+if TYPE_CHECKING:
+    from bot.app import App
+
+
+async def list_threads(app: "App", name: str, *, limit: int, json: bool, output: Output) -> None:
+    """Write one row per thread, latest first. Raises CorpusNotFound."""
+    corpus = await app.corpora.get(name)
+    rows = [_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
+    output.rows(rows, json=json, none=f"Corpus {name!r} has no threads.")
+
+
+async def show_thread(
+    app: "App", name: str, thread: str, *, limit: int, json: bool, output: Output
+) -> None:
+    """Write the messages of a thread, oldest first. Raises CorpusNotFound, InputError."""
+    corpus = await app.corpora.get(name)
+    # Fetch one more than is shown, to know whether there are more.
+    found = await Threads(app.database).read(corpus, thread, limit=limit + 1)
+    if not found:
+        raise InputError(
+            f"Corpus {name!r} has no thread {thread!r}.",
+            fix=f"List them with: presagio corpora threads {name}",
+        )
+    for message in found[:limit]:
+        if json:
+            output.json(_fields(message))
+        else:
+            output.line(f"{message.created_at:%Y-%m-%d %H:%M}  {message.author or '-'}")
+            for line in message.text.splitlines():
+                output.line(f"    {line}".rstrip())
+    if len(found) > limit:
+        output.remark(f"These are the first {limit:,}; --limit shows more.")
+
+
+def _row(thread: Thread) -> dict[str, object]:
+    return {
+        "thread": thread.id,
+        "title": thread.title,
+        "documents": thread.documents,
+        "authors": thread.authors,
+        "oldest": thread.oldest.isoformat(),
+        "newest": thread.newest.isoformat(),
+    }
+
+
+def _fields(message: ThreadMessage) -> dict[str, object]:
+    return {
+        "id": message.external_id,
+        "created_at": message.created_at.isoformat(),
+        "author": message.author,
+        "role": message.role,
+        "text": message.text,
+        "url": message.url,
+        "reply_to": message.reply_to,
+        "attribution": message.attribution,
+        "flags": list(message.flags.names),
+    }
+
+
+threads = typer.Typer(rich_markup_mode=None)
+
+
+@threads.command("threads")
+def corpora_threads(
+    context: typer.Context,
+    name: Name,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Threads.")] = 20,
+    json: Json = False,
+) -> None:
+    """List the conversations, channels or folders of a corpus.
+
+    The latest come first.
+
+    Example: presagio corpora threads personal
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: list_threads(
+            opened, name, limit=limit, json=json, output=Output.of_process()
+        ),
+    )
+
+
+@threads.command("thread")
+def corpora_thread(
+    context: typer.Context,
+    name: Name,
+    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="Texts.")
+    ] = 1_000,
+    json: Json = False,
+) -> None:
+    """Show one thread in order.
+
+    Example: presagio corpora thread personal general
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: show_thread(
+            opened, name, thread, limit=limit, json=json, output=Output.of_process()
+        ),
+    )
