@@ -16,6 +16,11 @@ LOCK = 7_426_190_512
 # any query may.
 _PATIENCE = 3600
 
+# Before 0.1.0 there were more migrations. The tables that the last of them left are those of the
+# first one now: a backup of such tables can be restored.
+_UNRELEASED = "c06de6fc97ceaa273b36f44d2bee0d81a9c26cb1e16c74510b96a0e16b60878d"
+_LAST_UNRELEASED = (37, "69d96cda81486e1c34b38fcbc3666eae019dfa4c0509d03ab94a5e72e7ee5445")
+
 _TABLE = """
 CREATE TABLE IF NOT EXISTS migration (
     version integer PRIMARY KEY,
@@ -52,6 +57,14 @@ def available() -> list[Migration]:
 
 def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
     """Return the migrations to run. Raises StorageOutdated if database and program mismatch."""
+    if is_unreleased(applied):
+        raise StorageOutdated(
+            Message("The database was set up by a version of presagio before 0.1.0."),
+            fix=Message(
+                "Carry its data over, as docs/database.md tells: presagio backup FILE, then"
+                " presagio restore FILE --replace"
+            ),
+        )
     newest = known[-1].version if known else 0
     if applied and max(applied) > newest:
         raise StorageOutdated(
@@ -73,6 +86,30 @@ def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
                 ),
             )
     return [migration for migration in known if migration.version not in applied]
+
+
+def is_unreleased(applied: dict[int, str]) -> bool:
+    """Return whether these are migrations from before 0.1.0."""
+    return applied.get(1) == _UNRELEASED
+
+
+def translate_unreleased(applied: dict[int, str]) -> dict[int, str]:
+    """Return the migrations of a backup; of one from before 0.1.0, those that make its tables now.
+
+    Raises StorageOutdated if none do.
+    """
+    if not is_unreleased(applied):
+        return applied
+    number, checksum = _LAST_UNRELEASED
+    if max(applied) != number or applied[number] != checksum:
+        raise StorageOutdated(
+            Message("The backup holds tables that are older than the last ones before 0.1.0."),
+            fix=Message(
+                "Bring its database up to date with the last version before, and back it up again."
+            ),
+        )
+    first = available()[0]
+    return {first.version: first.checksum}
 
 
 async def migrate(connection: Connection, *, version: int | None = None) -> list[str]:
@@ -106,7 +143,7 @@ async def _next(connection: Connection, version: int | None) -> Migration | None
         await connection.execute("SET LOCAL statement_timeout = 0")  # an index build takes long
         await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=_PATIENCE)
         await connection.execute(_TABLE)
-        todo = pending(available(), await _applied(connection))
+        todo = pending(available(), await read_applied(connection))
         if not todo or (version is not None and todo[0].version > version):
             return None
         await _apply(connection, todo[0])
@@ -117,11 +154,12 @@ async def check(connection: Fetches) -> list[Migration]:
     """Return the migrations that still have to run, without running any."""
     with mapped_storage_errors():
         exists = await connection.fetchval("SELECT to_regclass('migration') IS NOT NULL")
-        applied = await _applied(connection) if exists else {}
+        applied = await read_applied(connection) if exists else {}
     return pending(available(), applied)
 
 
-async def _applied(connection: Fetches) -> dict[int, str]:
+async def read_applied(connection: Fetches) -> dict[int, str]:
+    """Return the checksums of the migrations that have run, by number."""
     rows = await connection.fetch("SELECT version, checksum FROM migration")
     return {row["version"]: row["checksum"] for row in rows}
 

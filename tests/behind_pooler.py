@@ -16,7 +16,6 @@ _INDEX = "tests/db/search/test_vector_index.py::"
 _RESTORED = "tests/bot/cli/test_database.py::"
 NOT_BEHIND: Mapping[str, str] = {
     f"{_RESTORED}test_a_backup_comes_back": _PROGRAMS,
-    f"{_RESTORED}test_a_backup_of_older_tables_is_brought_up_to_date": _PROGRAMS,
     f"{_RESTORED}test_a_failure_of_a_program_is_one_line": _PROGRAMS,
     f"{_RESTORED}test_a_restore_waits_for_nobody": _PROGRAMS,
     f"{_RESTORED}test_tables_of_a_newer_version_are_not_replaced": _PROGRAMS,

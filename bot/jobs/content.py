@@ -74,7 +74,7 @@ class PictureContent:
     story: NamedStory
     until: datetime  # the age of the hit is measured up to here
     hit: Hit
-    corpus: str = ""  # of the hit; pictures stored by older versions have none
+    corpus: str  # of the hit
     template: str | None = None  # of its caption; None for the usual form
 
 

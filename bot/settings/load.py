@@ -17,9 +17,7 @@ from bot.settings.sources import (
     Override,
     did_you_mean,
     escaped_line,
-    find_replacement,
     locate_file,
-    one_port,
     read_environment,
     read_file,
     read_secrets,
@@ -130,13 +128,10 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
     # It can only be in the file: unknown variables have been rejected before.
     *above, key = keys
     known = _keys_of(above[0]) if above else list(Sections.model_fields)
-    place = find_replacement(keys)
     what = f"[{above[0]}] has no key" if above else "there is no section"
     return SettingsError(
         f'{_file(path)}: {what} "{escaped_line(key)}".',
-        fix=one_port(write_dotted(place))
-        if place
-        else did_you_mean(key, known) or _elsewhere(key) or f"There are: {', '.join(known)}.",
+        fix=did_you_mean(key, known) or _elsewhere(key) or f"There are: {', '.join(known)}.",
     )
 
 

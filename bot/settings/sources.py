@@ -22,14 +22,6 @@ _OTHER_VARIABLES = (CONFIG_VARIABLE, DATA_DIR_VARIABLE, "PRESAGIO_TEST_DATABASE_
 _SECRET_VARIABLES = tuple(name.upper() for name in Secrets.model_fields)
 _SECRET_KEYS = {"LLM_API_KEY": "OPENROUTER_API_KEY", "TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN"}
 
-# Former settings and their replacements.
-_MOVED = {
-    ("telegram", "webhook_host"): ("web", "host"),
-    ("telegram", "webhook_port"): ("web", "port"),
-    ("slack", "http_host"): ("web", "host"),
-    ("slack", "http_port"): ("web", "port"),
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
@@ -179,8 +171,6 @@ def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
     keys = tuple(variable.removeprefix(PREFIX).split("__"))
     if secret := secret_variable(keys):
         fix = f"Set {secret} instead."
-    elif place := find_replacement(keys):
-        fix = one_port(variable_name(*place))
     else:
         fix = did_you_mean(variable, [*known, *_OTHER_VARIABLES]) or (
             "Names are PRESAGIO_<SECTION>__<KEY>; presagio config show lists them."
@@ -188,17 +178,6 @@ def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
     return SettingsError(
         f"The environment variable {escaped_line(variable)} is no setting.", fix=fix
     )
-
-
-def find_replacement(keys: Iterable[str]) -> tuple[str, str] | None:
-    """Return (section, key) of the setting that has replaced a former one, or None."""
-    section, key, *_ = (*(key.lower() for key in keys), "", "")
-    return _MOVED.get((section, key))
-
-
-def one_port(name: str) -> str:
-    """Return the fix for a port setting that was removed; `name` is the setting to use instead."""
-    return f"Set {name} instead: webhooks, the page and the API share one port."
 
 
 def _value(text: str, default: object) -> object:

@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import asyncpg
@@ -27,7 +28,16 @@ from db.backup.programs import environment, running
 from db.connection import Connection, statements
 from db.corpus.corpora import create_partition
 from db.corpus.postings import about_corpus
-from db.migrate import LOCK, available, check, migrate, pending
+from db.migrate import (
+    LOCK,
+    available,
+    check,
+    is_unreleased,
+    migrate,
+    pending,
+    read_applied,
+    translate_unreleased,
+)
 from db.pool import Database, PoolSettings
 from engine.errors import InputError, StorageOutdated
 from engine.messages import Message
@@ -106,7 +116,8 @@ async def _keep(
     sql = statements("restore")
     if not await connection.fetchval(sql["set_up"]):
         return
-    version, size = await connection.fetchval(sql["newest"]), await connection.fetchval(sql["size"])
+    version = max(await read_applied(connection))
+    size = await connection.fetchval(sql["size"])
     changes = "1 change" if missing == 1 else f"{missing} changes"
     progress(f"The tables are those of an older version: bringing them up to date ({changes}).")
     if size > _LARGEST:
@@ -122,7 +133,8 @@ async def _keep(
 
 
 def _drop_oldest(folder: Path) -> None:
-    for file in sorted(folder.glob("before-upgrade-*.dump"))[:-_BACKUPS]:
+    kept = sorted(folder.glob("before-upgrade-*.dump"), key=lambda file: file.stat().st_mtime)
+    for file in kept[:-_BACKUPS]:
         file.unlink(missing_ok=True)
 
 
@@ -149,8 +161,8 @@ async def require_known_tables(database: Database) -> None:
     if not await is_set_up(database):
         return
     async with database.connection() as connection:
-        newest = await connection.fetchval(statements("restore")["newest"])
-    if newest and newest > available()[-1].version:
+        applied = await read_applied(connection)
+    if not is_unreleased(applied) and max(applied, default=0) > available()[-1].version:
         raise StorageOutdated(
             Message("The database was set up by a newer version of presagio."),
             fix=Message("Restore into an empty one: name it in DATABASE_URL or PRESAGIO_DATA_DIR."),
@@ -172,9 +184,11 @@ async def others_work(database: Database) -> bool:
 async def check_backup(file: Path) -> Backup:
     """Read what a file holds.
 
-    Raises InputError unless it is a backup of presagio, StorageOutdated if it is too new.
+    Raises InputError unless it is a backup of presagio, StorageOutdated if it is too new, or older
+    than the last one before 0.1.0.
     """
-    backup = await read_backup(file)
+    found = await read_backup(file)
+    backup = replace(found, applied=translate_unreleased(found.applied))
     pending(available(), backup.applied)
     return backup
 

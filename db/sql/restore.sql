@@ -5,9 +5,6 @@
 -- name: set_up
 SELECT to_regclass('migration') IS NOT NULL
 
--- name: newest
-SELECT max(version) FROM migration
-
 -- name: size
 SELECT pg_database_size(current_database())
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,6 @@ from tests.database import CARELESS, Clones, wait_for
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage
 
-_OLDER = 20  # migrations of the version before
 # What nobody changes while the backup is taken.
 _AT_REST = ("corpus", "document", "chat", "subscription", "vote", "answer", "embedding_state")
 _CONTENT = "SELECT count(*), md5(string_agg(t::text, E'\\n' ORDER BY t::text)) FROM {} t"
@@ -108,19 +107,20 @@ async def backed_up(stage: Stage, tmp_path: Path) -> BackedUp:
 
 
 @pytest.fixture
-def older_folder(server_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The data folder of an older version: fewer migrations, and nothing in its tables."""
-    older = migrate.available()[:_OLDER]
+def older_folder(server_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The data folder of an older version than the one that runs, with nothing in its tables."""
 
     async def set_up(url: str) -> None:
         connection = await asyncpg.connect(url)
         await migrate.migrate(connection)
         await connection.close()
 
-    with monkeypatch.context() as patched, EmbeddedServer(server_folder, extra=CARELESS) as server:
-        patched.setattr("db.migrate.available", lambda: older)
+    with EmbeddedServer(server_folder, extra=CARELESS) as server:
         wait_for(set_up(server.url()))
-    yield server_folder
+    newer = [*migrate.available(), migrate.Migration(9000, "since", "CREATE TABLE since ()")]
+    for module in ("db.migrate", "db.backup.backup"):
+        monkeypatch.setattr(f"{module}.available", lambda: newer)
+    return server_folder
 
 
 async def assert_equal(url: str, backed_up: BackedUp) -> None:

@@ -81,18 +81,6 @@ def test_a_restore_waits_for_nobody(database: str, backup: Path, invoke: Invoke)
     assert ask(database, CORPORA) == "kept,new"
 
 
-def test_a_backup_of_older_tables_is_brought_up_to_date(
-    database: str, tmp_path: Path, invoke: Invoke
-) -> None:
-    last = "DELETE FROM migration WHERE version = 12"
-    drop = "DROP TABLE model_call_under_way, voting_key"
-    wait_for(execute(database, last, drop, "ALTER TABLE model_call DROP COLUMN source"))
-    file = str(tmp_path / "old.dump")
-    assert invoke("backup", file).code == 0
-    assert invoke("restore", file).code == 0
-    assert ask(database, "SELECT count(*) FROM migration WHERE version = 12") == 1
-
-
 def test_an_upgrade_says_so_and_can_be_undone(
     server_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
 ) -> None:

@@ -185,16 +185,6 @@ def test_no_secret_is_shown() -> None:
             'config.toml: [llm] has no key "modle". Did you mean model?',
         ),
         (
-            "[telegram]\nwebhook_port = 8443\n",
-            'config.toml: [telegram] has no key "webhook_port".'
-            " Set [web] port instead: webhooks, the page and the API share one port.",
-        ),
-        (
-            '[slack]\nhttp_host = "0.0.0.0"\n',
-            'config.toml: [slack] has no key "http_host".'
-            " Set [web] host instead: webhooks, the page and the API share one port.",
-        ),
-        (
             '[lmm]\nmodel = "x"\n',
             'config.toml: there is no section "lmm". Did you mean llm?',
         ),
@@ -358,12 +348,6 @@ def test_a_mistake_in_the_file_is_not_blamed_on_a_variable_of_the_section(write:
             "hidden",
             "The environment variable PRESAGIO_OPENROUTER_API_KEY is no setting."
             " Set OPENROUTER_API_KEY instead.",
-        ),
-        (
-            "PRESAGIO_SLACK__HTTP_PORT",
-            "3000",
-            "The environment variable PRESAGIO_SLACK__HTTP_PORT is no setting. Set"
-            " PRESAGIO_WEB__PORT instead: webhooks, the page and the API share one port.",
         ),
         (
             "PRESAGIO_QQQQQQQQQQQQQQ",

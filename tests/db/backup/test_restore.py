@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from db import migrate
 from db.backup import backup as module
 from db.backup.backup import (
     check_backup,
@@ -16,6 +17,7 @@ from db.backup.backup import (
     holds_something,
     is_set_up,
     others_work,
+    require_known_tables,
     restore,
     unknown_languages,
 )
@@ -393,3 +395,35 @@ async def test_a_backup_of_an_older_version_is_brought_up_to_date(
     await bring_back(other_url, file)
     assert await value(other_url, "SELECT shown FROM corpus") == "KEPT"
     assert await value(other_url, "SELECT max(version) FROM migration") == 9000
+
+
+UNRELEASED = (
+    "DELETE FROM migration",
+    f"INSERT INTO migration VALUES (1, 'core', '{migrate._UNRELEASED}')",
+)
+
+
+async def test_a_backup_from_before_the_first_version_is_restored_whole(
+    database_url: str, other_url: str, tmp_path: Path
+) -> None:
+    """Its tables are the same; only the migrations that made them had other names."""
+    number, checksum = migrate._LAST_UNRELEASED
+    last = f"INSERT INTO migration VALUES ({number}, 'last', '{checksum}')"
+    await execute(database_url, CORPUS, *UNRELEASED, last)
+    file = await backed_up(database_url, tmp_path)
+    for url in (other_url, database_url):  # also in the place of the tables that it is from
+        database = await Database.open(url)
+        await require_known_tables(database)
+        await bring_back(url, file)
+        assert await value(url, "SELECT name FROM corpus") == "kept"
+        await database.require_current()
+        await database.close()
+
+
+async def test_a_backup_of_older_tables_than_the_last_before_the_first_version_is_refused(
+    database_url: str, tmp_path: Path
+) -> None:
+    older = "INSERT INTO migration VALUES (36, 'replies', repeat('a', 64))"
+    await execute(database_url, *UNRELEASED, older)
+    with pytest.raises(StorageOutdated, match=r"older than the last ones before 0\.1\.0"):
+        await check_backup(await backed_up(database_url, tmp_path))
