@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from bot.settings import Settings
-from db.backup.backup import upgrade
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings, Replication
 from engine.errors import StorageError
@@ -64,6 +63,8 @@ async def bring_up_to_date(
     """
     if server is None:
         return await database.migrate()
+    from db.backup.backup import upgrade  # noqa: PLC0415 - needed once a release
+
     return await upgrade(database, server.url(), settings.data_dir, progress=progress)
 
 

@@ -13,8 +13,7 @@ from bot.cli.shared import Json, now, settings_of, with_app
 from bot.commands.feed_words import reason_of
 from bot.console.screen import Output
 from bot.i18n.words import words_for
-from bot.jobs.digest import Deciding, choice_for
-from bot.jobs.wiring import deciding_of
+from bot.jobs.digest import Deciding, choice_for, deciding_of
 from bot.replies.prophecy import hit_view
 from db.posting.finds import Finds
 from engine.errors import UsageError

@@ -8,11 +8,11 @@ from typing import Protocol
 from bot.commands.ownership import Ownership
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
-from bot.queries.compose import ComposeServices
 from bot.replies.picture import Pictures
 from db.chat.access import Waiting
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting
+from db.chat.compositions import Compositions
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
@@ -48,6 +48,25 @@ class NewsServices:
     def room(self, own: int) -> int | None:
         """Return how many more feeds a chat with `own` feeds may add, or None if unlimited."""
         return None if self.feeds_per_chat == UNLIMITED else max(self.feeds_per_chat - own, 0)
+
+
+class Charge(Protocol):
+    """Counts what is written for people."""
+
+    async def __call__(self, asker: str, *, now: datetime) -> None:
+        """Count one more for `asker`. Raises PresagioError beyond the daily quota."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeServices:
+    """Writing tweets from evidence. `corpora` raises CorpusNotFound; `charge` counts a task of
+    somebody and raises PresagioError if it is one too many today; `stop` ends a task that this
+    process works on, and returns once its message will not change any more."""
+
+    tasks: Compositions
+    corpora: Callable[[Sequence[str]], Awaitable[Sequence[Corpus]]]
+    charge: Charge
+    stop: Callable[[int], Awaitable[None]]
 
 
 class Prophesy(Protocol):

@@ -12,16 +12,16 @@ from bot.app import App, glossary_service
 from bot.commands.ownership import Ownership
 from bot.commands.plain_text import is_remark
 from bot.commands.registry import Registry
-from bot.commands.services import NewsServices, Services
+from bot.commands.services import Charge, ComposeServices, NewsServices, Services
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
 from bot.conversation.writing import Writing, WritingParts
 from bot.incident import reason
+from bot.jobs.content import pictures_of
+from bot.jobs.digest import deciding_of
 from bot.jobs.troubles import ignore
-from bot.jobs.wiring import deciding_of, pictures_of
 from bot.queries.ask import ask_one, corpora_for
-from bot.queries.compose import Charge, ComposeServices, compose_task, require_daily
 from bot.queries.find import find
 from bot.reply import MOST_HITS
 from bot.settings.adapters import ChatSettings
@@ -43,9 +43,11 @@ from engine.feeds.lookup import FeedLookup
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.isolation.pool import Isolation
+from engine.messages import Message
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
 from engine.search import Candidate, Headline
+from engine.settings.section import UNLIMITED
 from engine.values import Corpus
 
 logger = logging.getLogger("presagio.conversation")
@@ -150,6 +152,8 @@ def writing_of(
     """
     if app.client is None:
         return None
+    from bot.queries.compose import compose_task  # noqa: PLC0415 - much to load, and few write
+
     seen = app.public if source is BudgetSource.CHATS else app
     return Writing(
         WritingParts(
@@ -174,6 +178,21 @@ def composing_of(app: App, writing: Writing | None, *, charge: Charge) -> Compos
         charge=charge,
         stop=writing.stop,
     )
+
+
+async def require_daily(app: App, asker: str, *, now: datetime) -> None:
+    """Count one request against the asker's `compose.daily`.
+
+    Raises PresagioError if it is one too many today (UTC), and storage errors.
+    """
+    limit = app.settings.compose.daily
+    if limit == UNLIMITED:
+        return
+    if await Quotas(app.database).use(f"compose:{asker}", now=now) > limit:
+        raise PresagioError(
+            Message("Enough was written for you today: {limit} times.", limit=limit),
+            fix=Message("Ask again tomorrow (UTC)."),
+        )
 
 
 async def _document(database: Database, corpus: Corpus, external_id: str) -> Candidate | None:

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import cache
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
 from bot.app import App
 from bot.i18n.words import Words, words_for
-from bot.queries.compose import composer
 from bot.query_log import asked_by
 from bot.replies.composition import draft_reply
 from bot.replies.picture import Pictured, Pictures
@@ -112,17 +112,20 @@ Content: TypeAlias = Annotated[
     Field(discriminator="kind"),
 ]
 
-_CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
+
+@cache
+def _adapter() -> TypeAdapter[Content]:
+    return TypeAdapter(Content)
 
 
 def content_to_json(content: Content) -> str:
     """Return content as JSON."""
-    return _CONTENT.dump_json(content).decode()
+    return _adapter().dump_json(content).decode()
 
 
 def content_from_json(text: str) -> Content:
     """Return the content that `content_to_json` wrote."""
-    return _CONTENT.validate_json(text)
+    return _adapter().validate_json(text)
 
 
 def post_of(
@@ -308,8 +311,16 @@ def _about_feed(notice: FeedNotice, words: Words) -> str:
     )
 
 
+def pictures_of(app: App) -> Pictures:
+    """Return what draws pictures, signed as the settings say."""
+    footer = app.settings.pictures.footer
+    return Pictures(avatar=app.corpora.avatar, isolation=app.isolation, footer=footer)
+
+
 def drafting_of(app: App, now: Callable[[], datetime]) -> Draft:
     """Return what drafts the tweet of a delivery, once: a retry sends the same text."""
+    from bot.queries.compose import composer  # noqa: PLC0415 - few processes draft
+
     drafts = Compositions(app.database)
 
     async def draft(delivery: Delivery, content: DraftContent) -> Composition:

@@ -7,16 +7,20 @@ transaction. What was dealt with is not read again before something may have cha
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TypedDict
 
+from bot.app import App
 from bot.incident import reason
 from bot.jobs.content import NothingFound, content_to_json, draft_of, picture_of, post_of
 from db.posting.finds import Finds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat, PostPicture
+from engine.corpora import resolve_corpus
+from engine.errors import CorpusNotFound
 from engine.posting.choose import AGAIN_AFTER, Choice, choose
 from engine.posting.delivery import (
     Chosen,
@@ -270,3 +274,30 @@ class _Round:
                 chat, finds = decision.subscription.chat.id, len(decision.chosen)
                 fields = {"chat": chat, "day": decision.day, "finds": finds}
                 logger.info("decided", extra={"fields": fields})
+
+
+def deciding_of(app: App) -> Deciding:
+    """Return the dependencies of deciding, taken from `app`."""
+    database, posting = app.database, app.settings.posting
+
+    async def corpora_of(chats: Sequence[Chat]) -> Mapping[int, str]:
+        # A trusted chat may choose a private corpus, but no chat gets one by default.
+        public = await app.public.corpora.list()
+        every = await app.corpora.list() if any(map(app.trusts, chats)) else public
+        names = {}
+        for chat in chats:
+            shown = every if chat.corpus and app.trusts(chat) else public
+            with suppress(CorpusNotFound):
+                names[chat.id] = resolve_corpus(
+                    shown, chat.corpus or "", configured=app.settings.search.corpus
+                ).name
+        return names
+
+    return Deciding(
+        subscriptions=Subscriptions(database),
+        finds=Finds(database),
+        outbox=Outbox(database),
+        corpora=corpora_of,
+        grace=timedelta(hours=posting.grace_hours),
+        again_after=timedelta(days=posting.repeat_after_days),
+    )

@@ -2,23 +2,22 @@
 
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.adapter import Poster
 from bot.app import App
-from bot.jobs.content import drafting_of
+from bot.jobs.content import drafting_of, pictures_of
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
-from bot.jobs.digest import Deciding, digest
+from bot.jobs.digest import Deciding, deciding_of, digest
 from bot.jobs.embed import EVERY, Embedding, embed_missing, embedding_of
 from bot.jobs.poll import News, Polling, poll
 from bot.jobs.scheduler import Job
 from bot.jobs.search import MayAsk, Searching, search_stories
 from bot.jobs.troubles import Troubles
 from bot.query_log import asked_by
-from bot.replies.picture import Pictures
 from bot.settings import Settings
 from bot.webhooks import subscribe_webhooks
 from db.chat.answers import Answers
@@ -32,9 +31,7 @@ from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource
-from engine.chat import Chat
-from engine.corpora import resolve_corpus
-from engine.errors import CorpusNotFound, StorageError
+from engine.errors import StorageError
 from engine.feeds.feed import ConfiguredFeed
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
@@ -216,39 +213,6 @@ async def _store(troubles: Troubles) -> None:
         await troubles.store()
     except StorageError as error:
         logger.warning("the operators were not told: %s", error)
-
-
-def pictures_of(app: App) -> Pictures:
-    """Return what draws pictures, signed as the settings say."""
-    footer = app.settings.pictures.footer
-    return Pictures(avatar=app.corpora.avatar, isolation=app.isolation, footer=footer)
-
-
-def deciding_of(app: App) -> Deciding:
-    """Return the dependencies of deciding, taken from `app`."""
-    database, posting = app.database, app.settings.posting
-
-    async def corpora_of(chats: Sequence[Chat]) -> Mapping[int, str]:
-        # A trusted chat may choose a private corpus, but no chat gets one by default.
-        public = await app.public.corpora.list()
-        every = await app.corpora.list() if any(map(app.trusts, chats)) else public
-        names = {}
-        for chat in chats:
-            shown = every if chat.corpus and app.trusts(chat) else public
-            with suppress(CorpusNotFound):
-                names[chat.id] = resolve_corpus(
-                    shown, chat.corpus or "", configured=app.settings.search.corpus
-                ).name
-        return names
-
-    return Deciding(
-        subscriptions=Subscriptions(database),
-        finds=Finds(database),
-        outbox=Outbox(database),
-        corpora=corpora_of,
-        grace=timedelta(hours=posting.grace_hours),
-        again_after=timedelta(days=posting.repeat_after_days),
-    )
 
 
 def _wire_polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles) -> Polling:

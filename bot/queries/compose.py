@@ -1,52 +1,29 @@
 """Wires the writing of tweets to the corpora, the language model and the web of an App."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
 
 from bot.app import App
 from bot.queries.ask import corpora_for, searcher
-from db.chat.access import Quotas
 from db.chat.answers import Answers
-from db.chat.compositions import Compositions, KeptTask
+from db.chat.compositions import KeptTask
 from engine.answer.cited_answer import Passage, Question
 from engine.answer.passages import gather
 from engine.compose.composition import ComposeRequest, Composition, Progress, RetrievedPassages
 from engine.compose.models import ClientModels
 from engine.compose.run import ComposeParts, Composer, Find
 from engine.compose.select import SAME_MEANING, internal_passages, passage_key, topic
-from engine.errors import ModelError, PresagioError
-from engine.messages import Message
+from engine.errors import ModelError
 from engine.ports import Embedder
 from engine.prophecy.headline import read_headline
 from engine.prophecy.question import comparable, embedder_of, vector_of
 from engine.search import Mode, SearchRequest
-from engine.settings.section import UNLIMITED
 from engine.values import Corpus
 from engine.vectors import Vector
 
 _VARIANTS = 3  # of one answer in a chat
-
-
-class Charge(Protocol):
-    """Counts what is written for people."""
-
-    async def __call__(self, asker: str, *, now: datetime) -> None:
-        """Count one more for `asker`. Raises PresagioError beyond the daily quota."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComposeServices:
-    """Writing tweets from evidence. `corpora` raises CorpusNotFound; `charge` counts a task of
-    somebody and raises PresagioError if it is one too many today; `stop` ends a task that this
-    process works on, and returns once its message will not change any more."""
-
-    tasks: Compositions
-    corpora: Callable[[Sequence[str]], Awaitable[Sequence[Corpus]]]
-    charge: Charge
-    stop: Callable[[int], Awaitable[None]]
 
 
 def composer(app: App) -> Composer:
@@ -169,18 +146,3 @@ async def _vector(embedder: Embedder, text: str) -> Vector:
         return await vector_of(embedder, text)
     except ModelError:
         return ()
-
-
-async def require_daily(app: App, asker: str, *, now: datetime) -> None:
-    """Count one request against the asker's `compose.daily`.
-
-    Raises PresagioError if it is one too many today (UTC), and storage errors.
-    """
-    limit = app.settings.compose.daily
-    if limit == UNLIMITED:
-        return
-    if await Quotas(app.database).use(f"compose:{asker}", now=now) > limit:
-        raise PresagioError(
-            Message("Enough was written for you today: {limit} times.", limit=limit),
-            fix=Message("Ask again tomorrow (UTC)."),
-        )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 
 import asyncpg
 import orjson
@@ -150,17 +151,20 @@ class Questions:
             await connection.execute(self._sql["forget_questions"], now - _QUESTIONS_KEPT)
 
 
-_PROPHECY = TypeAdapter(Prophecy)
+@cache
+def _adapter() -> TypeAdapter[Prophecy]:
+    """Return the adapter, which takes long to build for a command that stores nothing."""
+    return TypeAdapter(Prophecy)
 
 
 def prophecy_to_json(prophecy: Prophecy) -> str:
     """Return a prophecy as JSON text."""
-    return _PROPHECY.dump_json(prophecy).decode()
+    return _adapter().dump_json(prophecy).decode()
 
 
 def prophecy_from_json(text: str) -> Prophecy:
     """Return the prophecy that `prophecy_to_json` wrote."""
-    return _PROPHECY.validate_json(text)
+    return _adapter().validate_json(text)
 
 
 _KEPT = timedelta(days=90)  # nobody asks for the reason after that

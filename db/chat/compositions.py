@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
+from typing import TypeVar
 
 import asyncpg
 from pydantic import TypeAdapter
@@ -11,6 +13,8 @@ from db.connection import statements
 from db.pool import Database
 from engine.chat import Chat
 from engine.compose.composition import Composition
+
+_Kept = TypeVar("_Kept")
 
 _KEPT = timedelta(days=90)  # as long as answers
 
@@ -53,8 +57,9 @@ class KeptTask:
     outcome: Composition | None
 
 
-_TASK = TypeAdapter(ComposeTask)
-_OUTCOME = TypeAdapter(Composition)
+@cache
+def _adapter(kept: type[_Kept]) -> TypeAdapter[_Kept]:
+    return TypeAdapter(kept)
 
 
 class Compositions:
@@ -74,7 +79,11 @@ class Compositions:
         async with self._database.connection() as connection:
             return int(
                 await connection.fetchval(
-                    self._sql["keep_task"], chat.id, thread, now, _TASK.dump_json(task).decode()
+                    self._sql["keep_task"],
+                    chat.id,
+                    thread,
+                    now,
+                    _adapter(ComposeTask).dump_json(task).decode(),
                 )
             )
 
@@ -112,7 +121,7 @@ class Compositions:
         """Return what was drafted for a delivery, or None."""
         async with self._database.connection() as connection:
             found = await connection.fetchval(self._sql["draft"], delivery_key)
-        return _OUTCOME.validate_json(found) if found else None
+        return _adapter(Composition).validate_json(found) if found else None
 
     async def keep_draft(self, delivery_key: str, outcome: Composition, *, now: datetime) -> None:
         """Store what was drafted for a delivery."""
@@ -133,7 +142,7 @@ class Compositions:
 
 
 def _outcome_json(outcome: Composition) -> str:
-    return _OUTCOME.dump_json(outcome).decode()
+    return _adapter(Composition).dump_json(outcome).decode()
 
 
 def _kept(row: asyncpg.Record) -> KeptTask:
@@ -146,10 +155,10 @@ def _kept(row: asyncpg.Record) -> KeptTask:
             private=row["private"],
         ),
         thread=row["thread"],
-        task=_TASK.validate_json(row["task"]),
+        task=_adapter(ComposeTask).validate_json(row["task"]),
         asked_at=row["asked_at"],
         state=TaskState(row["state"]),
         attempts=row["attempts"],
         message=row["message"],
-        outcome=_OUTCOME.validate_json(row["outcome"]) if row["outcome"] else None,
+        outcome=_adapter(Composition).validate_json(row["outcome"]) if row["outcome"] else None,
     )

@@ -36,7 +36,7 @@ Limit = Annotated[int, Field(ge=1, le=MOST_HITS, description="Most hits to retur
 class SearchContract(BaseModel):
     """The fields of all searches. Days are in UTC, both ends included."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     kinds: ClassVar[tuple[Kind, ...]]
 
     query: str = Field(

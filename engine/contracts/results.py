@@ -18,7 +18,7 @@ _DIGITS = 4
 class Value(BaseModel):
     """The base class of all results."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class MatchedTerm(Value):

@@ -12,7 +12,7 @@ from zlib import crc32
 from bot.adapter import Poster
 from bot.commands import Registry, Services, standard_commands
 from bot.commands.ownership import Ownership
-from bot.commands.services import NewsServices
+from bot.commands.services import Charge, ComposeServices, NewsServices
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
@@ -20,7 +20,6 @@ from bot.conversation.writing import Compose, Writing, WritingParts
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
 from bot.jobs.troubles import ignore
-from bot.queries.compose import Charge, ComposeServices
 from bot.replies.picture import Pictures
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Trigger

@@ -36,7 +36,7 @@ from bot.cli.glossary import suggest
 from bot.console.screen import Output
 from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
-from bot.jobs.wiring import deciding_of
+from bot.jobs.digest import deciding_of
 from bot.queries.ask import ask
 from bot.queries.compose import composer
 from bot.settings import load_settings

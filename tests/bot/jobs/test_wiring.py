@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bot.app import open_app
-from bot.jobs.wiring import deciding_of
+from bot.jobs.digest import deciding_of
 from bot.settings import load_settings
 from engine.chat import Chat
 from engine.values import Kind
