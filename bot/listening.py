@@ -1,4 +1,4 @@
-"""The port that this program listens on: webhooks, limits on connections, and limits on askers."""
+"""The port that this program listens on: webhooks, and limits on connections."""
 
 import asyncio
 import logging
@@ -16,7 +16,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bot.incident import reason
 from engine.errors import StorageError
-from engine.settings.section import UNLIMITED
 
 port_logger = logging.getLogger("presagio.port")
 
@@ -36,9 +35,6 @@ _NETWORK_BITS = 64  # of an IPv6 address: the bits below belong to one customer
 
 REQUEST_SECONDS = 30.0  # for a whole request, from when the connection starts waiting for it
 UNREAD_SECONDS = 30.0  # for an answer that nobody reads
-
-_WINDOW = 60.0  # seconds
-_MOST_ASKERS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,45 +230,3 @@ def _cancel(*timers: asyncio.TimerHandle | None) -> None:
     for timer in timers:
         if timer:
             timer.cancel()
-
-
-class RateLimit:
-    """The generic cell rate algorithm: a burst of one minute's worth, then an even pace.
-
-    One number is kept per asker: when its last request would have been due at an even pace.
-    Beyond `most` askers, the least recently seen one is forgotten.
-    """
-
-    def __init__(self, per_minute: int, *, most: int = _MOST_ASKERS) -> None:
-        self._pace = 0.0 if per_minute == UNLIMITED else _WINDOW / per_minute
-        self._most = most
-        self._due: OrderedDict[str, float] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._due)
-
-    def wait(self, who: str, now: float) -> float:
-        """Count a request and return 0, or the seconds until one would be accepted.
-
-        `now` is in seconds of a monotonic clock.
-        """
-        due = max(self._due.pop(who, now), now) + self._pace
-        late = due - now - _WINDOW
-        refused = late > 1e-6
-        self._due[who] = due - self._pace if refused else due
-        if len(self._due) > self._most:
-            self._due.popitem(last=False)
-        return late if refused else 0.0
-
-
-class EvenPace:
-    """Turns at an even pace, for what is sent to a platform that counts all messages together."""
-
-    def __init__(self, per_second: float) -> None:
-        self._between, self._next = 1 / per_second, 0.0
-
-    def reserve(self, now: float) -> float:
-        """Take the next turn and return the seconds until it; `now` is as in RateLimit."""
-        at = max(self._next, now)
-        self._next = at + self._between
-        return at - now

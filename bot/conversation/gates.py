@@ -11,7 +11,7 @@ from time import monotonic
 from bot.commands.plain_text import listens, looks_like_headline
 from bot.conversation.admission import Doorkeeper, Stop
 from bot.i18n.words import words_for
-from bot.listening import RateLimit
+from bot.pace import RateLimit
 from bot.replies.limits import cut
 from bot.reply import Reply, aside
 from bot.request import Place, Request, Trigger

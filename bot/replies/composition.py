@@ -13,8 +13,8 @@ from engine.compose.composition import (
     Step,
     StepName,
     Variant,
+    cited_as,
 )
-from engine.compose.write import cited_as
 from engine.values import Usage
 
 _INDENT = "   "

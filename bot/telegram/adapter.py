@@ -19,7 +19,7 @@ from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, TelegramError
 
 from bot.adapter import DeliveryError, Refused
-from bot.listening import EvenPace
+from bot.pace import EvenPace
 from bot.replies.limits import cut
 from bot.reply import Reply
 from bot.request import Request

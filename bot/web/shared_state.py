@@ -28,7 +28,8 @@ from pydantic import SecretStr
 from bot.adapter import AdapterStatus
 from bot.app import App
 from bot.commands.services import ReadHeadline
-from bot.listening import RateLimit, network_of
+from bot.listening import network_of
+from bot.pace import RateLimit
 from bot.query_log import asked_by, asker, log_of, log_search
 from bot.settings import Settings
 from bot.settings.model import WebSettings

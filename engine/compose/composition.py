@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from engine.answer.cited_answer import Passage as Found
+from engine.judge.request import one_line
 from engine.messages import Message
 from engine.values import Corpus, Flag, Usage
 
@@ -195,3 +196,13 @@ class Composition:
 
 
 Progress = Callable[[StepName], None]  # called as each step begins
+
+
+def cited_as(passage: SourcePassage) -> str:
+    """Return how a passage is cited: its title, and the page of a library's item."""
+    title = one_line(passage.title, len(passage.title))
+    if passage.page is not None:
+        return f"{title}, p. {passage.page}"
+    if passage.date and not passage.url:
+        return f"{title}, {passage.date.date().isoformat()}"
+    return title

@@ -18,6 +18,7 @@ from engine.compose.composition import (
     Fact,
     SourcePassage,
     Tweet,
+    cited_as,
 )
 from engine.compose.guard import open_quotation, outside_quotations
 from engine.judge.request import one_line
@@ -222,16 +223,6 @@ def sources_tweet(sources: Sequence[tuple[int, SourcePassage]]) -> Tweet:
             return Tweet(text=text, length=tweet_length(text))
     text = f"{SOURCES} {' '.join(f'[{number}]' for number, _ in sources)}"
     return Tweet(text=text, length=tweet_length(text))
-
-
-def cited_as(passage: SourcePassage) -> str:
-    """Return how a passage is cited: its title, and the page of a library's item."""
-    title = one_line(passage.title, len(passage.title))
-    if passage.page is not None:
-        return f"{title}, p. {passage.page}"
-    if passage.date and not passage.url:
-        return f"{title}, {passage.date.date().isoformat()}"
-    return title
 
 
 def _link(passage: SourcePassage) -> str | None:

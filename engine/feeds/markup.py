@@ -14,9 +14,6 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 from xml.parsers import expat
 
-import feedparser
-from feedparser.encodings import convert_to_utf8
-
 from engine.errors import FeedUnreadable
 from engine.messages import Message
 from engine.text.clean import clean_for_display
@@ -121,6 +118,10 @@ def markup_text(body: bytes, content_type: str | None = None) -> str:
     text = _as_utf8(body)
     if text is None:
         headers = {"content-type": content_type} if content_type else {}
+        from feedparser.encodings import (  # noqa: PLC0415 - feedparser is loaded to read a feed
+            convert_to_utf8,
+        )
+
         text = convert_to_utf8(headers, body, {}).decode("utf-8", "replace")
     return without_forbidden(_DECLARATION.sub("", text.lstrip("\ufeff"))).lstrip()
 
@@ -206,6 +207,8 @@ def parse_markup(text: str, url: str | None = None) -> Any:
     body = text.encode("utf-8", "replace")
     _require_flat(body)
     headers = {"content-type": _UTF8} | ({"content-location": url} if url is not None else {})
+    import feedparser  # noqa: PLC0415 - as above
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # feedparser's deprecation warnings
         try:

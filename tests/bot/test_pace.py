@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.listening import EvenPace, RateLimit
+from bot.pace import EvenPace, RateLimit
 
 
 def test_a_minute_s_worth_passes_at_once_and_then_one_by_one() -> None:

@@ -763,3 +763,13 @@ class TestImports:
         done = subprocess.run(command, capture_output=True, cwd=ROOT, check=False)
         assert done.stdout
         assert done.stderr == b"[]\n"
+
+    def test_a_terminal_loads_no_platform_and_nothing_that_writes_tweets(self) -> None:
+        unneeded = [
+            *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "starlette", "uvicorn"),
+            *("feedparser", "db.backup.backup", "engine.compose.run", "engine.compose.write"),
+        ]
+        script = f"import sys, bot.cli.chat\nprint(sorted(set({unneeded!r}) & set(sys.modules)))"
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, capture_output=True, cwd=ROOT, check=False)
+        assert (done.stdout, done.stderr) == (b"[]\n", b"")

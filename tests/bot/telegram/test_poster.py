@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.i18n.words import words_for
-from bot.listening import EvenPace
+from bot.pace import EvenPace
 from bot.reply import Action, Button, Reply
 from bot.telegram.adapter import TelegramPoster
 from db.chat.chats import Chats
