@@ -15,7 +15,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -125,13 +125,13 @@ class Bench:
                 "PRESAGIO_LLM__DAILY_TOKENS": "-1",
                 "PRESAGIO_LLM__DAILY_USD": "-1",
                 "PRESAGIO_SEARCH__EXPANSION": expansion,
-                "PRESAGIO_SEARCH__CANDIDATES_WITH_PHRASES": str(candidates),
             }
             if expansion == "off":  # else results without phrases are as usual
                 environ["PRESAGIO_SEARCH__CANDIDATES"] = str(max(candidates, 150))
-                environ["PRESAGIO_SEARCH__CANDIDATES_OF_BOTH"] = str(candidates)
             settings = load_settings(environ={**os.environ, **environ})
             async with open_app(settings, progress=progress) as app:
+                chosen = replace(settings.prophecy, most=candidates, most_with_phrases=candidates)
+                app.prophet.use(chosen)
                 measured = [await self._measured(app, one) for one in self.headlines]
             calls = server.calls + len(server.expansions)
         self._print(measured, calls, expansion, candidates, seconds)
@@ -196,7 +196,7 @@ async def run(arguments: argparse.Namespace, output: Output) -> None:
             for expansion in ("off", "auto"):
                 await bench.row(expansion=expansion, candidates=candidates)
         chosen = app.settings.search
-        usual = {"off": chosen.candidates, "auto": chosen.candidates_with_phrases}
+        usual = {"off": chosen.candidates, "auto": app.settings.prophecy.most_with_phrases}
         for seconds in arguments.seconds:
             for expansion, candidates in usual.items():
                 await bench.row(expansion=expansion, candidates=candidates, seconds=seconds)

@@ -150,13 +150,12 @@ async def open_app(
             await stack.enter_async_context(client)
         reasons = settings.llm.reasons
         judge = Judge(client, Judgments(database), reasons=reasons) if client else None
-        bm25 = settings.search.bm25
         glossaries = Glossaries(database, keys(settings.glossary.protected))
         weight = settings.glossary.headline_weight
-        search = AliasedSearch(database, glossaries, bm25, weight=weight)
-        embeddings = Embeddings(database, exact_up_to=settings.embeddings.exact_up_to)
+        search = AliasedSearch(database, glossaries, weight=weight)
+        embeddings = Embeddings(database)
         embedders = open_embedders(settings, database, stack)
-        described = Described(database, bm25)
+        described = Described(database)
         meaning = embedders and Meaning(
             embedder=embedders,
             vectors=embeddings,
@@ -222,14 +221,15 @@ def _claim_check(settings: Settings, client: "ChatClient | None") -> "ClaimCheck
     return ClaimChecker(
         ClientModels(client, settings.compose),
         model=settings.compose.check_model or client.model,
-        length=settings.answer.passage_length,
     )
 
 
 def _expander(settings: Settings, client: "ChatClient", database: Database) -> Expander:
+    from engine.llm.client import BREAKER_PAUSE  # noqa: PLC0415 - imported with the client
+
     seconds, clock = settings.search.expansion_timeout, time.monotonic
     hurried = client.for_small_calls(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
-    punctuality = Punctuality(seconds=seconds, pause=settings.llm.breaker_pause, clock=clock)
+    punctuality = Punctuality(seconds=seconds, pause=BREAKER_PAUSE, clock=clock)
     return Expander(hurried, Expansions(database), punctuality, clock=clock)
 
 
@@ -244,8 +244,6 @@ def glossary_service(app: App) -> "GlossaryService":
         index=DialectIndex(app.database),
         resolve=app.corpus,
         searches=log_of(app.database, app.settings),
-        suggest_terms=chosen.suggest_terms,
         approve_sure=chosen.approve_sure,
-        approve_unsure=chosen.approve_unsure,
         protected=frozenset(keys(chosen.protected)),
     )

@@ -35,10 +35,8 @@ async def open_with_server(
             url,
             PoolSettings(
                 size=settings.database.pool_size,
-                connect_timeout=settings.database.connect_timeout,
                 command_timeout=settings.database.command_timeout,
-                statement_timeout=settings.database.statement_timeout,
-                corpora=settings.database.corpora_per_connection,
+                statement_timeout=settings.database.command_timeout,
             ),
             Replication(
                 urls=[one.get_secret_value() for one in settings.database.replicas],

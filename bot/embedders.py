@@ -71,8 +71,6 @@ def open_reranker(
     chosen = settings.search
     if embedders is None or settings.embeddings.backend not in {"auto", "local"}:
         return None
-    if not chosen.rerank_best:
-        return None
     return HeadlineReranker(embedders, embeddings, chosen)
 
 

@@ -56,7 +56,6 @@ class GlossaryService:
     searches: Searches | None = None  # None when searches are not logged
     suggest_terms: int = 200
     approve_sure: bool = False
-    approve_unsure: bool = False
     protected: frozenset[str] = frozenset()  # keys of names that are in no group
 
     async def list_groups(
@@ -105,7 +104,7 @@ class GlossaryService:
         )
 
     def _status(self, pair: SuggestedPair) -> GroupStatus:
-        trusted = self.approve_sure if pair.sure else self.approve_unsure
+        trusted = self.approve_sure and pair.sure
         return GroupStatus.APPROVED if trusted else GroupStatus.PENDING
 
     async def _terms(self, corpus: Corpus) -> list[AskedTerm]:

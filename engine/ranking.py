@@ -20,6 +20,9 @@ _BIN = 0.1
 _NEGLIGIBLE = 1e-5
 
 
+ALIKE = 90.0  # percent of their letters by which texts are copies
+
+
 @dataclass(frozen=True, slots=True)
 class Bm25:
     """The two free parameters: k1 (saturation of term frequency) and b (length normalisation)."""
@@ -182,7 +185,7 @@ _COUNTED = [((1 << number) - 1).to_bytes(_MOST // 8, "little") for number in ran
 _CHANGED = 3  # pairs that a letter more or less makes or removes at most
 
 
-def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[list[Candidate]]:
+def alike(candidates: Sequence[Candidate], *, similarity: float = ALIKE) -> list[list[Candidate]]:
     """Return the groups of near-identical texts; groups and members keep their order.
 
     `similarity` is rapidfuzz's ratio, 0..100, over the bare words. Parts of one item are never

@@ -33,7 +33,7 @@ from db.backup.programs import environment
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
-from db.search.embeddings import Embeddings
+from db.search.embeddings import EXACT_UP_TO, Embeddings
 from engine.errors import InputError, StorageError, StorageInterrupted, UsageError
 from engine.values import Corpus
 
@@ -284,21 +284,18 @@ async def bring_back(
         async with open_database(settings, progress=output.remark) as database:
             unknown = await unknown_languages(database)
             corpora = await Corpora(database).list()
-            await _settle_vectors(settings, database, corpora)
+            await _settle_vectors(database, corpora)
     for language in unknown:
         output.remark(f"This server does not know {language}: texts in it are not found.")
     _report(file, corpora, files, json=json, output=output)
 
 
-async def _settle_vectors(
-    settings: Settings, database: Database, corpora: Sequence[Corpus]
-) -> None:
+async def _settle_vectors(database: Database, corpora: Sequence[Corpus]) -> None:
     """Build the indexes of vectors that a backup does not bring."""
-    exact_up_to = settings.embeddings.exact_up_to
-    embeddings = Embeddings(database, exact_up_to=exact_up_to)
+    embeddings = Embeddings(database)
     for model in await embeddings.models():
         for corpus in corpora:
-            if await embeddings.count(corpus, model.id) > exact_up_to:
+            if await embeddings.count(corpus, model.id) > EXACT_UP_TO:
                 await embeddings.settle(corpus, model.id)
 
 

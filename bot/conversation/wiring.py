@@ -39,9 +39,9 @@ from db.posting.subscriptions import Subscriptions
 from db.search.shown import Shown
 from engine.budget import BudgetSource
 from engine.errors import FetchError, PresagioError
-from engine.feeds.lookup import FeedLookup
+from engine.feeds.lookup import FEED_LIMITS, FeedLookup
 from engine.feeds.parsing import FeedParser
-from engine.fetch.client import Fetcher, FetchLimits
+from engine.fetch.client import Fetcher
 from engine.isolation.pool import Isolation
 from engine.messages import Message
 from engine.page.links import first_link, headline_from_link
@@ -130,8 +130,6 @@ def conversation_of(
         commands=commands,
         services=services(app.public),
         trusted=dict.fromkeys(settings.private, services(app)),
-        most=settings.queue,
-        most_in_chat=settings.queue_per_chat,
         writing=writing,
         report=report,
     )
@@ -251,8 +249,7 @@ async def open_news_services(
 ) -> AsyncIterator[NewsServices]:
     """Open the news services. `delivers` names the platforms on which posts are sent."""
     database, polling = app.database, app.settings.polling
-    seconds = min(_LOOKUP_SECONDS, polling.total_timeout)
-    limits = FetchLimits(seconds=seconds, bytes=polling.max_megabytes * 1_000_000)
+    limits = replace(FEED_LIMITS, seconds=_LOOKUP_SECONDS)
     async with FeedParser(workers=1) as parser:  # its process starts on first use
         lookup = FeedLookup(fetcher=fetcher, parser=parser, limits=limits)
         yield NewsServices(

@@ -33,10 +33,12 @@ from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource
 from engine.errors import StorageError
 from engine.feeds.feed import ConfiguredFeed
+from engine.feeds.lookup import FEED_LIMITS
 from engine.feeds.parsing import FeedParser
-from engine.fetch.client import Fetcher, FetchLimits
+from engine.fetch.client import Fetcher
 from engine.search_log import Asker, Origin
 from engine.values import Corpus
+from engine.web.pages import CACHE_BYTES
 from engine.web.results import CACHED_FOR
 
 logger = logging.getLogger("presagio.jobs")
@@ -200,7 +202,7 @@ async def open_jobs(
             stories=stories,
             reindexing=Reindexing(database),
             web_pages=WebPages(database),
-            web_pages_bytes=settings.web_search.cache_mb * 1_000_000,
+            web_pages_bytes=CACHE_BYTES,
             configured=configured_feeds(settings),
             news_kept=timedelta(days=settings.polling.keep_days),
             now=now,
@@ -223,7 +225,7 @@ def _wire_polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Trou
         parser=parser,
         news=News(app.corpora, app.documents, Retention(app.database)),
         settings=chosen,
-        limits=FetchLimits(seconds=chosen.total_timeout, bytes=chosen.max_megabytes * 1_000_000),
+        limits=FEED_LIMITS,
         at_once=chosen.at_once,
         per_host=chosen.per_host,
         jitter=random.random,

@@ -103,7 +103,7 @@ async def answer_query(
     Raises the same errors as `find`.
     """
     settings = app.settings.find
-    index = DialectIndex(app.database, app.settings.search.bm25)
+    index = DialectIndex(app.database)
     finder = MeaningFinder(index, settings)
     if mode is FindMode.SEMANTIC:
         found = await _nearest(app, finder, corpus, query, limit)
@@ -155,7 +155,7 @@ async def months(app: App, corpus: Corpus, found: Found) -> Mapping[str, int]:
 
     Raises storage errors.
     """
-    index = DialectIndex(app.database, app.settings.search.bm25)
+    index = DialectIndex(app.database)
     return await Finder(index, app.settings.find).months(corpus, found.expanded)
 
 

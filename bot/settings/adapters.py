@@ -46,16 +46,6 @@ class ChatSettings(Section):
     buttons_per_minute: Rate = Field(
         60, description="Buttons that one person may press a minute; -1 = no limit."
     )
-    queue: int = Field(
-        500,
-        ge=1,
-        description="Requests that may be under way or wait; more are told to come later.",
-    )
-    queue_per_chat: int = Field(
-        50,
-        ge=1,
-        description="The same for one chat, so that no chat fills the queue for all others.",
-    )
     unjudged_coverage: float = Field(
         0.5,
         ge=0,

@@ -84,18 +84,8 @@ class DatabaseSettings(Section):
     pool_size: int = Field(
         4, ge=1, le=100, description="Connections that one process may open to each server."
     )
-    corpora_per_connection: int = Field(
-        50,
-        ge=1,
-        description="Corpora that a connection may read before another takes its place. Until it"
-        " ends, the server remembers their tables: 42 MB for 50, 95 MB for 200.",
-    )
-    connect_timeout: float = Field(10, gt=0, description="Seconds to wait for a connection.")
     command_timeout: float = Field(
-        30, gt=0, description="Seconds after which this program gives a statement up."
-    )
-    statement_timeout: float = Field(
-        30, gt=0, description="Seconds after which the server stops a statement."
+        30, gt=0, description="Seconds after which a statement is given up, here and by the server."
     )
 
     @model_validator(mode="after")

@@ -45,7 +45,7 @@ _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 # Applied at once, by all adapters: what answers depend on.
 _ANSWERS = {"search", "score"}
 # The rest of these sections is read when the process starts.
-_AT_START = {"search.corpus", "search.k1", "search.b", "search.limit"}
+_AT_START = {"search.corpus", "search.limit"}
 # Applied at once by the web adapter.
 _WEB = {
     "web.corpora", "web.examples", "web.votes", "web.wall", "web.wall_voters", "web.hosts",

@@ -11,7 +11,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from engine.answer.ask_model import AnswerRequest, Said, build_answer_request, hear
+from engine.answer.ask_model import SHOWN_LENGTH, AnswerRequest, Said, build_answer_request, hear
 from engine.answer.cited_answer import (
     AnswerCache,
     AnswerOutcome,
@@ -32,6 +32,8 @@ from engine.llm.wire import add_usage
 from engine.messages import Message, join_messages
 from engine.settings.searching import AnswerSettings
 from engine.text.chunks import sentences
+
+_QUOTES = 3  # sentences of an answer that no model has written
 
 _LONGEST_PASSAGE = 6000  # characters of a passage: many short sentences take long to score
 _LONGEST_QUOTE = 300
@@ -117,7 +119,10 @@ class Answerer:
         client: "ChatClient | None" = None,
         cache: AnswerCache | None = None,
         check: ClaimCheck | None = None,
+        *,
+        length: int = SHOWN_LENGTH,
     ) -> None:
+        self._length = length
         self._settings = settings or AnswerSettings()
         self._client = client
         self._cache = cache
@@ -150,7 +155,7 @@ class Answerer:
     def _answer_by_extracts(
         self, question: Question, gathered: Gathered, said: Said
     ) -> CitedAnswer:
-        claims = extract(gathered.passages, most=self._settings.quotes)
+        claims = extract(gathered.passages, most=_QUOTES)
         outcome = AnswerOutcome.EXTRACTED if claims else AnswerOutcome.NOTHING
         return _answer(question, gathered, outcome, claims, said)
 
@@ -167,7 +172,7 @@ class Answerer:
             question,
             gathered.passages,
             model=self._client.model,
-            length=self._settings.passage_length,
+            length=self._length,
         )
         client = self._client
 

@@ -86,6 +86,7 @@ Your last answer could not be read. Answer exactly in this form: \
 )
 
 
+SHOWN_LENGTH = 1200  # characters of a text that the model sees
 _LONGEST = 64_000  # characters
 _LONGEST_CLAIM = 1000
 _MOST_CLAIMS = 20

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from engine.answer.ask_model import shown_excerpt
+from engine.answer.ask_model import SHOWN_LENGTH, shown_excerpt
 from engine.answer.cited_answer import CheckedClaims, Claim, Gathered, Objection, Wording
 from engine.compose import check, evidence, gaps, write
 from engine.compose.asking import StepModel, Told, ask_step
@@ -25,6 +25,22 @@ if TYPE_CHECKING:  # a replayed run needs no HTTP client
     from engine.llm.client import ChatClient
 
 StepModels = Mapping[StepName, StepModel]
+
+# How long each model may take. Without queries nothing is looked for, without facts nothing is
+# written, and without a check the tweets are shown as not checked.
+STEP_SECONDS = {
+    StepName.GAPS: 10.0,
+    StepName.EVIDENCE: 30.0,
+    StepName.WRITE: 30.0,
+    StepName.CHECK: 20.0,
+}
+WEB_SECONDS = 8.0  # for searching and reading pages
+_LONGEST_ANSWERS = {  # tokens
+    StepName.GAPS: gaps.MOST_TOKENS,
+    StepName.EVIDENCE: evidence.MOST_TOKENS,
+    StepName.WRITE: write.MOST_TOKENS,
+    StepName.CHECK: check.MOST_TOKENS,
+}
 
 _CHARACTERS_A_TOKEN = 4
 _INSTRUCTIONS = 600  # tokens of a system prompt
@@ -52,41 +68,17 @@ class ClientModels:
     def __init__(self, client: "ChatClient", settings: ComposeSettings) -> None:
         self._client = client
         self._settings = settings
-        chosen = settings
-        self._steps = {
-            StepName.GAPS: (
-                chosen.gaps_model,
-                chosen.gaps_temperature,
-                chosen.gaps_seconds,
-                gaps.MOST_TOKENS,
-            ),
-            StepName.EVIDENCE: (
-                chosen.evidence_model,
-                chosen.evidence_temperature,
-                chosen.evidence_seconds,
-                evidence.MOST_TOKENS,
-            ),
-            StepName.WRITE: (
-                chosen.write_model,
-                chosen.write_temperature,
-                chosen.write_seconds,
-                write.MOST_TOKENS,
-            ),
-            StepName.CHECK: (
-                chosen.check_model,
-                chosen.check_temperature,
-                chosen.check_seconds,
-                check.MOST_TOKENS,
-            ),
+        models = {
+            StepName.GAPS: settings.gaps_model,
+            StepName.EVIDENCE: settings.evidence_model,
+            StepName.WRITE: settings.write_model,
+            StepName.CHECK: settings.check_model,
         }
         self._clients = {
             name: client.with_limits(
-                seconds,
-                longest_answer=tokens,
-                model=model,
-                temperature=temperature if temperature >= 0 else None,
+                STEP_SECONDS[name], longest_answer=_LONGEST_ANSWERS[name], model=model
             )
-            for name, (model, temperature, seconds, tokens) in self._steps.items()
+            for name, model in models.items()
         }
 
     @property
@@ -99,12 +91,12 @@ class ClientModels:
         self, steps: Sequence[StepName], *, now: datetime
     ) -> AsyncIterator[StepModels]:
         """Reserve the budget for these steps, and return their models."""
-        seconds = sum(self._steps[name][2] for name in steps) + self._settings.web_seconds
-        tokens = [self._estimate_tokens(name) + self._steps[name][3] for name in steps]
+        seconds = sum(STEP_SECONDS[name] for name in steps) + WEB_SECONDS
+        tokens = [self._estimate_tokens(name) + _LONGEST_ANSWERS[name] for name in steps]
         async with self._client.reserve(tokens, seconds, now=now) as reservation:
             yield {
                 name: StepModel(
-                    model=self._clients[name].within(reservation), seconds=self._steps[name][2]
+                    model=self._clients[name].within(reservation), seconds=STEP_SECONDS[name]
                 )
                 for name in steps
             }
@@ -132,7 +124,7 @@ class ClaimChecker:
     sees, which must be what the model that answered has seen.
     """
 
-    def __init__(self, models: Models, *, model: str, length: int) -> None:
+    def __init__(self, models: Models, *, model: str, length: int = SHOWN_LENGTH) -> None:
         self._models = models
         self._length = length
         self.version = f"{PROMPT.version} {model}"

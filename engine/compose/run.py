@@ -22,7 +22,7 @@ from engine.compose.evidence import Evidence, evidence_content, read_evidence
 from engine.compose.finish import Guarded, finish_drafts, guard_drafts
 from engine.compose.gaps import NOT_ASKED, gaps_content, no_web, read_gaps
 from engine.compose.journal import PROMPTS, Journal
-from engine.compose.models import Models, StepModels
+from engine.compose.models import WEB_SECONDS, Models, StepModels
 from engine.compose.select import Chooser, nothing_found, topic
 from engine.compose.write import Drafts, draft_content, read_drafts, texts_of
 from engine.errors import ModelError, StorageInterrupted, UsageError
@@ -36,6 +36,7 @@ Find = Callable[[ComposeRequest, datetime], Awaitable[RetrievedPassages]]
 Rerankers = Callable[[Sequence[Corpus]], Reranker]
 T = TypeVar("T")
 
+_RETRIEVE_SECONDS = 10.0
 _GRACE = 1.0  # seconds beyond the deadline that the web keeps itself
 
 
@@ -82,7 +83,7 @@ class ComposeRun:
 
     async def retrieve(self) -> RetrievedPassages:
         """Return what the corpora hold. Raises storage errors, StorageInterrupted if it is late."""
-        seconds = self._settings.retrieve_seconds
+        seconds = _RETRIEVE_SECONDS
         async with self.journal.step(StepName.RETRIEVE) as step:
             try:
                 async with asyncio.timeout(seconds):
@@ -121,7 +122,7 @@ class ComposeRun:
 
     async def web(self, queries: Sequence[str]) -> WebFindings:
         """Return the pages that the web has for some queries; none if it fails."""
-        web, seconds = self._parts.web, self._settings.web_seconds
+        web, seconds = self._parts.web, WEB_SECONDS
         async with self.journal.step(StepName.WEB, runs=bool(queries)) as step:
             if web is None or not queries:
                 step.skipped = self.journal.last.skipped or Message("Nothing was missing.")

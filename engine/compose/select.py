@@ -27,6 +27,9 @@ SAME_MEANING = 0.95  # the same of the cosine of their vectors
 MOST_CHUNKS = 6  # of one page
 _WORD = re.compile(r"\w+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
+_PER_SITE = 2  # the most passages of one web site
+_RERANKED = 24  # passages that are ordered by how well they answer
+_RERANK_SECONDS = 5.0  # for ordering them; else words alone decide
 
 
 def web_passages(pages: Iterable[WebPage]) -> list[SourcePassage]:
@@ -239,11 +242,9 @@ class Chooser:
         kept, repeats = distinct(together, internal.alike)
         scores = _scores(query, kept)
         # The limit of a site holds for what is chosen in the end, when its best passages are known.
-        first = self._best(kept, scores, self._settings.reranked, self._settings.reranked)
+        first = self._best(kept, scores, _RERANKED, _RERANKED)
         reranked, notice = await self._rerank_passages(query, first)
-        passages = self._best(
-            first, {**scores, **reranked}, self._settings.passages, self._settings.per_site
-        )
+        passages = self._best(first, {**scores, **reranked}, self._settings.passages, _PER_SITE)
         return ChosenPassages(passages=passages, repeats=repeats, notice=notice)
 
     def _best(
@@ -262,7 +263,7 @@ class Chooser:
         """Return the reranker's scores by key, or none and why."""
         if self._reranker is None or len(passages) < 2:
             return {}, None
-        seconds = self._settings.rerank_seconds
+        seconds = _RERANK_SECONDS
         try:
             async with asyncio.timeout(seconds):
                 scores = await self._reranker.rerank(

@@ -94,6 +94,7 @@ _Turn = Callable[[], AbstractAsyncContextManager[None]]
 PURPOSE = "embed"
 MAX_ANSWER_BYTES = 64 << 20
 _CHARACTERS_A_TOKEN = 4
+_RETRIES = 4  # of a request
 _FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.5, 30.0, 0.5  # seconds between attempts
 
 
@@ -115,8 +116,10 @@ class RemoteEmbedder(Closable):
         clock: Callable[[], datetime],
         budget: Budget = Budget(),  # noqa: B008 - frozen
         source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
+        retries: int = _RETRIES,
     ) -> None:
         self._settings = settings
+        self._retries = retries
         self._ledger = ledger
         self._clock = clock
         self._budget = budget
@@ -179,7 +182,7 @@ class RemoteEmbedder(Closable):
     def _plan_request(self, texts: list[str]) -> Planned:
         settings = self._settings
         tokens = sum(map(len, texts)) // _CHARACTERS_A_TOKEN
-        longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * settings.retries
+        longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * self._retries
         return Planned(
             source=self._source(),
             cost_usd=tokens * settings.usd_per_million_tokens / 1e6,
@@ -192,7 +195,7 @@ class RemoteEmbedder(Closable):
         try:
             async for attempt in stamina.retry_context(
                 on=_again,
-                attempts=self._settings.retries + 1,
+                attempts=self._retries + 1,
                 timeout=None,  # attempts and waits are each bounded
                 wait_initial=_FIRST_WAIT,
                 wait_max=_LONGEST_WAIT,

@@ -25,6 +25,8 @@ from engine.isolation.process import WorkerEnded
 from engine.messages import Message
 from engine.page.read import decode_page
 
+FEED_LIMITS = FetchLimits(seconds=30.0, bytes=10_000_000)  # of a feed, unpacked
+
 
 @dataclass(frozen=True, slots=True)
 class WellKnownFeed:

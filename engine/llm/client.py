@@ -35,6 +35,10 @@ from engine.ports import UsageLedger
 from engine.settings.models import LlmSettings
 from engine.values import Usage
 
+_CONNECT_SECONDS = 5.0
+BREAKER_FAILURES = 5  # in a row, after which the endpoint is left alone
+BREAKER_PAUSE = 60.0  # seconds for which it is left alone
+
 
 class Breaker:
     """A circuit breaker over whole calls.
@@ -54,6 +58,10 @@ class Breaker:
         self._failures = 0
         self._open_until = 0.0
         self._probing = False
+
+    def renew(self) -> "Breaker":
+        """Return a closed one with the same limits."""
+        return Breaker(failures=self._limit, pause=self._pause, clock=self._clock)
 
     @contextmanager
     def guard(self) -> Iterator[None]:
@@ -139,22 +147,20 @@ class ChatClient(Closable):
         clock: Callable[[], float],
         budget: Budget = Budget(),  # noqa: B008 - frozen
         source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
+        breaker_failures: int = BREAKER_FAILURES,
     ) -> None:
         self._settings = settings
         self._spending = ChatSpending(budget, ledger, source)
         self._clock = clock
-        self._breaker = Breaker(
-            failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
-        )
+        self._breaker = Breaker(failures=breaker_failures, pause=BREAKER_PAUSE, clock=clock)
         self._failed: Callable[[ModelError], None] = _ignore_error
         self.outcomes = CallOutcomes()  # shared with the clients derived from this one
         self._schema_refused = False
-        self._temperature: float | None = None
         self._endpoint = chat_endpoint(settings, api_key)
         self._transport = Transport(
             self._endpoint,
             "chat/completions",
-            connect_timeout=settings.connect_timeout,
+            connect_timeout=_CONNECT_SECONDS,
             read_timeout=settings.read_timeout,
             headers={"X-OpenRouter-Title": "Presagio"},
         )
@@ -195,12 +201,10 @@ class ChatClient(Closable):
         *,
         longest_answer: int,
         model: str = "",
-        temperature: float | None = None,
     ) -> Self:
         """Return a client of the same endpoint with another time limit, and maybe another model.
 
         It has its own breaker and shares the connections of this client, which closes them.
-        `temperature` None sends none, because reasoning models refuse it.
         """
         chosen = self._settings
         varied = self._with(
@@ -209,10 +213,7 @@ class ChatClient(Closable):
             total_timeout=seconds,
             max_completion_tokens=min(longest_answer, chosen.max_completion_tokens),
         )
-        varied._temperature = temperature
-        varied._breaker = Breaker(
-            failures=chosen.breaker_failures, pause=chosen.breaker_pause, clock=self._clock
-        )
+        varied._breaker = self._breaker.renew()
         return varied
 
     def within(self, reservation: Reservation) -> Self:
@@ -338,7 +339,6 @@ class ChatClient(Closable):
             call.messages,
             schema,
             openrouter=endpoint.is_openrouter,
-            temperature=self._temperature,
         )
         status, headers, content = await self._transport.post(body)
         now = call.asked_at + timedelta(seconds=self._clock() - call.started)

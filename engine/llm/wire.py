@@ -51,13 +51,12 @@ def request_body(
     schema: Mapping[str, object] | None,
     *,
     openrouter: bool,
-    temperature: float | None = None,
 ) -> dict[str, object]:
     """Return the JSON body. `schema` is the value of response_format.json_schema, or None.
 
     Fallback models, reasoning effort and strict parameter routing are `openrouter`'s own fields.
 
-    A temperature is sent only if there is one, because reasoning models refuse it.
+    No temperature is sent, because reasoning models refuse it.
     """
     body: dict[str, object] = {
         "model": settings.model,
@@ -66,8 +65,6 @@ def request_body(
     }
     if schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": dict(schema)}
-    if temperature is not None:
-        body["temperature"] = temperature
     if openrouter:
         body |= _openrouter_fields(settings, strict=schema is not None)
     return body

@@ -87,7 +87,7 @@ class Prophet:
             self._meaning,
             limit=search.candidates,
             phrases=self._phrases,
-            limit_with_phrases=search.candidates_with_phrases,
+            limit_with_phrases=settings.most_with_phrases,
         )
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
@@ -109,7 +109,7 @@ class Prophet:
             )
         terms, found = retrieved.terms, retrieved.candidates
         async with self._alone():
-            groups = alike(found, similarity=self._settings.score.duplicate_similarity)
+            groups = alike(found, similarity=self._settings.similarity)
             groups = groups[: self._most(retrieved.expansion)]
             candidates = [eldest(group) for group in groups]
         verdict = Verdict(scores={})
@@ -187,8 +187,8 @@ class Prophet:
             await asyncio.gather(task, return_exceptions=True)
 
     def _most(self, expansion: Expansion) -> int:
-        search = self._settings.search
-        return search.candidates_with_phrases if expansion.phrases else search.candidates_of_both
+        chosen = self._settings
+        return chosen.most_with_phrases if expansion.phrases else chosen.most
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:

@@ -32,6 +32,7 @@ _PATIENCE = 1.0  # seconds for the vector of a question; a new process must load
 _FIRST_GUESS = 0.0004  # seconds per character, until measured
 _SURE = 0.8  # share of the remaining time to use: a text that is not ready in time is lost
 _AT_ONCE = 8  # texts
+_BEST = 24  # texts that are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +68,15 @@ class HeadlineReranker:
         embedder: Callable[[Corpus], Embedder],
         vectors: VectorStore,
         settings: SearchSettings | None = None,
+        *,
+        best: int | None = None,
     ) -> None:
+        self.best = best or _BEST  # the number of best texts to compare
         self._embedder = embedder
         self._vectors = vectors
         self._settings = settings or SearchSettings()
         self._alone = asyncio.Lock()
         self._pace = _FIRST_GUESS
-
-    @property
-    def best(self) -> int:
-        """The number of best texts to compare."""
-        return self._settings.rerank_best
 
     def start(self, corpus: Corpus) -> None:
         """Start the process of the model, which takes as long as finding texts to compare."""
@@ -94,7 +93,7 @@ class HeadlineReranker:
         the errors of storage ports, except StorageRights and StorageFull, which become a notice.
         """
         embedder = self._embedder(corpus)
-        chosen = best_first[: self._settings.rerank_best]
+        chosen = best_first[: self.best]
         if not chosen or embedder.dimensions == 0:
             return None
         try:

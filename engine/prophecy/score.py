@@ -14,8 +14,9 @@ from itertools import islice
 
 from engine.ranking import Bm25, Parts, best_first, first_of_items, idf, level, weighted_mean
 from engine.search import HIGHEST_JUDGMENT, Candidate, Hit, Term
-from engine.settings.searching import ProphecySettings, ScoreSettings
+from engine.settings.searching import ProphecySettings
 from engine.text.terms import is_generic
+from engine.values import Flag
 
 _FORETOLD, _CLOSE = 5, 4  # judgments, 0..6
 # Without a judgment: the sum of lexical share and similarity, and the number of common words.
@@ -108,7 +109,12 @@ def term_weights(terms: Sequence[Term], documents: int, rarest: int = 0) -> list
 
 
 _DAYS_A_YEAR = 365.25
+_AGE_FULL_YEARS = 10  # that count in full
 _SHORT_TOKENS = 4
+# What texts are multiplied by that are worth less as a prophecy.
+_FLAG_FACTORS = {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}
+_SHORT_FACTOR = 0.8
+_GENERIC_FACTOR = 0.6  # greetings, thanks and bare links, which foretell nothing
 # Whether a text shares enough is decided with retrieval's b, because a long text shares words by
 # chance; and with a minimum document frequency, because in a small corpus rarity is chance.
 _STRICT_BM25 = Bm25(k1=1.2, b=0.75)
@@ -123,17 +129,15 @@ def age(created_at: datetime, asked_at: datetime, full_years: float) -> float:
     return min(1.0, math.log1p(days) / math.log1p(full_years * _DAYS_A_YEAR))
 
 
-def factors(candidate: Candidate, score: ScoreSettings) -> dict[str, float]:
+def factors(candidate: Candidate) -> dict[str, float]:
     """Return the multipliers that apply, by name."""
     found = {
-        flag.names[0]: factor
-        for flag, factor in score.factors.items()
-        if candidate.flags & flag and factor < 1
+        flag.names[0]: factor for flag, factor in _FLAG_FACTORS.items() if candidate.flags & flag
     }
-    if candidate.length < _SHORT_TOKENS and score.short < 1:
-        found["short"] = score.short
-    if score.generic < 1 and is_generic(candidate.text):
-        found["generic"] = score.generic
+    if candidate.length < _SHORT_TOKENS:
+        found["short"] = _SHORT_FACTOR
+    if is_generic(candidate.text):
+        found["generic"] = _GENERIC_FACTOR
     return found
 
 
@@ -221,12 +225,12 @@ class Scorer:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
             "lexical": min(1.0, self._coverage(candidate)),
-            "age": age(candidate.created_at, self.asked_at, self.settings.score.age_full_years),
+            "age": age(candidate.created_at, self.asked_at, _AGE_FULL_YEARS),
             "semantic": candidate.similarity,
         }
 
     def _hit(self, candidate: Candidate, parts: Parts) -> Hit:
-        multipliers = factors(candidate, self.settings.score)
+        multipliers = factors(candidate)
         return Hit(
             rank=0,
             candidate=candidate,

@@ -15,7 +15,16 @@ from engine.query.filters import Conditions, conditions
 from engine.query.plan import LanguageQuery, Plan, Wanted, plan_query, units
 from engine.query.query import Alternative, Group, Query
 from engine.query.results import Counts, Found, FoundDocument, FoundDocuments, Receipts, Scored
-from engine.ranking import Parts, alike, best_first, first_of_items, idf, level, weighted_mean
+from engine.ranking import (
+    DEFAULT,
+    Parts,
+    alike,
+    best_first,
+    first_of_items,
+    idf,
+    level,
+    weighted_mean,
+)
 from engine.search import Term
 from engine.settings.searching import (
     FindSettings,
@@ -25,6 +34,9 @@ from engine.settings.searching import (
 )
 from engine.text.clean import searchable
 from engine.values import Corpus
+
+_ENGAGEMENT_FULL = 1000  # likes and reposts that count in full
+_AUTHORITY_OTHERWISE = 0.5  # what the word is worth of those whom the settings do not name
 
 _ROLES = frozenset({"me", "user", "others", "assistant", "system", "tool"})
 _SECONDS_A_DAY = 86_400
@@ -138,7 +150,7 @@ def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) 
             return {
                 "lexical": lexical,
                 "recency": _recency(found, asked, profile.decay_days),
-                "engagement": engagement(found.engagement, profile.engagement_full),
+                "engagement": engagement(found.engagement, _ENGAGEMENT_FULL),
                 "hashtags": hashtags(asked.query.groups, found.tags),
             }
         case PublishedSettings():
@@ -148,7 +160,7 @@ def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) 
                     found.candidate.author,
                     found.domain,
                     profile.worths,
-                    profile.authority_otherwise,
+                    _AUTHORITY_OTHERWISE,
                 ),
             }
 
@@ -247,7 +259,7 @@ class Finder:
                 corpus, plan, required, limit, asked=asked, profile=profile
             )
         retrieved, kept = stages.retrieved, stages.kept
-        receipts = Receipts(corpus, plan, self._settings.search.bm25)
+        receipts = Receipts(corpus, plan, DEFAULT)
         shown = [receipts.hit(rank, one) for rank, one in enumerate(kept[:limit], start=1)]
         return Found(
             query=query,
@@ -346,7 +358,7 @@ class Finder:
         by_id = {one.document.candidate.id: one for one in found}
         groups = alike(
             [one.document.candidate for one in found],
-            similarity=self._settings.score.duplicate_similarity,
+            similarity=self._settings.similarity,
         )
         kept = [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
         items = Counter(_item(one) for one in kept)

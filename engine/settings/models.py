@@ -7,52 +7,28 @@ from pydantic import AfterValidator, Field
 from engine.settings.section import UNLIMITED, HttpUrl, Section
 from engine.vectors import Prefixes
 
-_NOT_SENT = -1
-_Temperature = Annotated[float, Field(ge=_NOT_SENT, le=2)]
-_Seconds = Annotated[float, Field(gt=0, le=600)]
-
 
 class ComposeSettings(Section):
-    """How tweets are written from evidence: presagio compose. Models left empty are llm.model; a
-    temperature of -1 is not sent, as models that think refuse it."""
+    """How tweets are written from evidence: presagio compose. Models left empty are llm.model."""
 
     retrieved: int = Field(
         50, ge=1, le=200, description="Texts of the corpora that are looked at for a request."
     )
-    retrieve_seconds: _Seconds = Field(10, description="Seconds for finding them.")
     gaps_model: str = Field("", description="Model that says what to look for on the web.")
-    gaps_temperature: _Temperature = Field(_NOT_SENT, description="Its temperature.")
-    gaps_seconds: _Seconds = Field(10, description="Seconds for it; then nothing is looked for.")
     queries: int = Field(5, ge=1, le=5, description="The most searches of the web for a request.")
-    web_seconds: _Seconds = Field(8, description="Seconds for searching and reading pages.")
     internal_boost: float = Field(
         1.5, ge=1, le=10, description="What a text of a corpus weighs beside one of the web."
-    )
-    per_site: int = Field(2, ge=1, le=20, description="The most passages of one web site.")
-    reranked: int = Field(
-        24, ge=1, le=100, description="Passages that are ordered by how well they answer."
-    )
-    rerank_seconds: _Seconds = Field(
-        5, description="Seconds for ordering them; else words alone decide."
     )
     passages: int = Field(8, ge=1, le=20, description="Passages that the evidence is taken from.")
     passage_length: int = Field(
         2400, ge=200, le=10_000, description="Characters of a passage that the model sees."
     )
     evidence_model: str = Field("", description="Model that takes facts from the passages.")
-    evidence_temperature: _Temperature = Field(_NOT_SENT, description="Its temperature.")
-    evidence_seconds: _Seconds = Field(30, description="Seconds for it; without facts no tweet.")
     write_model: str = Field("", description="Model that writes.")
-    write_temperature: _Temperature = Field(_NOT_SENT, description="Its temperature.")
-    write_seconds: _Seconds = Field(30, description="Seconds for it.")
     check: bool = Field(
         True, description="Whether a model compares each sentence with what it cites."
     )
     check_model: str = Field("", description="Model that compares; a cheaper one may do.")
-    check_temperature: _Temperature = Field(_NOT_SENT, description="Its temperature.")
-    check_seconds: _Seconds = Field(
-        20, description="Seconds for it; after them the tweets are shown as not checked."
-    )
     daily: int = Field(
         20, ge=-1, description="Times a day (UTC) that a person in a chat may ask; -1 no limit."
     )
@@ -82,7 +58,6 @@ class LlmSettings(Section):
     reasoning_effort: Literal["", "minimal", "low", "medium", "high"] = Field(
         "minimal", description="How long the model may think; empty leaves it to the model."
     )
-    connect_timeout: float = Field(5, gt=0, description="Seconds to wait for a connection.")
     read_timeout: float = Field(
         30, gt=0, description="Seconds to wait for the next part of an answer."
     )
@@ -97,10 +72,6 @@ class LlmSettings(Section):
         4000, ge=1, description="Longest answer; tokens spent on thinking count."
     )
     retries: int = Field(2, ge=0, le=10, description="Times that a failed call is repeated.")
-    breaker_failures: int = Field(
-        5, ge=1, description="Failures in a row after which the endpoint is left alone."
-    )
-    breaker_pause: float = Field(60, gt=0, description="Seconds for which it is left alone.")
     private_corpora: tuple[str, ...] = Field(
         (),
         description="Corpora of the kind personal that may be sent to the endpoint where it is on"
@@ -167,7 +138,6 @@ class EmbeddingSettings(Section):
         description="remote: requests at once; fewer while the endpoint asks to slow down.",
     )
     timeout: float = Field(30, gt=0, description="remote: seconds for one request.")
-    retries: int = Field(4, ge=0, le=10, description="remote: times that a request is repeated.")
     usd_per_million_tokens: float = Field(
         0, ge=0, description="remote: what it costs, where the endpoint does not say."
     )
@@ -175,11 +145,6 @@ class EmbeddingSettings(Section):
         (),
         description="remote: corpora of the kind personal whose texts, and what is asked of them,"
         " may be sent to an endpoint on another machine.",
-    )
-    exact_up_to: int = Field(
-        100_000,
-        ge=0,
-        description="Vectors of a corpus that are all compared; beyond, an index is built.",
     )
     at_ingest: bool = Field(
         False, description="Whether presagio ingest makes vectors of the corpus it filled."
@@ -246,10 +211,6 @@ class GlossarySettings(Section):
         description="Names of products and projects that are ordinary words too: they match exactly"
         " and have no alias.",
     )
-    suggest_terms: int = Field(
-        200, ge=2, le=1000, description="Terms that the model is asked about at a time."
-    )
     approve_sure: bool = Field(
         False, description="Whether pairs that the model is sure of hold without a person's word."
     )
-    approve_unsure: bool = Field(False, description="The same for pairs it is not sure of.")

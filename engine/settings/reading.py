@@ -119,14 +119,9 @@ class WebSearchSettings(Section):
     timeout: float = Field(
         3, gt=0, le=60, description="Seconds to wait for a provider before the next one is asked."
     )
-    results: int = Field(5, ge=1, le=20, description="Results that each query asks for.")
     pages: int = Field(10, ge=1, le=50, description="Pages that are read for one request at most.")
-    page_timeout: float = Field(6, gt=0, le=60, description="Seconds to wait for a page.")
     cache_hours: float = Field(
         24, ge=0, le=720, description="Hours for which a page is not fetched again."
-    )
-    cache_mb: int = Field(
-        100, ge=1, le=10_000, description="Megabytes of page text that are kept at most."
     )
 
     @property
@@ -143,8 +138,6 @@ class PollingSettings(Section):
     )
     at_once: int = Field(100, ge=1, le=200, description="Feeds that are fetched at the same time.")
     per_host: int = Field(2, ge=1, le=10, description="Of these, feeds of the same host.")
-    total_timeout: float = Field(30, gt=0, le=300, description="Seconds for fetching one feed.")
-    max_megabytes: int = Field(10, ge=1, le=100, description="Size of a feed, unpacked.")
     tell_failing_hours: float = Field(
         24, gt=0, description="Hours after which the followers of a failing feed are told."
     )

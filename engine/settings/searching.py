@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from engine.ranking import Bm25
+from engine.ranking import ALIKE
 from engine.search import Mode
 from engine.settings.section import Section
-from engine.values import Flag, Kind
+from engine.values import Kind
 
 MOST_MONTHS = 1200  # that may be excluded before a headline
 
@@ -26,24 +26,18 @@ class SearchSettings(Section):
         " vectors, else lexical; where no language model judges, a local model of embeddings then"
         " re-orders the best.",
     )
-    rerank_best: int = Field(
-        24,
-        ge=0,
-        le=100,
-        description="The best tweets of a corpus without vectors that are compared by meaning; 0"
-        " for none.",
-    )
     rerank_seconds: float = Field(
-        0.35, gt=0, le=10, description="Seconds for making their vectors, which are kept."
+        0.35,
+        gt=0,
+        le=10,
+        description="Seconds for making vectors of the best tweets of a corpus without"
+        " any, which are kept.",
     )
     limit: int = Field(
         3, ge=1, le=50, description="Tweets in one answer; a message in a chat has room for 15."
     )
     candidates: int = Field(
         150, ge=1, le=1000, description="Tweets that words propose to the judge, and meaning."
-    )
-    candidates_of_both: int = Field(
-        240, ge=1, le=2000, description="Tweets that both propose together, copies counted once."
     )
     expansion: Literal["auto", "off"] = Field(
         "auto",
@@ -55,11 +49,6 @@ class SearchSettings(Section):
         gt=0,
         description="Seconds to wait for the phrases; later ones are kept for the next time.",
     )
-    candidates_with_phrases: int = Field(
-        100, ge=1, le=2000, description="Tweets that go to the judge where there are phrases."
-    )
-    k1: float = Field(1.2, ge=0, le=10, description="BM25: how fast repeating a word stops paying.")
-    b: float = Field(0.75, ge=0, le=1, description="BM25: how much long texts are held back.")
     exclude_recent_months: int = Field(
         0,
         ge=0,
@@ -87,19 +76,13 @@ class SearchSettings(Section):
     )
 
     @property
-    def bm25(self) -> Bm25:
-        """The parameters of BM25."""
-        return Bm25(self.k1, self.b)
-
-    @property
     def chosen_mode(self) -> Mode | None:
         """The mode, or None (auto) to choose by what is available."""
         return None if self.mode == "auto" else Mode(self.mode)
 
 
 class ScoreSettings(Section):
-    """How a hit is scored. Weights are renormalised over the parts that exist; a multiplier of 1
-    changes nothing."""
+    """How a hit is scored. Weights are renormalised over the parts that exist."""
 
     judgment: float = Field(0.65, ge=0, description="Weight of the model's judgment.")
     lexical: float = Field(0.25, ge=0, description="Weight of the words in common.")
@@ -108,22 +91,6 @@ class ScoreSettings(Section):
     )
     semantic: float = Field(
         0.10, ge=0, description="Weight of the similarity of meaning, where there are vectors."
-    )
-    age_full_years: float = Field(10, gt=0, description="Age in years that counts in full.")
-    repost: float = Field(0.97, ge=0, le=1, description="Multiplier for reposts.")
-    quote: float = Field(0.97, ge=0, le=1, description="Multiplier for quotes.")
-    truncated: float = Field(0.98, ge=0, le=1, description="Multiplier for texts that are cut off.")
-    short: float = Field(
-        0.8, ge=0, le=1, description="Multiplier for texts of fewer than four telling words."
-    )
-    generic: float = Field(
-        0.6,
-        ge=0,
-        le=1,
-        description="Multiplier for greetings, thanks and bare links, which foretell nothing.",
-    )
-    duplicate_similarity: float = Field(
-        90, ge=0, le=100, description="Texts that are alike by so many percent count as one."
     )
 
     @model_validator(mode="after")
@@ -147,15 +114,6 @@ class ScoreSettings(Section):
         """The share of a score that age can change, 0..1."""
         return self.age / (self.age + self.judgment + self.lexical)
 
-    @property
-    def factors(self) -> Mapping[Flag, float]:
-        """The multipliers of texts that are worth less as a prophecy."""
-        return {
-            Flag.REPOST: self.repost,
-            Flag.QUOTE: self.quote,
-            Flag.TRUNCATED: self.truncated,
-        }
-
 
 class AnswerSettings(Section):
     """How questions are answered: presagio ask, and /ask in a chat."""
@@ -169,27 +127,28 @@ class AnswerSettings(Section):
     check: bool = Field(
         False,
         description="Whether a second call compares each sentence with what it cites, with"
-        " check_model, check_temperature and check_seconds of [compose].",
+        " check_model of [compose].",
     )
     unsupported: Literal["drop", "mark"] = Field(
         "drop",
         description="What becomes of a sentence that the check finds unsupported: drop leaves it"
         " out, mark shows it with [?].",
     )
-    passage_length: int = Field(
-        1200, ge=100, le=10_000, description="Characters of a text that the model sees."
-    )
-    quotes: int = Field(
-        3, ge=1, le=20, description="Sentences of an answer that no model has written."
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProphecySettings:
-    """How headlines are searched, and how what is found is scored."""
+    """How headlines are searched, and how what is found is scored.
+
+    Of `most` texts that words and meaning propose together, and of `most_with_phrases` where there
+    are phrases, copies count once; texts that are alike by `similarity` percent are copies.
+    """
 
     search: SearchSettings = field(default_factory=SearchSettings)
     score: ScoreSettings = field(default_factory=ScoreSettings)
+    most: int = 240
+    most_with_phrases: int = 100
+    similarity: float = ALIKE
 
 
 _WORTH = re.compile(r"0|1|[01]?\.\d+")
@@ -252,7 +211,6 @@ class SocialSettings(KindSettings):
     engagement: float = Field(0.2, ge=0, description="Weight of likes and reposts.")
     hashtags: float = Field(0.1, ge=0, description="Weight of words that are hashtags of the post.")
     decay_days: float = Field(30, gt=0, description="Days in which recency falls to 37 %.")
-    engagement_full: int = Field(1000, ge=1, description="Likes and reposts that count in full.")
 
 
 class PublishedSettings(KindSettings):
@@ -269,9 +227,6 @@ class PublishedSettings(KindSettings):
         description='What it is worth, 0 to 1: "example.org = 0.9", "Ana Ruiz = 1". A domain stands'
         " for those below it.",
     )
-    authority_otherwise: float = Field(
-        0.5, ge=0, le=1, description="What the word of all others is worth."
-    )
 
     @property
     def worths(self) -> Mapping[str, float]:
@@ -284,7 +239,8 @@ class FindSettings:
     """How queries of the dialect are answered.
 
     `pool` is how many of the best by words, of the newest and of the most liked documents each a
-    profile ranks; if there are fewer, it ranks all.
+    profile ranks; if there are fewer, it ranks all. Texts that are alike by `similarity` percent
+    count as one.
     """
 
     search: SearchSettings = field(default_factory=SearchSettings)
@@ -293,6 +249,7 @@ class FindSettings:
     social: SocialSettings = field(default_factory=SocialSettings)
     published: PublishedSettings = field(default_factory=PublishedSettings)
     pool: int = 200
+    similarity: float = ALIKE
 
     def profile(self, kind: Kind) -> PersonalSettings | SocialSettings | PublishedSettings | None:
         """Return the settings for ranking a kind, or None for kinds ranked by BM25 alone."""

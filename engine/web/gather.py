@@ -20,6 +20,7 @@ from engine.web.providers import Providers, Searched
 from engine.web.results import WebFindings, WebPage, WebResult
 
 PURPOSE = "web search"
+RESULTS = 5  # that each query asks for
 _MOST_QUERIES = 8
 _SEARCHING = 0.6  # the most of the time that searches may take
 _ENOUGH_TEXT = 200  # characters from a provider that make fetching the page unnecessary
@@ -62,7 +63,9 @@ class WebGatherer:
         ledger: UsageLedger,
         budget: Budget = Budget(),  # noqa: B008 - frozen
         source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
+        results: int = RESULTS,
     ) -> None:
+        self._results = results
         self._providers, self._pages = providers, pages
         self._settings = settings
         self._ledger, self._budget, self._source = ledger, budget, source
@@ -132,7 +135,7 @@ class WebGatherer:
     async def _search(
         self, number: int, query: str, progress: _Progress, source: BudgetSource, now: datetime
     ) -> None:
-        found = await self._providers.search(query, limit=self._settings.results, now=now)
+        found = await self._providers.search(query, limit=self._results, now=now)
         progress.searched[number] = found
         if found.provider:
             await self._ledger.record(

@@ -21,6 +21,8 @@ from engine.web.forms import LONGEST_TEXT
 from engine.web.results import CACHED_FOR, FetchedPage, WebCache
 
 AGENT = "presagio"
+PAGE_SECONDS = 6.0
+CACHE_BYTES = 100_000_000  # of page text that are kept
 _LIMITS = FetchLimits(seconds=5.0, bytes=600_000)  # a site may expect that 500 KiB are read
 _MOST_RULES = 5_000
 _KEPT = 24 * 3600.0  # seconds
@@ -190,9 +192,7 @@ class Pages:
 
     async def tidy(self, *, now: datetime) -> int:
         """Remove from the cache what is old or too much; return how many pages."""
-        return await self._cache.forget(
-            before=now - CACHED_FOR, most_bytes=self._settings.cache_mb * 1_000_000
-        )
+        return await self._cache.forget(before=now - CACHED_FOR, most_bytes=CACHE_BYTES)
 
     async def _current(self, address: str, known: FetchedPage | None, now: datetime) -> FetchedPage:
         fetched = await self._fetch_allowed(address, known)
@@ -219,7 +219,7 @@ class Pages:
 
     async def _fetch_allowed(self, address: str, known: FetchedPage | None) -> Fetched:
         """Fetch a page if its site lets programs read it, and the site it leads to as well."""
-        limits = FetchLimits(seconds=self._settings.page_timeout, bytes=_MOST_BYTES)
+        limits = FetchLimits(seconds=PAGE_SECONDS, bytes=_MOST_BYTES)
         async with self._room:
             await self._robots.require(address)
             fetched = await self._fetcher.get(

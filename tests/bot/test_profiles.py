@@ -18,8 +18,8 @@ def test_every_key_reaches_the_engine(tmp_path: Path) -> None:
     file.write_text(
         "[personal]\nlexical = 0.5\nrecency = 0.4\nrole = 0.3\nthread = 0.2\ndecay_days = 7\n"
         "[social]\nlexical = 0.9\nrecency = 0.8\nengagement = 0.7\nhashtags = 0.6\n"
-        "decay_days = 8\nengagement_full = 9\n"
-        "[published]\nlexical = 0.1\nauthority = 0.2\nauthority_otherwise = 0.3\n"
+        "decay_days = 8\n"
+        "[published]\nlexical = 0.1\nauthority = 0.2\n"
         'authorities = ["www.Example.org = 0.9", "@Ana=1", "Ben Lee = .5"]\n'
     )
     find = load_settings(file).find
@@ -29,10 +29,9 @@ def test_every_key_reaches_the_engine(tmp_path: Path) -> None:
     assert social.weights == {
         "lexical": 0.9, "recency": 0.8, "engagement": 0.7, "hashtags": 0.6,
     }  # fmt: skip
-    assert (social.decay_days, social.engagement_full) == (8, 9)
+    assert social.decay_days == 8
     assert published.weights == {"lexical": 0.1, "authority": 0.2}
     assert published.worths == {"example.org": 0.9, "ana": 1.0, "ben lee": 0.5}
-    assert published.authority_otherwise == 0.3
 
 
 @pytest.mark.parametrize("entry", ["example.org", "example.org = 2", "= 0.5", "a = -1", "a = 1.01"])

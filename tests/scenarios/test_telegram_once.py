@@ -1,10 +1,12 @@
 """One answer an event: whatever is delivered again, whoever dies in between."""
 
 import asyncio
+from functools import partial
 
 import pytest
 from aiohttp import web
 
+from bot.conversation.conversation import Conversation
 from tests.fakes.model import Asked, scoring, slow
 from tests.fakes.telegram import Message
 from tests.patience import PATIENCE
@@ -198,12 +200,15 @@ def _message(chat_id: int) -> dict[str, object]:
 
 
 @pytest.mark.slow
-async def test_a_chat_with_more_than_telegram_hands_out_holds_up_nobody(stage: Stage) -> None:
+async def test_a_chat_with_more_than_telegram_hands_out_holds_up_nobody(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The updates of one chat fill what Telegram hands out at once; another one is behind them."""
     stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
     alice, bob = stage.telegram.user("Alice"), stage.telegram.user("Bob")
     busy, other = stage.telegram.private_chat(alice), stage.telegram.private_chat(bob)
-    stage.environment["PRESAGIO_CHAT__QUEUE_PER_CHAT"] = "200"
+    roomy = partial(Conversation, most_in_chat=200)
+    monkeypatch.setattr("bot.conversation.wiring.Conversation", roomy)
     async with stage.serving():
         setting = await asks_for_full_answers(alice, busy)
         for number in range(130):

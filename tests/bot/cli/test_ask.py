@@ -134,7 +134,7 @@ class TestFilters:
     def test_hold_strictly_and_join(
         self, invoke: Invoke, filled: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("PRESAGIO_ANSWER__QUOTES", "20")
+        monkeypatch.setattr("engine.answer.answer._QUOTES", 20)
         ids = partial(self.ids, invoke)
         every = {"now", "month", "old", "ancient"}
         assert ids("--corpus", "a") == {f"a-{name}" for name in every}

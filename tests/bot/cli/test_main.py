@@ -14,6 +14,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -24,6 +25,7 @@ from bot.cli.command_table import COMMANDS, LazyCommand, load
 from bot.cli.main import app
 from bot.cli.shared import corpus_names
 from db.migrate import available
+from db.sessions import PoolSettings
 from engine.feeds.lookup import OpmlFeed, write_opml
 from tests.bot.command_line import (
     PROGRAM,
@@ -295,7 +297,7 @@ class TestUnusableDatabase:
     def test_something_else_listens(
         self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, answer: bytes | None
     ) -> None:
-        monkeypatch.setenv("PRESAGIO_DATABASE__CONNECT_TIMEOUT", "0.3")
+        monkeypatch.setattr("bot.database.PoolSettings", partial(PoolSettings, connect_timeout=0.3))
         with listener(answer) as url:
             monkeypatch.setenv("DATABASE_URL", url)
             assert "database" in invoke("search", HEADLINE).complaint()

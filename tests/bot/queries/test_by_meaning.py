@@ -212,8 +212,8 @@ async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.prophecy.rerank._PATIENCE", 60.0)
-    more = {"PRESAGIO_SEARCH__RERANK_SECONDS": "9", "PRESAGIO_SEARCH__RERANK_BEST": "2"}
-    async with opened(database_url, "local", **more) as app:
+    monkeypatch.setattr("engine.prophecy.rerank._BEST", 2)
+    async with opened(database_url, "local", PRESAGIO_SEARCH__RERANK_SECONDS="9") as app:
         found = await search(app)
         assert (found.mode, found.compared) == (Mode.RERANK, 2)
         assert found.hits[0].parts["semantic"] is not None
@@ -226,7 +226,7 @@ async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
         assert said in str(asked.notice)
         ordered = await find(app, "rust", mode=FindMode.RERANK)
         assert "1 of the texts found are not ordered by meaning." in map(str, ordered.notices)
-    async with opened(database_url, "local", PRESAGIO_SEARCH__RERANK_BEST="0") as app:
+    async with opened(database_url, "local", PRESAGIO_SEARCH__MODE="lexical") as app:
         assert (await search(app)).mode is Mode.LEXICAL
 
 

@@ -118,9 +118,9 @@ def test_the_environment_goes_before_the_file(
 
 
 def test_an_override_leaves_the_other_keys_of_its_section(write: Write) -> None:
-    write("[search]\nlimit = 5\nk1 = 2.0\n")
+    write("[search]\nlimit = 5\nminimum_judgment = 2\n")
     search = load(PRESAGIO_SEARCH__LIMIT="7").search
-    assert (search.limit, search.k1) == (7, 2.0)
+    assert (search.limit, search.minimum_judgment) == (7, 2)
 
 
 def test_database_url_goes_before_everything_else(write: Write) -> None:

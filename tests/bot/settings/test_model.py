@@ -48,8 +48,3 @@ def test_the_longest_exclusion_still_leaves_a_date() -> None:
     assert datetime(1970, 1, 1, tzinfo=UTC) - timedelta(days=31 * months)
     with pytest.raises(ValidationError, match="less than or equal to 1200"):
         Sections.model_validate({"search": {"exclude_recent_months": months + 1}})
-
-
-def test_a_chat_has_room_for_less_than_all_do() -> None:
-    chat = Sections().chat
-    assert 2 * chat.queue_per_chat <= chat.queue

@@ -14,7 +14,7 @@ from engine.query.find import Finder
 from engine.query.plan import plan_query, units
 from engine.query.read import parse_query
 from engine.query.results import Found, FoundDocuments
-from engine.settings.searching import FindSettings, ScoreSettings, SocialSettings
+from engine.settings.searching import FindSettings, SocialSettings
 from engine.text.clean import searchable
 from engine.values import Kind
 from tests.bot.kinds import fill
@@ -71,7 +71,7 @@ async def test_the_pool_is_the_union_of_the_three_best(database: Database, text:
 
 async def find(database: Database, profile: SocialSettings, text: str, pool: int = 200) -> Found:
     corpus = await Corpora(database).get("c")
-    chosen = FindSettings(social=profile, score=ScoreSettings(duplicate_similarity=100), pool=pool)
+    chosen = FindSettings(social=profile, similarity=100, pool=pool)
     return await Finder(DialectIndex(database), chosen).find(corpus, parse_query(text), limit=7)
 
 

@@ -59,10 +59,11 @@ class Bench:
     ) -> Answerer:
         """Put another answerer in front of the same server and memory."""
         self.client = ChatClient(
-            LlmSettings(base_url=self.server.base_url, retries=retries, breaker_failures=2),
+            LlmSettings(base_url=self.server.base_url, retries=retries),
             ledger=self.ledger,
             clock=time.monotonic,
             budget=budget or Budget(),
+            breaker_failures=2,
         )
         self.answerer = Answerer(settings, self.client, self.cache)
         return self.answerer

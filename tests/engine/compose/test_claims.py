@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from engine.answer.answer import Answerer
+from engine.answer.ask_model import SHOWN_LENGTH
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
 from engine.budget import Budget
 from engine.compose.models import PURPOSE, ClaimChecker, ClientModels
@@ -45,6 +46,7 @@ class Bench:
         *,
         budget: Budget | None = None,
         check_model: str = "small/model",
+        length: int = SHOWN_LENGTH,
     ) -> None:
         """Put another answerer in front of the same server and memory."""
         client = ChatClient(
@@ -56,8 +58,8 @@ class Bench:
         self.clients.append(client)
         chosen = settings or AnswerSettings()
         models = ClientModels(client, ComposeSettings(check_model=check_model))
-        checker = ClaimChecker(models, model=check_model, length=chosen.passage_length)
-        self.answerer = Answerer(chosen, client, self.cache, checker)
+        checker = ClaimChecker(models, model=check_model, length=length)
+        self.answerer = Answerer(chosen, client, self.cache, checker, length=length)
 
     async def ask(self, *said: tuple[str, list[int]], check: Step | None = None) -> CitedAnswer:
         self.writer.says["answer"] = claims(*said)
@@ -183,7 +185,7 @@ async def test_that_the_sources_do_not_say_needs_no_check(bench: Bench) -> None:
 
 
 async def test_the_check_sees_what_the_model_that_answered_saw(bench: Bench) -> None:
-    bench.seat(AnswerSettings(passage_length=100))
+    bench.seat(length=100)
     long = "Nothing. " * 60 + "Coffee will double, she says. " + "Nothing. " * 60
     found = gathered(passage(long, context="What of coffee?"))
     bench.writer.says["answer"] = claims(("Coffee will double.", [1]))

@@ -56,19 +56,17 @@ async def client(
     *,
     ledger: MemoryLedger | None = None,
     budget: Budget = Budget(),  # noqa: B008 - frozen
+    retries: int = 2,
     **changes: object,
 ) -> AsyncIterator[RemoteEmbedder]:
-    settings = {
-        "model": "m-small",
-        "base_url": server.base_url,
-        "retries": 2,
-    }
+    settings = {"model": "m-small", "base_url": server.base_url}
     async with RemoteEmbedder(
         EmbeddingSettings(**(settings | changes)),
         api_key="key-1234",
         ledger=ledger or MemoryLedger(),
         clock=lambda: NOW,
         budget=budget,
+        retries=retries,
     ) as embedder:
         yield embedder
 

@@ -25,7 +25,7 @@ from engine.errors import (
     ModelUnreachable,
 )
 from engine.judge.judge import JUDGE
-from engine.llm.client import ChatAnswer, ChatClient, PromptMessage
+from engine.llm.client import BREAKER_FAILURES, ChatAnswer, ChatClient, PromptMessage
 from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.llm.spending import CallOutcome
 from engine.llm.transport import MAX_ANSWER_BYTES
@@ -80,6 +80,7 @@ def client_for(
     clock: Clock | None = None,
     budget: Budget | None = None,
     api_key: str | None = KEY,
+    breaker_failures: int = BREAKER_FAILURES,
     **changes: object,
 ) -> ChatClient:
     values: dict[str, object] = {
@@ -92,6 +93,7 @@ def client_for(
         ledger=ledger or MemoryLedger(),
         clock=clock or time.monotonic,
         budget=budget or Budget(),
+        breaker_failures=breaker_failures,
     )
 
 
@@ -465,7 +467,7 @@ async def test_a_refusal_that_stays_without_the_schema_is_not_blamed_on_it(
 async def test_a_dead_endpoint_is_left_alone_and_probed_by_one_call(server: ModelServer) -> None:
     clock = Clock()
     server.script = [failure(500)]
-    changes = {"breaker_failures": 2, "breaker_pause": 60.0, "retries": 0}
+    changes = {"breaker_failures": 2, "retries": 0}
     async with client_for(server, clock=clock, **changes) as client:  # type: ignore[arg-type]  # by name
         for _ in range(2):
             with pytest.raises(ModelUnreachable):

@@ -25,7 +25,7 @@ from engine.search import (
     Term,
     Verdict,
 )
-from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
+from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus, Flag, Usage
 from tests.engine.candidates import CORPUS as DEMO
 from tests.engine.candidates import candidate
@@ -343,9 +343,7 @@ async def test_headlines_that_come_at_once_are_thought_about_in_turns_of_the_eve
 async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() -> None:
     judge = StandInJudge({})
     texts = [candidate(n, f"storm number {chr(97 + n // 2) * 9}") for n in range(10)]
-    settings = ProphecySettings(
-        search=SearchSettings(candidates_of_both=3), score=ScoreSettings(duplicate_similarity=99)
-    )
+    settings = ProphecySettings(most=3, similarity=99)
     prophecy = await Prophet(Index(texts), judge, settings).prophesy(
         CORPUS, SearchRequest(headline=read_headline("storm number"), limit=3, now=NOW)
     )
@@ -437,7 +435,7 @@ async def test_what_only_a_phrase_finds_is_judged_and_says_which_one() -> None:
 
 
 async def test_with_phrases_fewer_candidates_go_to_the_judge() -> None:
-    settings = ProphecySettings(search=SearchSettings(candidates_with_phrases=2))
+    settings = ProphecySettings(most_with_phrases=2)
     for named, judged in ((NAMED, 2), (Expansion(), 4)):
         judge = StandInJudge({})
         await asked_with(StandInPhrases(FULL, named), judge=judge, settings=settings)

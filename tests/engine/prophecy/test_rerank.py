@@ -17,7 +17,7 @@ from engine.prophecy.question import HONEST, Meaning
 from engine.prophecy.rerank import HeadlineReranker
 from engine.prophecy.score import Scorer
 from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
-from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
+from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus
 from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
@@ -147,10 +147,9 @@ class Vectors:
 
 
 def reranker(model: Model, vectors: Vectors, **limits: float) -> HeadlineReranker:
-    settings = SearchSettings(
-        rerank_best=int(limits.get("best", 24)), rerank_seconds=limits.get("seconds", 10.0)
-    )
-    return HeadlineReranker(lambda _: model, vectors, settings)
+    settings = SearchSettings(rerank_seconds=limits.get("seconds", 10.0))
+    best = int(limits.get("best", 24))
+    return HeadlineReranker(lambda _: model, vectors, settings, best=best)
 
 
 async def similarity(
@@ -311,7 +310,7 @@ async def prophecy(
         descriptions=Words(),
         reranker=reranker(model, vectors, best=4),
     )
-    settings = ProphecySettings(score=ScoreSettings(duplicate_similarity=100.0))
+    settings = ProphecySettings(similarity=100.0)
     request = SearchRequest(
         headline=Headline(text="snow", original="snow"), limit=6, now=NOW, mode=mode, embeds=embeds
     )

@@ -77,15 +77,15 @@ def test_the_first_year_counts_more_than_the_last() -> None:
 
 
 def test_every_flag_that_costs_is_named() -> None:
-    score = ScoreSettings(repost=0.5, quote=0.9, truncated=1.0, short=0.8)
-    flags = Flag.REPOST | Flag.QUOTE | Flag.TRUNCATED | Flag.MEDIA
+    flags = Flag.REPOST | Flag.TRUNCATED | Flag.MEDIA
     given_candidate = found(1, {0: 1}, flags=flags, length=3)
-    assert factors(given_candidate, score) == {"repost": 0.5, "quote": 0.9, "short": 0.8}
-    assert factors(found(1, {0: 1}, length=4), score) == {}
+    assert factors(given_candidate) == {"repost": 0.97, "truncated": 0.98, "short": 0.8}
+    assert factors(found(1, {0: 1}, flags=Flag.QUOTE, length=4)) == {"quote": 0.97}
+    assert factors(found(1, {0: 1}, length=4)) == {}
 
 
-def said(text: str, score: ScoreSettings | None = None) -> dict[str, float]:
-    return factors(replace(found(1, {0: 1}, length=9), text=text), score or ScoreSettings())
+def said(text: str) -> dict[str, float]:
+    return factors(replace(found(1, {0: 1}, length=9), text=text))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,6 @@ def said(text: str, score: ScoreSettings | None = None) -> dict[str, float]:
 )
 def test_what_could_stand_anywhere_is_marked_down(text: str) -> None:
     assert said(text) == {"generic": 0.6}
-    assert said(text, ScoreSettings(generic=1)) == {}
 
 
 @pytest.mark.parametrize("text", ["Thank you, coffee!", "Good morning, Vietnam", "여자는 안녕"])

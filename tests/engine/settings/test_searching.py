@@ -10,7 +10,7 @@ from engine.settings.searching import (
     SearchSettings,
     SocialSettings,
 )
-from engine.values import Flag, Kind
+from engine.values import Kind
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,9 @@ def test_auto_leaves_the_mode_open(name: str, mode: Mode | None) -> None:
     assert SearchSettings(mode=name).chosen_mode is mode
 
 
-def test_weights_and_multipliers_carry_the_names_of_what_they_weigh() -> None:
-    score = ScoreSettings(judgment=0.4, lexical=0.3, age=0.2, semantic=0.1, quote=0.5)
+def test_weights_carry_the_names_of_what_they_weigh() -> None:
+    score = ScoreSettings(judgment=0.4, lexical=0.3, age=0.2, semantic=0.1)
     assert score.weights == {"judgment": 0.4, "lexical": 0.3, "age": 0.2, "semantic": 0.1}
-    assert score.factors == {Flag.REPOST: 0.97, Flag.QUOTE: 0.5, Flag.TRUNCATED: 0.98}
     assert SocialSettings(recency=0.9).weights == {
         "lexical": 0.5, "recency": 0.9, "engagement": 0.2, "hashtags": 0.1,
     }  # fmt: skip

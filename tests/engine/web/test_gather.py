@@ -19,7 +19,7 @@ from engine.page.article import Article, article
 from engine.page.reader import ArticleReader
 from engine.settings.reading import FetchSettings, WebSearchSettings
 from engine.values import Usage
-from engine.web.gather import WebGatherer
+from engine.web.gather import RESULTS, WebGatherer
 from engine.web.pages import Pages, Robots
 from engine.web.providers import HttpSearch, Providers
 from engine.web.results import WebFindings
@@ -109,6 +109,7 @@ async def build(database: Database) -> AsyncIterator[Build]:
             budget: Budget = Budget(),  # noqa: B008 - frozen
             allow: tuple[str, ...] = ("127.0.0.0/8",),
             reader: ArticleReader | None = None,
+            results: int = RESULTS,
             **chosen: Any,
         ) -> World:
             search = await stack.enter_async_context(SearchServer())
@@ -116,7 +117,7 @@ async def build(database: Database) -> AsyncIterator[Build]:
             fetcher = await stack.enter_async_context(
                 Fetcher(FetchSettings(allow_networks=allow), resolver=loopback_resolver(HOST))
             )
-            settings = WebSearchSettings(**({"timeout": 60, "page_timeout": 60} | chosen))
+            settings = WebSearchSettings(**({"timeout": 60} | chosen))
             clients = [
                 HttpSearch(name, settings, key=KEY, url=search.url(name))
                 for name in providers or ("brave",)
@@ -133,6 +134,7 @@ async def build(database: Database) -> AsyncIterator[Build]:
                 ledger=ledger,
                 budget=budget,
                 source=lambda: BudgetSource.CHATS,
+                results=results,
             )
             return world
 
