@@ -39,7 +39,7 @@ async def open_with_server(
                 statement_timeout=settings.database.command_timeout,
             ),
             Replication(
-                urls=[one.get_secret_value() for one in settings.database.replicas],
+                urls=[replica.get_secret_value() for replica in settings.database.replicas],
                 max_lag=settings.database.max_lag,
             ),
         )

@@ -67,7 +67,7 @@ class GlossaryService:
     async def check_terms_for(self, corpus: str | None, terms: Sequence[str]) -> tuple[str, ...]:
         """Return the cleaned terms of a valid group. Raises InputError, CorpusNotFound."""
         known = [await self.corpora.get(corpus)] if corpus else await self.corpora.list()
-        is_word = WordLists(name for one in known for name in one.languages)
+        is_word = WordLists(name for known_corpus in known for name in known_corpus.languages)
         return check_terms(terms, is_word, self.protected)
 
     async def add(
@@ -88,7 +88,7 @@ class GlossaryService:
         terms = await self._terms(corpus)
         answer = await suggester.suggest(corpus, terms, now=now)
         fresh = await self._unheard(corpus, answer.pairs)
-        stored: dict[GroupStatus, list[SuggestedPair]] = {one: [] for one in GroupStatus}
+        stored: dict[GroupStatus, list[SuggestedPair]] = {status: [] for status in GroupStatus}
         for pair in fresh:
             status = self._status(pair)
             if await self.groups.propose(
@@ -125,7 +125,7 @@ class GlossaryService:
 
     async def _unheard(self, corpus: Corpus, found: Sequence[SuggestedPair]) -> list[SuggestedPair]:
         """Return the pairs not yet known or rejected in any form of their words."""
-        heard: list[Pair] = [one.pair for one in await self.groups.rejected(corpus)]
+        heard: list[Pair] = [barred.pair for barred in await self.groups.rejected(corpus)]
         for group in await self.groups.groups(corpus=corpus):
             heard += pairs(group.terms)
         texts = [term for pair in found for term in pair.terms]

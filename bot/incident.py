@@ -18,7 +18,7 @@ def reason(error: BaseException) -> str:
     if isinstance(error, StorageError) and type(error) is not StorageError:
         came_from = [type(cause).__name__ for cause in _chain(error)][1:]
         return ", from ".join([f"{type(error).__name__}: {error}", *came_from])
-    return ", from ".join(f"{type(one).__name__} ({_places(one)})" for one in _chain(error))
+    return ", from ".join(f"{type(cause).__name__} ({_places(cause)})" for cause in _chain(error))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -89,7 +89,7 @@ class Media:
 
     def path(self, corpus: Corpus, external_id: str, name: str) -> tuple[Path, str] | None:
         """Return where a file of a text is, and its media type; None if there is no such file."""
-        found = (one for one in self.of(corpus, external_id) if one.name == name)
+        found = (file for file in self.of(corpus, external_id) if file.name == name)
         if (file := next(found, None)) is None:
             return None
         path = self._folder(corpus, external_id) / file.name
@@ -133,9 +133,9 @@ class Media:
             with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.") as folder:
                 part = Path(folder) / file.name
                 with tarfile.open(part, "w") as archive:
-                    for one in sorted(self._root.glob("*/*/[!.]*")):
+                    for path in sorted(self._root.glob("*/*/[!.]*")):
                         with suppress(FileNotFoundError):  # its corpus was dropped meanwhile
-                            archive.add(one, one.relative_to(self._root).as_posix())
+                            archive.add(path, path.relative_to(self._root).as_posix())
                             count += 1
                 part.chmod(0o600)
                 part.replace(file)
@@ -182,11 +182,11 @@ class Media:
 
 def make_folder(folder: Path, *, within: Path) -> None:
     """Make a folder below the data folder, which it shares its owner with, for that owner alone."""
-    missing = [one for one in (folder, *folder.parents) if one.is_relative_to(within)]
-    for one in reversed(missing):
-        if not one.exists():
-            one.mkdir(mode=0o700, parents=True, exist_ok=True)
-            give_to_owner(one, of=within)
+    missing = [absent for absent in (folder, *folder.parents) if absent.is_relative_to(within)]
+    for absent in reversed(missing):
+        if not absent.exists():
+            absent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            give_to_owner(absent, of=within)
 
 
 def give_to_owner(path: Path, *, of: Path) -> None:
@@ -215,7 +215,7 @@ def files_in(name: str) -> list[Path]:
     folder = Path(name).expanduser()
     try:
         with os.scandir(folder) as entries:
-            return sorted(Path(one) for one in entries if one.is_file(follow_symlinks=False))
+            return sorted(Path(entry) for entry in entries if entry.is_file(follow_symlinks=False))
     except OSError as error:
         raise _unread(folder, error) from error
 

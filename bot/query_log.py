@@ -32,9 +32,9 @@ def source() -> BudgetSource:
 
 
 @contextmanager
-def asked_by(one: Asker) -> Iterator[None]:
+def asked_by(who: Asker) -> Iterator[None]:
     """Set the asker for the block and the tasks that it starts."""
-    token = _asker.set(one)
+    token = _asker.set(who)
     try:
         yield
     finally:

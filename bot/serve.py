@@ -118,9 +118,9 @@ async def stop_all(
             logger.warning("an adapter was not closed: %s", reason(closed))
 
 
-async def _close_service(one: Service | Poster) -> None:
+async def _close_service(service: Service | Poster) -> None:
     async with asyncio.timeout(_CLOSE_SECONDS + 1):
-        await (one.close() if isinstance(one, Poster) else one.stop(_CLOSE_SECONDS))
+        await (service.close() if isinstance(service, Poster) else service.stop(_CLOSE_SECONDS))
 
 
 _TIDY_SECONDS = 3600.0
@@ -189,13 +189,13 @@ async def serve(
         )
         services = services_of(app.settings, adapters)
         port = None
-        webhooks = [one.webhook for one in services.values() if one.webhook]
+        webhooks = [service.webhook for service in services.values() if service.webhook]
         if page or webhooks:
             port = (page or _web(app)).service(
                 now=now,
                 said=said,
                 read_headline=partial(read_pasted, fetcher, app.isolation),
-                adapters=lambda: {name: one.status() for name, one in services.items()},
+                adapters=lambda: {name: service.status() for name, service in services.items()},
                 webhooks=webhooks,
                 visitors=page is not None,
             )

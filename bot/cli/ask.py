@@ -49,7 +49,7 @@ class AskOptions:
 
     def filters(self, now: datetime) -> Filters:
         """Return the date range; of `after` and the period's start, the later one applies."""
-        beginnings = [one for one in (self.after, self.period.begins(now)) if one]
+        beginnings = [beginning for beginning in (self.after, self.period.begins(now)) if beginning]
         return Filters(after=max(beginnings, default=None), before=self.before)
 
 

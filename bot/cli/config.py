@@ -32,20 +32,20 @@ _LONGEST = 60  # characters of a value, after which its source stands on a line 
 def show_settings(origins: Sequence[SettingOrigin], *, json: bool, output: Output) -> None:
     """Write each setting with its source."""
     if json:
-        for one in origins:
-            output.json(asdict(one))
+        for origin in origins:
+            output.json(asdict(origin))
         return
-    for number, (section, keys) in enumerate(groupby(origins, lambda one: one.section)):
+    for number, (section, keys) in enumerate(groupby(origins, lambda origin: origin.section)):
         if number:
             output.line()
         if section:
             output.line(f"[{section}]")
-        for one in keys:
-            output.line(f"{f'{one.key} = {_value(one)}':{_LONGEST}}  # {one.source}")
+        for origin in keys:
+            output.line(f"{f'{origin.key} = {_value(origin)}':{_LONGEST}}  # {origin.source}")
 
 
-def _value(one: SettingOrigin) -> str:
-    return "" if one.source == UNSET else toml_value(one.value)
+def _value(origin: SettingOrigin) -> str:
+    return "" if origin.source == UNSET else toml_value(origin.value)
 
 
 def write_first(path: Path, *, output: Output) -> None:
@@ -112,10 +112,10 @@ def config_show(
     """
     _require_section(section)
     origins = [
-        one
-        for one in settings_with_origins(context.obj)
-        if (not section or one.section.split(" ")[0] == section)
-        and not (changed and one.source in (DEFAULT, UNSET))
+        origin
+        for origin in settings_with_origins(context.obj)
+        if (not section or origin.section.split(" ")[0] == section)
+        and not (changed and origin.source in (DEFAULT, UNSET))
     ]
     output = Output.of_process()
     show_settings(origins, json=json, output=output)

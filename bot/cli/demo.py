@@ -38,7 +38,7 @@ class RecordedJudge:
     def __init__(
         self, headlines: Sequence[JudgedHeadline], labels: Mapping[str, Mapping[str, int]]
     ) -> None:
-        self._labels = {one.headline: labels.get(one.qid, {}) for one in headlines}
+        self._labels = {headline.headline: labels.get(headline.qid, {}) for headline in headlines}
 
     async def judge(
         self,
@@ -53,7 +53,7 @@ class RecordedJudge:
         if labels is None:
             return Verdict(scores={}, notice=NO_MODEL)
         return Verdict(
-            scores={one.id: labels.get(one.external_id, 0) for one in candidates},
+            scores={candidate.id: labels.get(candidate.external_id, 0) for candidate in candidates},
             notice=Message("Judged by people, for this demo."),
         )
 

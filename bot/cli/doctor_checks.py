@@ -54,7 +54,7 @@ _NAMED = 3
 
 async def news_checks(database: Database, settings: Settings, now: datetime) -> list[Check]:
     """Return one check each for feeds, jobs, the outbox, and each webhook. Raises StorageError."""
-    feeds = [one.feed for one in await Feeds(database).health(now=now)]
+    feeds = [health.feed for health in await Feeds(database).health(now=now)]
     outcomes = await JobOutcomes(database).summary(now - _COUNTED)
     health = await Outbox(database).health(now - _COUNTED)
     return [
@@ -83,8 +83,8 @@ def _jobs(outcomes: Sequence[JobOutcome]) -> Check:
         none_yet = "They run in: presagio serve, or once: presagio run-once"
         return Check(check="jobs", ok=None, detail="none has run in 7 days", fix=none_yet)
     by_job: dict[str, list[JobOutcome]] = {}
-    for one in outcomes:
-        by_job.setdefault(one.job, []).append(one)
+    for outcome in outcomes:
+        by_job.setdefault(outcome.job, []).append(outcome)
     detail = "; ".join(f"{job}: {', '.join(_said(ends))}" for job, ends in by_job.items())
     bad = [job for job, ends in by_job.items() if _ends_badly(ends)]
     fix = f"The last run of {', '.join(bad)} did not end well; see the log." if bad else None
@@ -92,15 +92,15 @@ def _jobs(outcomes: Sequence[JobOutcome]) -> Check:
 
 
 def _said(ends: Sequence[JobOutcome]) -> Iterator[str]:
-    for one in ends:
-        error = f" ({one.last_error})" if one.last_error else ""
-        yield f"{one.times:,} {one.outcome}{error}"
+    for end in ends:
+        error = f" ({end.last_error})" if end.last_error else ""
+        yield f"{end.times:,} {end.outcome}{error}"
 
 
 def _ends_badly(ends: Sequence[JobOutcome]) -> bool:
     """Return whether the last run failed; missed and skipped runs do not count."""
-    runs = [one for one in ends if one.outcome not in (RunOutcome.MISSED, RunOutcome.SKIPPED)]
-    return bool(runs) and max(runs, key=lambda one: one.last_at).outcome is not RunOutcome.DONE
+    runs = [end for end in ends if end.outcome not in (RunOutcome.MISSED, RunOutcome.SKIPPED)]
+    return bool(runs) and max(runs, key=lambda end: end.last_at).outcome is not RunOutcome.DONE
 
 
 def _outbox(health: OutboxHealth, now: datetime) -> Check:
@@ -120,7 +120,7 @@ async def _webhooks(database: Database, settings: Settings, now: datetime) -> li
         targets_of(settings)
     except SettingsError as error:
         return [Check(check="webhooks", ok=False, detail=error.message, fix=error.fix)]
-    corpora = {one.name: one.kind for one in await Corpora(database).list()}
+    corpora = {corpus.name: corpus.kind for corpus in await Corpora(database).list()}
     states = await webhook_states(database, settings.webhooks)
     return [
         _webhook(hook, state, _unreadable(hook, corpora, settings), now)
@@ -353,18 +353,18 @@ async def standby_checks(database: Database, max_lag: float) -> list[Check]:
     """Return a check for each standby, after a moment to replay what was written just now."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_REPLAY_SECONDS):
-            while any(one.answers and not one.used for one in database.replicas()):  # noqa: ASYNC110 - a server tells nobody
+            while any(standby.answers and not standby.used for standby in database.replicas()):  # noqa: ASYNC110 - a server tells nobody
                 await asyncio.sleep(0.1)
-    return [_standby_check(one, max_lag) for one in database.replicas()]
+    return [_standby_check(standby, max_lag) for standby in database.replicas()]
 
 
-def _standby_check(one: ReplicaState, max_lag: float) -> Check:
-    seconds = one.behind_seconds
+def _standby_check(standby: ReplicaState, max_lag: float) -> Check:
+    seconds = standby.behind_seconds
     behind = "" if seconds is None else f"at most {seconds:.1f} s behind"
     fix = None
-    if not one.used:
+    if not standby.used:
         fix = f"The database itself answers until it is at most {max_lag:g} s behind."
-    elif not one.feedback:
+    elif not standby.feedback:
         fix = "Set hot_standby_feedback = on there, or long reads are repeated elsewhere."
-    detail = ", ".join(filter(None, [one.fault, behind]))
-    return Check(check=f"standby {one.name}", ok=one.used, detail=detail, fix=fix)
+    detail = ", ".join(filter(None, [standby.fault, behind]))
+    return Check(check=f"standby {standby.name}", ok=standby.used, detail=detail, fix=fix)

@@ -37,13 +37,13 @@ async def embed_corpora(
     if hasattr(os, "nice"):
         os.nice(_POLITE)
     corpora = await _choose_corpora(app, corpus)
-    for one in corpora:
+    for chosen in corpora:
         try:
-            filled = await embed_corpus(app, one, output=output)
+            filled = await embed_corpus(app, chosen, output=output)
         except CorpusWithheld as refusal:
             if corpus and not leave_out_withheld:
                 raise
-            output.remark(f"{one.name} is not embedded. {refusal}")
+            output.remark(f"{chosen.name} is not embedded. {refusal}")
             continue
         if json:
             output.json(_filled_json(filled))
@@ -100,14 +100,14 @@ async def show_status(app: "App", corpus: str, *, json: bool, output: Output) ->
     """Write how many documents of each corpus have a vector of each model."""
     rows = [
         {
-            "corpus": one.name,
+            "corpus": chosen.name,
             "model": model.name,
             "dimensions": model.dimensions,
-            "documents": one.documents,
-            "vectors": await app.embeddings.count(one, model.id),
-            "missing": await app.embeddings.count_missing(one, model.id),
+            "documents": chosen.documents,
+            "vectors": await app.embeddings.count(chosen, model.id),
+            "missing": await app.embeddings.count_missing(chosen, model.id),
         }
-        for one in await _choose_corpora(app, corpus)
+        for chosen in await _choose_corpora(app, corpus)
         for model in await app.embeddings.models()
     ]
     output.rows(rows, json=json, none="There are no vectors.")

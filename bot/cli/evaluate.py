@@ -281,7 +281,7 @@ def compose(
         lambda opened: measure_compositions(
             opened,
             cases,
-            [text(one) or "" for one in corpus or ()],
+            [text(name) or "" for name in corpus or ()],
             web=not no_web,
             json=json,
             now=now(),

@@ -96,7 +96,7 @@ class FeedCommand:
 
 async def list_feeds(command: FeedCommand) -> None:
     """Write one row per feed."""
-    rows = [feed_row(one, _shown_url(command, one.feed)) for one in await _healths(command)]
+    rows = [feed_row(read, _shown_url(command, read.feed)) for read in await _healths(command)]
     if command.json:
         for row in rows:
             command.output.json(row)
@@ -175,7 +175,7 @@ async def import_feeds(command: FeedCommand, file: str) -> None:
 async def export_feeds(command: FeedCommand) -> None:
     """Write the feeds as OPML."""
     feeds = await _list_feeds_of(command)
-    listed = [OpmlFeed(url=one.url, title=one.title, category=one.category) for one in feeds]
+    listed = [OpmlFeed(url=feed.url, title=feed.title, category=feed.category) for feed in feeds]
     command.output.exact(write_opml(listed, title="Presagio").decode())
 
 
@@ -187,7 +187,7 @@ async def _healths(command: FeedCommand) -> list[FeedHealth]:
     if chat is None:
         return found
     own = {feed.id for feed in await feeds.of_chat(chat)}
-    return [one for one in found if one.feed.id in own]
+    return [health for health in found if health.feed.id in own]
 
 
 async def _list_feeds_of(command: FeedCommand) -> list[Feed]:
@@ -196,7 +196,7 @@ async def _list_feeds_of(command: FeedCommand) -> list[Feed]:
     The former exclude chats' own feeds, which must not become everybody's when the list is
     imported elsewhere.
     """
-    feeds = [one.feed for one in await _healths(command)]
+    feeds = [health.feed for health in await _healths(command)]
     return feeds if command.chat else [feed for feed in feeds if feed.configured]
 
 

@@ -57,8 +57,8 @@ def _command(command: Any, name: str, above: typer.Context) -> Iterator[str]:
             yield ".PP"
         yield _escape_text(paragraph)
     yield from _parameters(context)
-    for below, one in getattr(command, "commands", {}).items():
-        yield from _command(one, below, context)
+    for below, subcommand in getattr(command, "commands", {}).items():
+        yield from _command(subcommand, below, context)
 
 
 def _usage(context: typer.Context) -> str:
@@ -66,15 +66,15 @@ def _usage(context: typer.Context) -> str:
 
 
 def _paragraphs(command: Any) -> list[str]:
-    return [" ".join(one.split()) for one in (command.help or "").split("\n\n")]
+    return [" ".join(paragraph.split()) for paragraph in (command.help or "").split("\n\n")]
 
 
 def _parameters(context: typer.Context) -> Iterator[str]:
     """Yield arguments and options, but not --help, which every command has."""
     records = [
         record
-        for one in context.command.get_params(context)
-        if one.name != "help" and (record := one.get_help_record(context))
+        for parameter in context.command.get_params(context)
+        if parameter.name != "help" and (record := parameter.get_help_record(context))
     ]
     return _describe_records(records)
 

@@ -78,14 +78,14 @@ class _Preview:
             "title": subscription.chat.title,
             "mode": subscription.mode.value,
             "next_post": self.next_post,
-            "posts": [_post(one) for one in self.choice.chosen],
+            "posts": [_post(post) for post in self.choice.chosen],
             "left_out": [
                 {
-                    "headline": one.find.story.title,
-                    "link": one.find.story.link,
-                    "reason": one.reason.value,
+                    "headline": refused.find.story.title,
+                    "link": refused.find.story.link,
+                    "reason": refused.reason.value,
                 }
-                for one in self.choice.left_out
+                for refused in self.choice.left_out
             ],
             "unfound": self.unfound,
         }
@@ -95,9 +95,9 @@ class _Preview:
         when = f", next post {self.next_post:%Y-%m-%d %H:%M}Z" if self.next_post else ""
         title = f" ({self.subscription.chat.title})" if self.subscription.chat.title else ""
         yield f"{_name(self.subscription)}{title}: {self.subscription.mode}{when}"
-        for number, one in enumerate(self.choice.chosen, start=1):
-            view = hit_view(one.hit, one.find.story.published, _WORDS)
-            yield f"{number}. {one.find.story.title}"
+        for number, post in enumerate(self.choice.chosen, start=1):
+            view = hit_view(post.hit, post.find.story.published, _WORDS)
+            yield f"{number}. {post.find.story.title}"
             yield f"   {view.date_text}, {view.age}: {' '.join(view.text.split())}"
         if not self.choice.chosen:
             yield "Nothing would be posted."

@@ -104,8 +104,8 @@ def _narrow_dates(typed: Filters, *, before: str | None, after: str | None) -> F
     hold. Raises UsageError if it is empty."""
     ends = [typed.before, read_date(before) if before is not None else None]
     beginnings = [typed.after, read_date(after) if after is not None else None]
-    until = min((one for one in ends if one), default=None)
-    since = max((one for one in beginnings if one), default=None)
+    until = min((end for end in ends if end), default=None)
+    since = max((beginning for beginning in beginnings if beginning), default=None)
     if until and since and until <= since:
         raise UsageError(
             Message(

@@ -90,8 +90,8 @@ class Checks:
         if wishes.archive:
             options = IngestOptions(author=wishes.author or None)
             async with open_sources(wishes.archive, options, self._settings.ingest) as sources:
-                for one in sources:
-                    self._output.remark(f"archive: {one.name} is {one.format}")
+                for source in sources:
+                    self._output.remark(f"archive: {source.name} is {source.format}")
 
     async def model(self, wishes: Wishes) -> None:
         """Ask the model for a word. Raises ModelError."""
@@ -284,7 +284,7 @@ async def _tell_the_rest(
     app: "App", wishes: Wishes, names: Mapping[str, str], output: Output
 ) -> None:
     """Write what is left to do."""
-    if all(one.role is not CorpusRole.ARCHIVE for one in await app.corpora.list()):
+    if all(corpus.role is not CorpusRole.ARCHIVE for corpus in await app.corpora.list()):
         output.line("There is no archive yet: presagio ingest FILE --author HANDLE")
     platforms = platforms_of(app.settings)
     if not platforms:

@@ -121,10 +121,10 @@ async def decide_entries(
     Raises UsageError, before anything is changed, and InputError.
     """
     wall = await _wall(app)
-    for one in [_parts(text(one) or "") for one in ids]:
-        if not await wall.decide(*one, approved=approved, now=now):
-            raise InputError(f"Nobody voted for {one[0]}.{one[1]}.", fix="See: presagio wall list")
-        output.line(f"{one[0]}.{one[1]} is {'approved' if approved else 'removed'}.")
+    for answer, rank in [_parts(text(name) or "") for name in ids]:
+        if not await wall.decide(answer, rank, approved=approved, now=now):
+            raise InputError(f"Nobody voted for {answer}.{rank}.", fix="See: presagio wall list")
+        output.line(f"{answer}.{rank} is {'approved' if approved else 'removed'}.")
 
 
 def _parts(name: str) -> tuple[int, int]:

@@ -227,9 +227,9 @@ class _Sources:
     variables: Mapping[str, str]  # how each is called in a source
 
     def of(self, section: str, key: str) -> str:
-        for one in reversed(self.overrides):
-            if (one.section, one.key) == (section, key):
-                return self.variables[one.variable]
+        for override in reversed(self.overrides):
+            if (override.section, override.key) == (section, key):
+                return self.variables[override.variable]
         table = self.written.get(section)
         return self.file if isinstance(table, dict) and key in table else DEFAULT
 
@@ -265,7 +265,7 @@ def _mask_value(key: str, value: object) -> object:
     if isinstance(value, SecretStr):
         return masked_url(value.get_secret_value())
     if isinstance(value, tuple):
-        return tuple(_mask_value(key, one) for one in value)
+        return tuple(_mask_value(key, item) for item in value)
     if not isinstance(value, str) or "://" not in value:
         return value
     if key in _PRIVATE_PATHS:

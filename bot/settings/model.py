@@ -92,7 +92,7 @@ class DatabaseSettings(Section):
     def _replicas_of_something(self) -> Self:
         if self.replicas and not self.url.get_secret_value():
             raise ValueError("replicas need database.url: the embedded server has none")
-        if not all(one.get_secret_value() for one in self.replicas):
+        if not all(replica.get_secret_value() for replica in self.replicas):
             raise ValueError("replicas must not be empty")
         return self
 

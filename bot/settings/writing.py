@@ -107,7 +107,7 @@ def with_setting(text: str, section: str, key: str, value: object) -> str:
     cannot be changed by line, such as a value of several lines.
     """
     line, lines = f"{key} = {toml_value(value)}", text.splitlines()
-    start = next((n for n, one in enumerate(lines) if one.strip() == f"[{section}]"), None)
+    start = next((n for n, written in enumerate(lines) if written.strip() == f"[{section}]"), None)
     if start is None:
         lines += ["", f"[{section}]", line] if lines else [f"[{section}]", line]
     else:
@@ -151,14 +151,14 @@ def with_variable(text: str, name: str, value: str) -> str:
         )
     line = f"{name}={value}" if _SAFE.fullmatch(value) else f"{name}='{value}'"
     lines, done = [], False
-    for one in text.splitlines():
-        found = _LINE.fullmatch(one)
+    for given in text.splitlines():
+        found = _LINE.fullmatch(given)
         if found and found[1] == name:
             if not done:
                 lines.append(line)
             done = True
         else:
-            lines.append(one)
+            lines.append(given)
     return "\n".join([*lines, *([] if done else [line])]) + "\n"
 
 
@@ -185,7 +185,7 @@ def read_variables(config: Path | None) -> dict[str, str]:
 def variables_in(text: str) -> dict[str, str]:
     """Return the variables of an environment file, without the quotes around their values."""
     found = (_LINE.fullmatch(line) for line in text.splitlines())
-    return {one[1]: _unquote_value(one[2].strip()) for one in found if one}
+    return {match[1]: _unquote_value(match[2].strip()) for match in found if match}
 
 
 def _unquote_value(value: str) -> str:

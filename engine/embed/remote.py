@@ -116,10 +116,10 @@ class RemoteEmbedder(Closable):
         clock: Callable[[], datetime],
         budget: Budget = Budget(),  # noqa: B008 - frozen
         source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
-        retries: int = _RETRIES,
+        retries: int | None = None,
     ) -> None:
         self._settings = settings
-        self._retries = retries
+        self._retries = _RETRIES if retries is None else retries
         self._ledger = ledger
         self._clock = clock
         self._budget = budget

@@ -241,8 +241,7 @@ async def test_several_processes_embed_one_corpus_and_one_of_them_may_be_killed(
 async def test_an_endpoint_that_is_down_costs_its_list_and_not_the_answer(
     endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.embed.remote._LONGEST_WAIT", 0.01)
-    monkeypatch.setattr("engine.embed.remote._JITTER", 0.01)
+    monkeypatch.setattr("engine.embed.remote._RETRIES", 0)
     async with endpoint as server:
         monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", server.base_url)
         assert (await _run("embed")).code == 0

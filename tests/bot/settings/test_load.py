@@ -221,17 +221,17 @@ def test_no_secret_is_shown() -> None:
             'config.toml: [search] limit must be a whole number, not "True". The default is 3.',
         ),
         (
-            "[search]\nb = nan\n",
-            'config.toml: [search] b must be a finite number, not "nan". The default is 0.75.',
+            "[score]\nage = nan\n",
+            'config.toml: [score] age must be a finite number, not "nan". The default is 0.1.',
         ),
         (
-            "[search]\nb = inf\n",
-            'config.toml: [search] b must be a finite number, not "inf". The default is 0.75.',
+            "[score]\nage = inf\n",
+            'config.toml: [score] age must be a finite number, not "inf". The default is 0.1.',
         ),
         (
-            "[score]\nrepost = 1.5\n",
-            "config.toml: [score] repost must be less than or equal to 1,"
-            ' not "1.5". The default is 0.97.',
+            "[search]\nminimum_lexical = 1.5\n",
+            "config.toml: [search] minimum_lexical must be less than or equal to 1,"
+            ' not "1.5". The default is 0.25.',
         ),
         (
             "[search]\nlimit = 0\n",
