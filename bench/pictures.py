@@ -56,14 +56,14 @@ async def demo(data_dir: str) -> AsyncIterator[App]:
 async def page(app: App) -> AsyncIterator[str]:
     """Serve the page of an app and yield its address."""
     async with Fetcher(app.settings.fetch) as fetcher:
-        service = WebAdapter(app, Metrics()).service(
+        service = WebAdapter(app, Metrics()).create_service(
             now=lambda: datetime.now(UTC),
             said=progress,
             read_headline=partial(read_pasted, fetcher, app.isolation),
             adapters=dict,
         )
         serving = asyncio.create_task(service.run())
-        await service.opened()
+        await service.wait_until_open()
         try:
             yield service.address
         finally:

@@ -58,15 +58,15 @@ class Person:
     as_chat: bool = False  # speaks as a chat: `id` is the chat's, the person is unknown
 
 
-async def _nobody() -> bool:
+async def _ask_nobody() -> bool:
     return False
 
 
-async def _no_channel(name: str) -> Place | None:
+async def _find_no_channel(name: str) -> Place | None:
     """Return None: the platform has no channels that are named in private."""
 
 
-def _unseen(step: str) -> None:
+def _ignore_step(step: str) -> None:
     """Show no steps."""
 
 
@@ -89,9 +89,9 @@ class Request:
     preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
     revises: str | None = None  # the event id of the message that was edited or deleted
     deleted: bool = False
-    step: Callable[[str], None] = _unseen  # tells what a slow answer waits for
-    is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
-    channel: Callable[[str], Awaitable[Place | None]] = _no_channel  # see `find_channel`
+    step: Callable[[str], None] = _ignore_step  # tells what a slow answer waits for
+    is_admin: Callable[[], Awaitable[bool]] = _ask_nobody  # asks the platform
+    channel: Callable[[str], Awaitable[Place | None]] = _find_no_channel  # see `find_channel`
     origin: object = None  # used only by the adapter that made the request
     chat: Chat | None = None  # set by the gates
     owner: bool = False  # the person owns the bot; set by the gates
@@ -118,14 +118,14 @@ class Request:
         """
         return await self.channel(name)
 
-    def cleaned(self) -> Self:
+    def strip_unstorable(self) -> Self:
         """Return a copy without unstorable characters, its text cut to 10,000 characters."""
         title = storable(self.place.title or "") or None
         return replace(
             self,
             # A NUL byte between words becomes a space.
-            text=_cleaned(self.text),
-            quoted=_cleaned(self.quoted),
+            text=_clean_text(self.text),
+            quoted=_clean_text(self.quoted),
             place=replace(self.place, title=title),
         )
 
@@ -136,7 +136,7 @@ class Request:
         return replace(self, text=self.quoted, written_at=self.quoted_at)
 
     @property
-    def called(self) -> tuple[str, str] | None:
+    def command_call(self) -> tuple[str, str] | None:
         """The command in the text, in lower case, and its argument; None if there is no command."""
         found = _COMMAND.fullmatch(self.text.strip())
         return (found[1].lower(), (found[2] or "").strip()) if found else None
@@ -180,5 +180,5 @@ def message_event(chat_id: str, message: object) -> str:
     return f"{chat_id}:{message}"
 
 
-def _cleaned(text: str) -> str:
+def _clean_text(text: str) -> str:
     return storable(text[:_LONGEST].replace("\0", " ")).strip()

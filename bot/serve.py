@@ -68,7 +68,7 @@ async def until_deaf(
 async def heard(service: Service, port: "WebService | None") -> None:
     """Run an adapter. A webhook is registered with its platform only once the port is open."""
     if port and service.webhook:
-        await port.opened()
+        await port.wait_until_open()
     await service.run()
 
 
@@ -191,7 +191,7 @@ async def serve(
         port = None
         webhooks = [service.webhook for service in services.values() if service.webhook]
         if page or webhooks:
-            port = (page or _web(app)).service(
+            port = (page or _web(app)).create_service(
                 now=now,
                 said=said,
                 read_headline=partial(read_pasted, fetcher, app.isolation),

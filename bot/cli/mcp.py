@@ -55,7 +55,7 @@ def command(
 
 
 def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":
-    """Return the settings with the door open and the page closed."""
+    """Return the settings with the API open and the page closed."""
     web: dict[str, object] = {"mcp": True, "page": False}
     if corpora:
         web["corpora"] = tuple(corpora)
@@ -67,7 +67,7 @@ async def _answer(app: "App") -> None:
     from bot.web.service import WebAdapter
 
     async with Fetcher(app.settings.fetch) as fetcher:
-        shared = WebAdapter.of(app).shared(
+        shared = WebAdapter.of(app).share_state(
             now=now, read_headline=partial(read_pasted, fetcher, app.isolation)
         )
         await serve_on_stdio(shared)
@@ -78,7 +78,7 @@ async def serve_over_http(app: "App") -> None:
     from bot.web.service import WebAdapter
 
     async with Fetcher(app.settings.fetch) as fetcher:
-        service = WebAdapter.of(app).service(
+        service = WebAdapter.of(app).create_service(
             now=now,
             said=Output.of_process().remark,
             read_headline=partial(read_pasted, fetcher, app.isolation),

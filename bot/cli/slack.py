@@ -38,9 +38,9 @@ def slack_manifest(
     import json
 
     from bot.commands import standard_commands
-    from bot.slack.client import manifest
+    from bot.slack.client import build_manifest
 
-    written = manifest(
+    written = build_manifest(
         standard_commands().commands,
         request_url=request_url,
         prefix=prefix,

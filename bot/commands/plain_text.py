@@ -70,7 +70,7 @@ def listens(request: Request) -> bool:
     if request.trigger in (Trigger.COMMAND, Trigger.BUTTON):
         return True
     if request.trigger is Trigger.ADDRESSED:
-        return chat.listening is not Listening.COMMANDS or request.called is not None
+        return chat.listening is not Listening.COMMANDS or request.command_call is not None
     return chat.listening is Listening.ALL and not is_quiet(chat, request.now)
 
 

@@ -182,7 +182,7 @@ class Registry:
     async def _answer_request(self, request: Request, services: Services) -> Reply | None:
         if request.trigger is Trigger.BUTTON:
             return await self._press_button(request, services)
-        called = request.called
+        called = request.command_call
         if called is None:
             return await self._plain(request, services)
         name, text = called
@@ -206,7 +206,7 @@ class Registry:
         if request.trigger is Trigger.BUTTON:
             action = Action.parse(request.text)
             return action.name if action and action.name in self._actions else "button"
-        command = self._by_name.get(request.called[0]) if request.called else None
+        command = self._by_name.get(request.command_call[0]) if request.command_call else None
         return command.name if command else "message"
 
     def counts(self, request: Request) -> bool:
@@ -219,9 +219,9 @@ class Registry:
             action = Action.parse(request.text)
             known = self._actions.get(action.name) if action else None
             return known[0].act_of(action.name) if action and known else None
-        if request.called is None:
+        if request.command_call is None:
             return self._plain_act(request)
-        name, text = request.called
+        name, text = request.command_call
         command = self._by_name.get(name)
         if command is None:
             return None

@@ -107,7 +107,7 @@ class ConsoleAdapter:
             self._buttons = tuple(button.action for row in reply.buttons for button in row)
         self._screen.show(replace(reply, text=reply.text or reply.toast))
 
-    def pressed(self, line: str) -> str | None:
+    def find_pressed_action(self, line: str) -> str | None:
         """Return the action of the button that the line presses, or None if it presses none."""
         found = _PRESS.fullmatch(line.strip())
         if found is None:
@@ -168,7 +168,7 @@ async def run_terminal(
 def _request(
     line: str, number: int, adapter: ConsoleAdapter, terminal: Terminal, now: datetime
 ) -> Request:
-    pressed = adapter.pressed(line)
+    pressed = adapter.find_pressed_action(line)
     return Request(
         event_id=f"{terminal.session}:{number}",
         place=Place(platform=PLATFORM, chat_id=terminal.chat_id, private=True),

@@ -54,7 +54,7 @@ class Line:
     indent: int = 0
 
 
-def layout(reply: Reply) -> Iterator[Line]:
+def lay_out(reply: Reply) -> Iterator[Line]:
     """Yield the lines of a reply, top to bottom."""
     if reply.headline:
         yield from _lines(reply.headline, "headline")
@@ -64,11 +64,11 @@ def layout(reply: Reply) -> Iterator[Line]:
         yield from _lines(reply.notice, "notice")
     for hit in reply.hits:
         yield Line("")
-        yield from _hit(hit, reply.words)
+        yield from _lay_out_hit(hit, reply.words)
     for item in reply.items:
         yield Line("")
         yield from _lines(item.headline, "headline")
-        yield from _hit(item.hit, reply.words)
+        yield from _lay_out_hit(item.hit, reply.words)
     if reply.buttons:
         labels = (button.label for row in reply.buttons for button in row)
         numbered = (f":{number} {label}" for number, label in enumerate(labels, start=1))
@@ -76,7 +76,7 @@ def layout(reply: Reply) -> Iterator[Line]:
         yield from _lines("   ".join(numbered))
 
 
-def _hit(hit: HitView, words: Words) -> Iterator[Line]:
+def _lay_out_hit(hit: HitView, words: Words) -> Iterator[Line]:
     if hit.small:
         text = cut(" ".join(hit.text.split()), LONGEST_SMALL)
         said = " · ".join((*hit.introduction, hit.date_text, *hit.marks(words)))
@@ -118,7 +118,7 @@ class Screen:
         if self._passing:
             self._passing = False
             self._stream.write("\r\x1b[K")
-        lines = [*layout(reply), Line("")]
+        lines = [*lay_out(reply), Line("")]
         if self._terminal:
             self._write_colours(lines)
         else:
@@ -210,7 +210,7 @@ class Output:
         cells = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for row in cells:
-            self.line(_aligned(row, widths))
+            self.line(_align_row(row, widths))
 
     def measures(
         self, measures: Mapping[str, object], rows: Sequence[Mapping[str, object]]
@@ -252,7 +252,7 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value or "-")
 
 
-def _aligned(row: Iterable[str], widths: Iterable[int]) -> str:
+def _align_row(row: Iterable[str], widths: Iterable[int]) -> str:
     padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
     return "  ".join(padded).rstrip()
 

@@ -131,13 +131,13 @@ def _names(request: Request) -> frozenset[str]:
 
 def _brings_in(request: Request) -> bool:
     """Return whether somebody adds the bot to a group, or writes /start there."""
-    called = request.called
+    called = request.command_call
     return called is not None and called[0] == START and not request.place.private
 
 
 def _code(request: Request) -> str | None:
     """Return the code of a private "/start CODE", or None."""
-    called = request.called
+    called = request.command_call
     if called is None or called[0] != START or not request.place.private or not request.place.kept:
         return None
     return called[1] or None

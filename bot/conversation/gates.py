@@ -223,7 +223,7 @@ def not_meant(request: Request) -> str | None:
     if request.edited or not (request.text or mentioned or request.deleted):
         return "edited or empty"
     overheard = request.trigger is Trigger.OVERHEARD and not (request.deleted or request.preview)
-    if overheard and (request.called or not looks_like_headline(request.text)):
+    if overheard and (request.command_call or not looks_like_headline(request.text)):
         return "overheard, no headline"
     return None
 

@@ -15,9 +15,21 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 from bot.adapter import ChatGone, DeliveryError, Unsure
 from bot.reply import Reply
 from bot.request import Request
-from bot.slack.client import FAILURES, code_of, mapped_slack_errors, slack_reason, why_no_picture
+from bot.slack.client import (
+    FAILURES,
+    describe_slack_error,
+    explain_missing_picture,
+    map_slack_errors,
+    read_code,
+)
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
-from bot.slack.render import actions, blocks, fallback, remark, show_with_picture
+from bot.slack.render import (
+    render_actions,
+    render_blocks,
+    render_fallback,
+    render_remark,
+    show_with_picture,
+)
 from engine.chat import Chat
 from engine.messages import Message
 
@@ -56,11 +68,11 @@ class SlackPoster:
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
         """Show the reply; return its timestamp or file id. Raises as documented in Poster."""
-        async with mapped_slack_errors():
+        async with map_slack_errors():
             try:
                 return await self._show(chat.external_id, thread, reply, key)
             except SlackApiError as error:
-                if thread is None or code_of(error) not in _NO_THREAD:
+                if thread is None or read_code(error) not in _NO_THREAD:
                     raise
                 return await self._show(chat.external_id, None, reply, key)
 
@@ -74,16 +86,16 @@ class SlackPoster:
         """
         if chat.external_id.startswith(_PEOPLE):
             return None
-        async with mapped_slack_errors():
+        async with map_slack_errors():
             try:
-                if thread and (found := await self._look(chat, key, since, thread)):
+                if thread and (found := await self._search_chat(chat, key, since, thread)):
                     return found
-                return await self._look(chat, key, since, None)
+                return await self._search_chat(chat, key, since, None)
             except SlackApiError as error:
-                if code_of(error) != "missing_scope":
+                if read_code(error) != "missing_scope":
                     raise
                 logger.warning(
-                    "Slack: cannot look for what may have arrived: %s", slack_reason(error)
+                    "Slack: cannot look for what may have arrived: %s", describe_slack_error(error)
                 )
                 return None
 
@@ -95,7 +107,7 @@ class SlackPoster:
             sent = await self._client.chat_postMessage(
                 channel=channel,
                 thread_ts=thread,
-                text=fallback(reply),
+                text=render_fallback(reply),
                 blocks=shown,
                 metadata={"event_type": _POST_METADATA, "event_payload": {"key": key}},
                 unfurl_links=False,
@@ -104,22 +116,24 @@ class SlackPoster:
             return str(sent["ts"])
 
         if not reply.picture:
-            return await send(blocks(reply))
+            return await send(render_blocks(reply))
         return await show_with_picture(
             self._client,
             reply,
             send,
             channel=channel,
             thread=thread,
-            file_name=_file_name(key),
+            file_name=_make_file_name(key),
         )
 
-    async def _look(self, chat: Chat, key: str, since: datetime, thread: str | None) -> str | None:
+    async def _search_chat(
+        self, chat: Chat, key: str, since: datetime, thread: str | None
+    ) -> str | None:
         cursor = ""
         for _ in range(_PAGES):
-            page = await self._page(chat, since, thread, cursor)
+            page = await self._read_page(chat, since, thread, cursor)
             for message in page["messages"]:
-                if _carries(message, key):
+                if _has_key(message, key):
                     return str(message["ts"])
             cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor:
@@ -128,7 +142,7 @@ class SlackPoster:
             Message("Slack has said too much since to tell whether {key} arrived.", key=key)
         )
 
-    async def _page(
+    async def _read_page(
         self, chat: Chat, since: datetime, thread: str | None, cursor: str
     ) -> AsyncSlackResponse:
         asked: dict[str, Any] = {
@@ -143,14 +157,14 @@ class SlackPoster:
         return await self._client.conversations_history(**asked)
 
 
-def _file_name(key: str) -> str:
+def _make_file_name(key: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in key) + ".png"
 
 
-def _carries(message: Mapping[str, Any], key: str) -> bool:
+def _has_key(message: Mapping[str, Any], key: str) -> bool:
     payload = (message.get("metadata") or {}).get("event_payload") or {}
     names = {file.get("name") for file in message.get("files") or ()}
-    return payload.get("key") == key or _file_name(key) in names
+    return payload.get("key") == key or _make_file_name(key) in names
 
 
 class SlackAdapter:
@@ -174,19 +188,19 @@ class SlackAdapter:
             async with asyncio.timeout(_SIGN_SECONDS):
                 await self._client.reactions_add(channel=channel, name=_REACTION, timestamp=message)
         except FAILURES as error:
-            logger.info("Slack: no sign of life: %s", slack_reason(error))
+            logger.info("Slack: no sign of life: %s", describe_slack_error(error))
 
     async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
         """Post or change the message of a slow answer's step.
 
         What came with a response URL is answered there, and has no message to change.
         """
-        if _body(request).get("response_url") or request.place.home:
+        if _get_body(request).get("response_url") or request.place.home:
             return None
         reply = Reply(words=request.words, text=text)
         try:
             if shown is None:
-                async with mapped_slack_errors():
+                async with map_slack_errors():
                     return await self._post(request, reply)
             await self.change(request, shown, reply)
         except DeliveryError as error:
@@ -196,13 +210,13 @@ class SlackAdapter:
     async def deliver(self, request: Request, reply: Reply) -> str | None:
         """Show a reply. Raises DeliveryError, ChatGone."""
         if request.place.home:
-            async with mapped_slack_errors():
+            async with map_slack_errors():
                 await self._client.views_publish(
-                    user_id=request.person.id, view=home_view(request, reply)
+                    user_id=request.person.id, view=build_home_view(request, reply)
                 )
             return None
         if request.preview:
-            async with mapped_slack_errors():
+            async with map_slack_errors():
                 await self._unfurl(request, reply)
             return None
         if reply.picture:
@@ -212,30 +226,30 @@ class SlackAdapter:
 
     async def _unfurl(self, request: Request, reply: Reply) -> None:
         """Show a reply below the message whose link it is about, as one attachment."""
-        event = _body(request)["event"]
+        event = _get_body(request)["event"]
         link = str(event["links"][0]["url"])
-        card = {"blocks": [block.to_dict() for block in blocks(reply)]}
+        card = {"blocks": [block.to_dict() for block in render_blocks(reply)]}
         await self._client.chat_unfurl(
             channel=request.place.chat_id, ts=event["message_ts"], unfurls={link: card}
         )
 
     async def change(self, request: Request, message: str, reply: Reply) -> None:
         """Change what a message says."""
-        async with mapped_slack_errors():
+        async with map_slack_errors():
             await self._client.chat_update(
                 channel=request.place.chat_id,
                 ts=message,
-                text=fallback(reply),
-                blocks=blocks(reply),
+                text=render_fallback(reply),
+                blocks=render_blocks(reply),
             )
 
     async def withdraw(self, request: Request, message: str) -> None:
         """Delete a message."""
-        async with mapped_slack_errors():
+        async with map_slack_errors():
             await self._client.chat_delete(channel=request.place.chat_id, ts=message)
 
     async def _say(self, request: Request, reply: Reply) -> str | None:
-        address = _body(request).get("response_url")
+        address = _get_body(request).get("response_url")
         if address and reply.writes is not None:
             message = await self._announce(request, reply)
             if message:
@@ -243,7 +257,7 @@ class SlackAdapter:
         if address:
             await self._respond(request, reply, str(address))
             return None
-        async with mapped_slack_errors():
+        async with map_slack_errors():
             return await self._post(request, reply)
 
     async def _post(self, request: Request, reply: Reply) -> str | None:
@@ -251,8 +265,8 @@ class SlackAdapter:
         content: dict[str, Any] = {
             "channel": place.chat_id,
             "thread_ts": place.thread,
-            "text": fallback(reply),
-            "blocks": blocks(reply),
+            "text": render_fallback(reply),
+            "blocks": render_blocks(reply),
             "unfurl_links": False,
             "unfurl_media": False,
         }
@@ -267,7 +281,7 @@ class SlackAdapter:
         """Post what will be edited, unlike an answer to a response URL; None where that is not
         possible because the app is not a member."""
         try:
-            async with mapped_slack_errors():
+            async with map_slack_errors():
                 return await self._post(request, reply)
         except ChatGone:
             return None
@@ -280,14 +294,14 @@ class SlackAdapter:
             retry_handlers=self._client.retry_handlers,
         )
         answer = {
-            **_content(request, reply),
+            **_build_content(request, reply),
             "response_type": "ephemeral" if reply.ephemeral else "in_channel",
             "replace_original": reply.replaces,
             "thread_ts": request.place.thread,
             "unfurl_links": False,
             "unfurl_media": False,
         }
-        async with mapped_slack_errors():
+        async with map_slack_errors():
             taken = await webhook.send_dict(answer)
         if taken.status_code >= 400:
             raise DeliveryError(
@@ -303,13 +317,13 @@ class SlackAdapter:
         try:
             await self._upload(request, reply)
         except FAILURES as error:
-            notice = why_no_picture(error, reply.words)
+            notice = explain_missing_picture(error, reply.words)
             try:
                 await self._say(request, Reply(words=reply.words, text=notice, ephemeral=True))
             except DeliveryError as untold:
                 logger.info("nobody was told that a picture failed: %s", untold)
             raise DeliveryError(
-                Message("Slack did not take a picture: {said}.", said=slack_reason(error))
+                Message("Slack did not take a picture: {said}.", said=describe_slack_error(error))
             ) from error
 
     async def _upload(self, request: Request, reply: Reply) -> None:
@@ -319,7 +333,7 @@ class SlackAdapter:
             sent = await self._client.chat_postMessage(
                 channel=channel,
                 thread_ts=thread,
-                text=fallback(reply),
+                text=render_fallback(reply),
                 blocks=shown,
                 unfurl_links=False,
                 unfurl_media=False,
@@ -336,25 +350,25 @@ class SlackAdapter:
         )
 
 
-def _content(request: Request, reply: Reply) -> dict[str, object]:
+def _build_content(request: Request, reply: Reply) -> dict[str, object]:
     """Return text and blocks; a reply with only buttons leaves the rest unchanged."""
-    message = _body(request).get("message") or {}
+    message = _get_body(request).get("message") or {}
     if not reply.replaces or reply.text or reply.hits:
-        shown: list[Any] = list(blocks(reply))
-        text = fallback(reply)
+        shown: list[Any] = list(render_blocks(reply))
+        text = render_fallback(reply)
     else:
-        shown = [*_without_buttons(message), *actions(reply.buttons)]
-        text = message.get("text") or fallback(reply)
+        shown = [*_without_buttons(message), *render_actions(reply.buttons)]
+        text = message.get("text") or render_fallback(reply)
     return {"text": text, "blocks": [_as_json(block) for block in shown]}
 
 
-def home_view(request: Request, reply: Reply) -> dict[str, object]:
+def build_home_view(request: Request, reply: Reply) -> dict[str, object]:
     """Return the Home tab that shows a reply. A remark stands above what was shown before."""
-    shown: list[Any] = list(blocks(reply))
+    shown: list[Any] = list(render_blocks(reply))
     if reply.toast and not reply.text:
-        before = (_body(request).get("view") or {}).get("blocks") or ()
+        before = (_get_body(request).get("view") or {}).get("blocks") or ()
         kept = [block for block in before if block.get("block_id") != _REMARK]
-        shown = [remark(reply.toast, _REMARK), *kept]
+        shown = [render_remark(reply.toast, _REMARK), *kept]
     return {
         "type": "home",
         "private_metadata": request.place.chat_id,  # presses at the home name no channel
@@ -374,11 +388,11 @@ def _as_json(block: Block | Payload) -> object:
     return block.to_dict() if isinstance(block, Block) else block
 
 
-def _body(request: Request) -> Payload:
+def _get_body(request: Request) -> Payload:
     return request.origin if isinstance(request.origin, Mapping) else {}
 
 
 def _message_ts(request: Request) -> str | None:
     """Return the timestamp of the asking message; commands and buttons have none."""
-    event = _body(request).get("event")
+    event = _get_body(request).get("event")
     return event.get("ts") if isinstance(event, Mapping) else None

@@ -78,7 +78,7 @@ _PATIENCE_SECONDS = 3.0  # a language and time zone are not worth a longer wait
 
 
 @asynccontextmanager
-async def mapped_slack_errors() -> AsyncIterator[None]:
+async def map_slack_errors() -> AsyncIterator[None]:
     """Map the library's errors to what they mean for the message.
 
     Raises ChatGone, SlowDown, Refused, Unsure, and a plain DeliveryError where the message was
@@ -87,85 +87,89 @@ async def mapped_slack_errors() -> AsyncIterator[None]:
     try:
         yield
     except FAILURES as error:
-        raise _meaning(error) from error
+        raise _map_error(error) from error
 
 
-def _meaning(error: Exception) -> DeliveryError:
+def _map_error(error: Exception) -> DeliveryError:
     if isinstance(error, aiohttp.ClientConnectorError):
         return DeliveryError(Message("Slack cannot be reached."))
-    if (wait := _wait(error)) is not None:
+    if (wait := _read_wait(error)) is not None:
         return SlowDown(wait)
-    code = code_of(error)
+    code = read_code(error)
     if not code or code in _UNSURE:
         return Unsure(
             Message(
-                "Slack did not say whether the message arrived: {said}.", said=slack_reason(error)
+                "Slack did not say whether the message arrived: {said}.",
+                said=describe_slack_error(error),
             )
         )
     if code in _GONE:
-        return ChatGone(Message("Slack refuses: {said}.", said=slack_reason(error)))
+        return ChatGone(Message("Slack refuses: {said}.", said=describe_slack_error(error)))
     if code in _LATER:
-        return DeliveryError(Message("Slack refuses for now: {said}.", said=slack_reason(error)))
-    return Refused(Message("Slack refuses the message: {said}.", said=slack_reason(error)))
+        return DeliveryError(
+            Message("Slack refuses for now: {said}.", said=describe_slack_error(error))
+        )
+    return Refused(Message("Slack refuses the message: {said}.", said=describe_slack_error(error)))
 
 
-def _wait(error: Exception) -> float | None:
+def _read_wait(error: Exception) -> float | None:
     """Return how many seconds Slack asks to wait, or None."""
-    if code_of(error) != "ratelimited" and _status(error) != HTTPStatus.TOO_MANY_REQUESTS:
+    if read_code(error) != "ratelimited" and _read_status(error) != HTTPStatus.TOO_MANY_REQUESTS:
         return None
     headers = error.response.headers if isinstance(error, SlackApiError) else {}
     seconds = str(headers.get("Retry-After", ""))
     return float(seconds) if seconds.isdecimal() else _RETRY_SECONDS
 
 
-def code_of(error: Exception) -> str:
+def read_code(error: Exception) -> str:
     """Return Slack's error code, or an empty string if the answer was not Slack's own."""
-    return _field(error, "error")
+    return _read_code_field(error, "error")
 
 
-def slack_reason(error: Exception) -> str:
+def describe_slack_error(error: Exception) -> str:
     """Return Slack's error code and the missing scope, or else the status or type."""
-    if needed := _field(error, "needed"):
-        return f"{code_of(error)} (needs {needed})"
-    status = _status(error)
-    return code_of(error) or (f"status {status}" if status else type(error).__name__)
+    if needed := _read_code_field(error, "needed"):
+        return f"{read_code(error)} (needs {needed})"
+    status = _read_status(error)
+    return read_code(error) or (f"status {status}" if status else type(error).__name__)
 
 
 def is_outage(error: Exception) -> bool:
     """Return whether Slack could not be asked or asks to wait, rather than refusing."""
-    return not code_of(error) or code_of(error) in _UNSURE or _wait(error) is not None
+    return not read_code(error) or read_code(error) in _UNSURE or _read_wait(error) is not None
 
 
-def why_no_picture(error: Exception, words: Words) -> str:
+def explain_missing_picture(error: Exception, words: Words) -> str:
     """Return what a person can do about a picture that did not arrive."""
-    if code_of(error) in _OUTSIDE:
+    if read_code(error) in _OUTSIDE:
         return words.say(
             "I can put no picture here before I am invited: /invite @Presagio, then ask again."
         )
-    if needed := _field(error, "needed"):
+    if needed := _read_code_field(error, "needed"):
         return words.say(
             "I can send no pictures: this app misses the scope {scope}. Its owner has to update it"
             " from the manifest and install it again.",
             scope=needed,
         )
     return words.say(
-        "Slack did not take the picture ({code}). Try again later.", code=slack_reason(error)
+        "Slack did not take the picture ({code}). Try again later.",
+        code=describe_slack_error(error),
     )
 
 
-def _field(error: Exception, name: str) -> str:
+def _read_code_field(error: Exception, name: str) -> str:
     """Return a field of Slack's answer if it holds a code, or else an empty string."""
     response = error.response if isinstance(error, SlackApiError) else None
     value = response.get(name) if isinstance(response, AsyncSlackResponse) else None
     return value if isinstance(value, str) and _CODE.fullmatch(value) else ""
 
 
-def _status(error: Exception) -> int | None:
+def _read_status(error: Exception) -> int | None:
     response = error.response if isinstance(error, SlackApiError) else None
     return response.status_code if isinstance(response, AsyncSlackResponse) else None
 
 
-def manifest(
+def build_manifest(
     commands: Sequence[Command], *, request_url: str = "", prefix: str = "", page: str = ""
 ) -> dict[str, object]:
     """Return the manifest; events come over HTTP if `request_url` is given, else over a socket.
@@ -238,7 +242,7 @@ def manifest(
     }
 
 
-def web_client(bot_token: str, api_base: str) -> AsyncWebClient:
+def create_web_client(bot_token: str, api_base: str) -> AsyncWebClient:
     """Return a client that sends nothing twice: it retries only what Slack did not accept."""
     return AsyncWebClient(
         token=bot_token,
@@ -253,7 +257,7 @@ def web_client(bot_token: str, api_base: str) -> AsyncWebClient:
 
 async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_base: str) -> str:
     """Return a line about the app. Raises AdapterFailed."""
-    client = web_client(bot_token, api_base)
+    client = create_web_client(bot_token, api_base)
     try:
         async with asyncio.timeout(_CHECK_SECONDS):
             who = await client.auth_test()
@@ -261,15 +265,15 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
                 await client.apps_connections_open(app_token=app_token)
     except SlackApiError as error:
         raise AdapterFailed(
-            Message("Slack refuses: {said}.", said=slack_reason(error)),
+            Message("Slack refuses: {said}.", said=describe_slack_error(error)),
             fix=Message("Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."),
         ) from error
     except FAILURES as error:
         raise AdapterFailed(
-            Message("Slack cannot be reached ({said}).", said=slack_reason(error)),
+            Message("Slack cannot be reached ({said}).", said=describe_slack_error(error)),
             fix=Message("Check slack.api_base and the network."),
         ) from error
-    if missing := _missing(str(who.headers.get("x-oauth-scopes", ""))):
+    if missing := _find_missing_scopes(str(who.headers.get("x-oauth-scopes", ""))):
         raise AdapterFailed(
             Message("Slack did not grant: {missing}.", missing=", ".join(missing)),
             fix=Message(
@@ -285,19 +289,19 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
     return f"{who.get('user')} in {who.get('team')}, {way}"
 
 
-def _missing(granted: str) -> list[str]:
+def _find_missing_scopes(granted: str) -> list[str]:
     """Return the scopes that are not granted; an empty list if Slack does not say."""
     known = {scope.strip() for scope in granted.split(",") if scope.strip()}
     return [scope for scope in SCOPES if scope not in known] if known else []
 
 
-async def thread_root(client: AsyncWebClient, channel: str, thread: str) -> Mapping[str, Any]:
+async def read_thread_root(client: AsyncWebClient, channel: str, thread: str) -> Mapping[str, Any]:
     """Return the first message of a thread, or an empty mapping if Slack does not show it."""
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             page = await client.conversations_replies(channel=channel, ts=thread, limit=1)
     except FAILURES as error:
-        logger.info("Slack does not show the thread of a mention: %s", slack_reason(error))
+        logger.info("Slack does not show the thread of a mention: %s", describe_slack_error(error))
         return {}
     return next((one for one in page.get("messages") or () if one.get("ts") == thread), {})
 
@@ -309,13 +313,13 @@ class People:
         self._client = client
         self._known: OrderedDict[str, tuple[float, Mapping[str, Any]]] = OrderedDict()
 
-    async def profile(self, user_id: str) -> SlackProfile:
+    async def read_profile(self, user_id: str) -> SlackProfile:
         """Return language and time zone; English if Slack does not say."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 user = await self._user(user_id)
         except FAILURES as error:
-            logger.info("Slack tells nothing about a user: %s", slack_reason(error))
+            logger.info("Slack tells nothing about a user: %s", describe_slack_error(error))
             user = {}
         return SlackProfile(
             language=str(user.get("locale") or "en").split("-")[0],

@@ -31,7 +31,7 @@ from bot.commands import standard_commands
 from bot.commands.registry import ONE_FOR_ALL
 from bot.replies.limits import cut
 from bot.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
-from bot.slack.client import code_of
+from bot.slack.client import read_code
 from bot.slack.events import ACTION_PREFIX, PLATFORM
 
 # Characters. Slack refuses messages with some 10,000 in all blocks, an undocumented limit; parts
@@ -58,9 +58,9 @@ _PAUSES = (0.3, 0.7, 1.5, 3.0)  # seconds
 Send = Callable[[Sequence[Block]], Awaitable[str]]
 
 
-def escaped_mrkdwn(text: str) -> str:
+def escape_mrkdwn(text: str) -> str:
     """Return text in which Slack finds no markup that mentions people."""
-    return _shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _drop_nulls(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def as_called_here(text: str) -> str:
@@ -74,60 +74,62 @@ def _commands() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w/.:-])/({'|'.join(named)})(?![\w/.-])")
 
 
-def fallback(reply: Reply) -> str:
+def render_fallback(reply: Reply) -> str:
     """Return the text for notifications and screen readers; it is never empty."""
     first = [*reply.hits, *(item.hit for item in reply.items)][:1]
     titles = (item.headline for item in reply.items[:1])
     parts = [
         reply.headline,
-        _spoken(reply),
+        _write_text(reply),
         *titles,
         *(hit.text for hit in first),
         reply.notice,
     ]
     said = cut(" · ".join(part for part in (*parts, reply.toast) if part), _FALLBACK)
-    return escaped_mrkdwn(said) or "…"
+    return escape_mrkdwn(said) or "…"
 
 
-def blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
+def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     """Return the blocks that show a reply. `picture` is the id of the file with its picture."""
     found: list[Block] = []
-    if headline := _shown(reply.headline or "").strip():
+    if headline := _drop_nulls(reply.headline or "").strip():
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
     if said := [
-        *_said(_spoken(reply), _OWN_LINE if reply.inert else _LINK),
-        *_hits(reply),
-        *_items(reply),
-        *_left_out(reply),
+        *_said(_write_text(reply), _OWN_LINE if reply.inert else _LINK),
+        *_render_hits(reply),
+        *_render_items(reply),
+        *_render_left_out(reply),
     ]:
         found.append(RichTextBlock(elements=said))
     if picture:
-        found.append(ImageBlock(alt_text=_described(reply), slack_file=SlackFile(id=picture)))
+        found.append(
+            ImageBlock(alt_text=_describe_picture(reply), slack_file=SlackFile(id=picture))
+        )
     elif reply.picture_url:
-        found.append(ImageBlock(alt_text=_described(reply), image_url=reply.picture_url))
-    if _shown(reply.notice or "").strip():
-        found.append(remark(reply.notice or ""))
-    return [*found, *actions(reply.buttons)]
+        found.append(ImageBlock(alt_text=_describe_picture(reply), image_url=reply.picture_url))
+    if _drop_nulls(reply.notice or "").strip():
+        found.append(render_remark(reply.notice or ""))
+    return [*found, *render_actions(reply.buttons)]
 
 
-def _spoken(reply: Reply) -> str:
+def _write_text(reply: Reply) -> str:
     """Return the text of a reply; commands are the bot's own words only."""
     return reply.text or "" if reply.inert else as_called_here(reply.text or "")
 
 
-def remark(text: str, block_id: str | None = None) -> ContextBlock:
+def render_remark(text: str, block_id: str | None = None) -> ContextBlock:
     """Return a block of small text."""
-    said = cut(_shown(as_called_here(text)).strip(), _NOTICE)
+    said = cut(_drop_nulls(as_called_here(text)).strip(), _NOTICE)
     return ContextBlock(elements=[_plain(said)], block_id=block_id)
 
 
-def _described(reply: Reply) -> str:
+def _describe_picture(reply: Reply) -> str:
     """Return what a picture says, for those who cannot see it."""
     texts = (hit.text for hit in (*reply.hits, *(item.hit for item in reply.items)))
-    return cut(_shown(next(texts, "") or reply.text or ""), _TWEET).strip() or "…"
+    return cut(_drop_nulls(next(texts, "") or reply.text or ""), _TWEET).strip() or "…"
 
 
-def actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
+def render_actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
     """Return a block per row of buttons; the last row, for the whole reply, is never dropped."""
     rows = [row for row in buttons if row]
     rows = [*rows[: _MOST_ROWS - 1], rows[-1]] if len(rows) > _MOST_ROWS else rows
@@ -150,7 +152,7 @@ def actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
 
 def _said(text: str, links: re.Pattern[str]) -> Iterator[RichTextElement]:
     """Yield the text of a reply, with addresses as links."""
-    if text := cut(_shown(text), _TEXT).strip():
+    if text := cut(_drop_nulls(text), _TEXT).strip():
         # Every second part is the group of the pattern.
         parts = [(part, bool(place % 2)) for place, part in enumerate(links.split(text)) if part]
         yield RichTextSectionElement(
@@ -158,21 +160,21 @@ def _said(text: str, links: re.Pattern[str]) -> Iterator[RichTextElement]:
         )
 
 
-def _hits(reply: Reply) -> Iterator[RichTextElement]:
+def _render_hits(reply: Reply) -> Iterator[RichTextElement]:
     hits = reply.hits[:MOST_HITS]
     for hit in hits:
-        yield from _hit(hit, reply, len(hits))
+        yield from _render_hit(hit, reply, len(hits))
 
 
-def _items(reply: Reply) -> Iterator[RichTextElement]:
+def _render_items(reply: Reply) -> Iterator[RichTextElement]:
     items = reply.items[:MOST_HITS]
     for item in items:
-        headline = cut(_shown(item.headline), _HEADLINE) or "…"
-        yield RichTextSectionElement(elements=[_linked(item.link, headline, bold=True)])
-        yield from _hit(item.hit, reply, len(items))
+        headline = cut(_drop_nulls(item.headline), _HEADLINE) or "…"
+        yield RichTextSectionElement(elements=[_render_link(item.link, headline, bold=True)])
+        yield from _render_hit(item.hit, reply, len(items))
 
 
-def _left_out(reply: Reply) -> Iterator[RichTextElement]:
+def _render_left_out(reply: Reply) -> Iterator[RichTextElement]:
     number = sum(max(len(shown) - MOST_HITS, 0) for shown in (reply.hits, reply.items))
     if number:
         said = reply.words.count(
@@ -183,35 +185,35 @@ def _left_out(reply: Reply) -> Iterator[RichTextElement]:
         yield RichTextSectionElement(elements=[_text(said)])
 
 
-def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
+def _render_hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
     if hit.small:
-        text = cut(" ".join(_shown(hit.text).split()), LONGEST_SMALL)
-        date = _linked(hit.url, hit.date_text)
-        before = "".join(f"{_shown(part)} · " for part in hit.introduction)
+        text = cut(" ".join(_drop_nulls(hit.text).split()), LONGEST_SMALL)
+        date = _render_link(hit.url, hit.date_text)
+        before = "".join(f"{_drop_nulls(part)} · " for part in hit.introduction)
         after = "".join(f" · {mark}" for mark in hit.marks(reply.words))
         elements = [_text(f"{hit.rank}. {before}"), date, _text(f"{after}: {text}\n")]
         yield RichTextSectionElement(elements=elements)
         return
-    reason = cut(_shown(hit.reason(reply.words) or ""), _REASON)
+    reason = cut(_drop_nulls(hit.reason(reply.words) or ""), _REASON)
     longest = min(_TWEET, _TWEETS // of - len(reason))
-    yield RichTextSectionElement(elements=_facts(hit, reply))
+    yield RichTextSectionElement(elements=_render_facts(hit, reply))
     if not reply.picture:  # which shows the text
-        yield RichTextQuoteElement(elements=[_text(cut(_shown(hit.text), longest) or "…")])
+        yield RichTextQuoteElement(elements=[_text(cut(_drop_nulls(hit.text), longest) or "…")])
     if reason:
         yield RichTextSectionElement(elements=[_text(reason)])
 
 
-def _facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
+def _render_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
     """Return one line about a tweet; its date links to it."""
-    facts = [cut(_shown(hit.signature), _AUTHOR)] if hit.signature else []
+    facts = [cut(_drop_nulls(hit.signature), _AUTHOR)] if hit.signature else []
     facts = [*facts, *hit.marks(reply.words)]
-    date = _linked(hit.url, hit.date_text, bold=True)
+    date = _render_link(hit.url, hit.date_text, bold=True)
     age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}".strip(), style=_BOLD)
     beside = [_text(" · " + " · ".join(facts))] if facts else []
     return [age, _text(" · " if hit.age else " "), date, *beside]
 
 
-def _shown(text: str) -> str:
+def _drop_nulls(text: str) -> str:
     return text.replace("\0", "")
 
 
@@ -227,7 +229,7 @@ def _link(url: str, label: str, *, bold: bool = False) -> RichTextElement:
     return RichTextElementParts.Link(url=url, text=label, style=_BOLD if bold else None)
 
 
-def _linked(url: str | None, label: str, *, bold: bool = False) -> RichTextElement:
+def _render_link(url: str | None, label: str, *, bold: bool = False) -> RichTextElement:
     """Return the label, linked to the address if Slack accepts that as one."""
     if url and len(url) <= _LONGEST_LINK and _LINK.fullmatch(url):
         return _link(url, label, bold=bold)
@@ -251,12 +253,12 @@ async def show_with_picture(
     taken = await client.files_upload_v2(
         content=reply.picture, filename=reply.picture_name, title=reply.picture_name
     )
-    shown = blocks(reply, picture=str(taken["files"][0]["id"]))
+    shown = render_blocks(reply, picture=str(taken["files"][0]["id"]))
     for pause in _PAUSES:
         try:
             return await send(shown)
         except SlackApiError as error:
-            if code_of(error) != "invalid_blocks":
+            if read_code(error) != "invalid_blocks":
                 raise
         await asyncio.sleep(pause)
     sent = await client.files_upload_v2(
@@ -265,6 +267,6 @@ async def show_with_picture(
         content=reply.picture,
         filename=file_name,
         title=reply.picture_name,
-        initial_comment=escaped_mrkdwn(fallback(reply)),
+        initial_comment=escape_mrkdwn(render_fallback(reply)),
     )
     return str(sent["files"][0]["id"])

@@ -28,7 +28,14 @@ from bot.listening import Webhook, read_body
 from bot.request import Request
 from bot.settings.adapters import SlackSettings
 from bot.slack.adapter import SlackAdapter
-from bot.slack.client import FAILURES, People, is_outage, slack_reason, thread_root, web_client
+from bot.slack.client import (
+    FAILURES,
+    People,
+    create_web_client,
+    describe_slack_error,
+    is_outage,
+    read_thread_root,
+)
 from bot.slack.events import (
     PLATFORM,
     SHORTCUT,
@@ -140,7 +147,7 @@ class SlackService:
         self._app_token, self._signing_secret = app_token, signing_secret
         self._conversation = conversation
         self._now = now
-        self._client = web_client(bot_token, settings.api_base)
+        self._client = create_web_client(bot_token, settings.api_base)
         self._adapter = SlackAdapter(self._client)
         self._people = People(self._client)
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -172,7 +179,7 @@ class SlackService:
             await self._watch()
         except SlackApiError as error:
             raise AdapterFailed(
-                Message("Slack refuses: {said}.", said=slack_reason(error)), fix=_TOKENS
+                Message("Slack refuses: {said}.", said=describe_slack_error(error)), fix=_TOKENS
             ) from error
         finally:
             await self.stop(_CLOSE_SECONDS)
@@ -203,7 +210,7 @@ class SlackService:
                 pause = min(2.0 ** min(failures - 1, 10), _LONGEST_PAUSE)
                 logger.warning(
                     "Slack cannot be reached (%s); trying again in %.0f s",
-                    slack_reason(error),
+                    describe_slack_error(error),
                     pause,
                 )
                 await asyncio.sleep(pause)
@@ -223,9 +230,9 @@ class SlackService:
             ),
             SlackIdentity(
                 user_id=str(who["user_id"]),
-                profile=self._people.profile,
+                profile=self._people.read_profile,
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
-                thread_root=partial(thread_root, self._client),
+                thread_root=partial(read_thread_root, self._client),
             ),
         )
         self._conversation.take_up(self._adapter, self._now)

@@ -27,16 +27,16 @@ from bot.telegram.client import (
     Bot,
     MessageUnchanged,
     Moved,
-    mapped_telegram_errors,
-    says,
-    telegram_reason,
+    describe_telegram_error,
+    has_words,
+    map_telegram_errors,
 )
 from bot.telegram.events import PLATFORM
 from bot.telegram.render import (
     LONGEST_TOAST,
-    caption,
-    html_messages,
-    keyboard,
+    render_caption,
+    render_keyboard,
+    render_messages,
 )
 from db.chat.chats import Chats
 from engine.chat import Chat
@@ -88,21 +88,21 @@ class TelegramPoster:
 
     async def _show(self, chat_id: int, topic: int | None, reply: Reply) -> Message:
         await asyncio.sleep(self._pace.reserve(time.monotonic()))
-        async with mapped_telegram_errors():
+        async with map_telegram_errors():
             try:
                 return await self._send(chat_id, topic, reply)
             except BadRequest as error:
-                if topic is None or not says(error, "thread not found"):
+                if topic is None or not has_words(error, "thread not found"):
                     raise
                 return await self._send(chat_id, None, reply)  # the topic is gone
 
     async def _send(self, chat_id: int, topic: int | None, reply: Reply) -> Message:
-        buttons = keyboard(reply.buttons)
+        buttons = render_keyboard(reply.buttons)
         if reply.picture:
             return await self._bot.send_photo(
                 chat_id,
                 reply.picture,
-                caption=caption(reply),
+                caption=render_caption(reply),
                 filename=reply.picture_name,
                 parse_mode=ParseMode.HTML,
                 reply_markup=buttons,
@@ -111,7 +111,7 @@ class TelegramPoster:
             )
         return await self._bot.send_message(
             chat_id,
-            html_messages(reply)[0],
+            render_messages(reply)[0],
             parse_mode=ParseMode.HTML,
             link_preview_options=LinkPreviewOptions(is_disabled=True),
             reply_markup=buttons,
@@ -133,7 +133,7 @@ class TelegramAdapter:
     async def show_busy(self, request: Request) -> None:
         """Show "typing", without waiting for it."""
         if isinstance(request.origin, Update):
-            sign = asyncio.create_task(self._typing(request))
+            sign = asyncio.create_task(self._show_typing(request))
             self._signs.add(sign)
             sign.add_done_callback(self._signs.discard)
 
@@ -152,44 +152,48 @@ class TelegramAdapter:
         """Show a reply. Raises DeliveryError, ChatGone."""
         origin = request.origin
         if isinstance(origin, InlineQuery):
-            async with mapped_telegram_errors():
-                await self._choices(origin, reply)
+            async with map_telegram_errors():
+                await self._list_choices(origin, reply)
         elif isinstance(origin, CallbackQuery):
-            return await self._pressed(request, origin, reply)
+            return await self._answer_press(request, origin, reply)
         else:
             return await self._send(request, reply)
         return None
 
     async def change(self, request: Request, message: str, reply: Reply) -> None:
         """Edit a message; what does not fit into it is sent after it."""
-        others = html_messages(reply)[1:]
+        others = render_messages(reply)[1:]
         await self._change(request, int(message), reply, alone=not others)
         for number, piece in enumerate(others, start=1):
-            buttons = keyboard(reply.buttons) if number == len(others) else None
-            async with mapped_telegram_errors():
+            buttons = render_keyboard(reply.buttons) if number == len(others) else None
+            async with map_telegram_errors():
                 await self._bot.send_message(
                     int(request.place.chat_id),
                     piece,
                     parse_mode=ParseMode.HTML,
                     link_preview_options=LinkPreviewOptions(is_disabled=True),
                     reply_markup=buttons,
-                    message_thread_id=_thread(request),
+                    message_thread_id=_find_thread(request),
                 )
 
     async def withdraw(self, request: Request, message: str) -> None:
         """Delete a message."""
-        async with mapped_telegram_errors():
+        async with map_telegram_errors():
             await self._bot.delete_message(int(request.place.chat_id), int(message))
 
-    async def _typing(self, request: Request) -> None:
+    async def _show_typing(self, request: Request) -> None:
         try:
             await self._bot.send_chat_action(
-                int(request.place.chat_id), ChatAction.TYPING, message_thread_id=_thread(request)
+                int(request.place.chat_id),
+                ChatAction.TYPING,
+                message_thread_id=_find_thread(request),
             )
         except TelegramError as error:
-            logger.debug("no sign of life: %s", telegram_reason(error))
+            logger.debug("no sign of life: %s", describe_telegram_error(error))
 
-    async def _pressed(self, request: Request, query: CallbackQuery, reply: Reply) -> str | None:
+    async def _answer_press(
+        self, request: Request, query: CallbackQuery, reply: Reply
+    ) -> str | None:
         """Stop the button's spinner, then edit its message or send what was asked for.
 
         Return the id of what was sent.
@@ -198,7 +202,7 @@ class TelegramAdapter:
             toast = cut(reply.toast, LONGEST_TOAST) if reply.toast else None
             await self._bot.answer_callback_query(query.id, text=toast)
         except TelegramError as error:
-            logger.info("a button was answered too late: %s", telegram_reason(error))
+            logger.info("a button was answered too late: %s", describe_telegram_error(error))
         if reply.replaces and query.message:
             await self._change(request, query.message.message_id, reply)
         elif reply.text or reply.hits or reply.picture:
@@ -209,12 +213,12 @@ class TelegramAdapter:
         self, request: Request, message_id: int, reply: Reply, *, alone: bool = True
     ) -> None:
         chat_id = int(request.place.chat_id)
-        buttons = keyboard(reply.buttons) if alone else None
+        buttons = render_keyboard(reply.buttons) if alone else None
         try:
-            async with mapped_telegram_errors():
+            async with map_telegram_errors():
                 if reply.text or reply.hits or reply.items:
                     await self._bot.edit_message_text(
-                        html_messages(reply)[0],
+                        render_messages(reply)[0],
                         chat_id,
                         message_id,
                         parse_mode=ParseMode.HTML,
@@ -243,12 +247,12 @@ class TelegramAdapter:
             return await self._post(request, moved.to, reply)
 
     async def _post(self, request: Request, chat_id: int, reply: Reply) -> str | None:
-        thread, answered = _thread(request), _answered(request)
-        async with mapped_telegram_errors():
+        thread, answered = _find_thread(request), _find_reply_target(request)
+        async with map_telegram_errors():
             try:
                 return await self._post_in(chat_id, reply, thread, answered)
             except BadRequest as error:
-                if not says(error, "thread not found"):
+                if not has_words(error, "thread not found"):
                     raise
                 # The topic is gone.
                 return await self._post_in(chat_id, reply, None, answered)
@@ -260,12 +264,12 @@ class TelegramAdapter:
         thread: int | None,
         answered: ReplyParameters | None,
     ) -> str | None:
-        buttons = keyboard(reply.buttons)
+        buttons = render_keyboard(reply.buttons)
         if reply.picture:
             await self._bot.send_photo(
                 chat_id,
                 reply.picture,
-                caption=caption(reply),
+                caption=render_caption(reply),
                 filename=reply.picture_name,
                 parse_mode=ParseMode.HTML,
                 reply_markup=buttons,
@@ -273,7 +277,7 @@ class TelegramAdapter:
                 message_thread_id=thread,
             )
             return None
-        pieces, sent = html_messages(reply), None
+        pieces, sent = render_messages(reply), None
         for number, piece in enumerate(pieces, start=1):
             sent = await self._bot.send_message(
                 chat_id,
@@ -286,14 +290,14 @@ class TelegramAdapter:
             )
         return str(sent.message_id) if sent and len(pieces) == 1 else None
 
-    async def _choices(self, query: InlineQuery, reply: Reply) -> None:
+    async def _list_choices(self, query: InlineQuery, reply: Reply) -> None:
         results = [
             InlineQueryResultArticle(
                 id=str(hit.rank),
                 title=f"{hit.age} · {hit.date_text}",
                 description=cut(hit.text, 200),
                 input_message_content=InputTextMessageContent(
-                    html_messages(Reply(words=reply.words, headline=reply.headline, hits=(hit,)))[
+                    render_messages(Reply(words=reply.words, headline=reply.headline, hits=(hit,)))[
                         0
                     ],
                     parse_mode=ParseMode.HTML,
@@ -309,11 +313,11 @@ class TelegramAdapter:
         )
 
 
-def _thread(request: Request) -> int | None:
+def _find_thread(request: Request) -> int | None:
     return int(request.place.thread) if request.place.thread else None
 
 
-def _answered(request: Request) -> ReplyParameters | None:
+def _find_reply_target(request: Request) -> ReplyParameters | None:
     """Return the message to reply to: in groups only, in private that would be noise."""
     origin = request.origin
     message = origin.message if isinstance(origin, Update | CallbackQuery) else None

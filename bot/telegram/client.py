@@ -80,7 +80,7 @@ class MessageUnchanged(DeliveryError):
 
 
 @asynccontextmanager
-async def mapped_telegram_errors() -> AsyncIterator[None]:
+async def map_telegram_errors() -> AsyncIterator[None]:
     """Map the library's errors to what they mean for the message.
 
     Raises ChatGone, Moved, Unchanged, SlowDown, Refused, Unsure, and a plain DeliveryError where
@@ -94,45 +94,46 @@ async def mapped_telegram_errors() -> AsyncIterator[None]:
     except ChatMigrated as error:
         raise Moved(error.new_chat_id) from error
     except TelegramError as error:
-        raise _meaning(error) from error
+        raise _map_error(error) from error
 
 
-def _meaning(error: TelegramError) -> DeliveryError:
+def _map_error(error: TelegramError) -> DeliveryError:
     if isinstance(error, RetryAfter):
-        return SlowDown(seconds_of(error))
-    if isinstance(error, Forbidden) or says(error, "chat not found"):
-        return ChatGone(Message("Telegram refuses: {said}.", said=telegram_reason(error)))
+        return SlowDown(read_wait(error))
+    if isinstance(error, Forbidden) or has_words(error, "chat not found"):
+        return ChatGone(Message("Telegram refuses: {said}.", said=describe_telegram_error(error)))
     if isinstance(error, BadRequest):
-        if says(error, "not modified"):
+        if has_words(error, "not modified"):
             return MessageUnchanged(Message("Telegram has nothing to change."))
         return Refused(
-            Message("Telegram refuses the message: {said}.", said=telegram_reason(error))
+            Message("Telegram refuses the message: {said}.", said=describe_telegram_error(error))
         )
     if isinstance(error.__cause__, _NEVER_SENT):
         return DeliveryError(
-            Message("Telegram cannot be reached: {said}.", said=telegram_reason(error))
+            Message("Telegram cannot be reached: {said}.", said=describe_telegram_error(error))
         )
     return Unsure(
         Message(
-            "Telegram did not say whether the message arrived: {said}.", said=telegram_reason(error)
+            "Telegram did not say whether the message arrived: {said}.",
+            said=describe_telegram_error(error),
         )
     )
 
 
-def seconds_of(error: RetryAfter) -> float:
+def read_wait(error: RetryAfter) -> float:
     """Return how many seconds Telegram asks to wait."""
     wait = error.retry_after  # timedelta or int, depending on the library's settings
     return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)
 
 
-def says(error: TelegramError, words: str) -> bool:
+def has_words(error: TelegramError, words: str) -> bool:
     """Tell whether Telegram's description contains these lower-case words."""
     return words in error.message.lower()
 
 
-def telegram_reason(error: TelegramError) -> str:
+def describe_telegram_error(error: TelegramError) -> str:
     """Return what is known of an error: its description, or its type and that of its cause."""
-    known = next((words for words in _KNOWN if says(error, words)), None)
+    known = next((words for words in _KNOWN if has_words(error, words)), None)
     if known is None and _CODE.fullmatch(error.message.lower()):
         return error.message.upper()
     types = (type(one).__name__ for one in (error, error.__cause__) if one is not None)
@@ -170,7 +171,7 @@ class Bot(ExtBot[None]):
             else None,
         )
 
-    async def raw_updates(
+    async def get_raw_updates(
         self, offset: int, hold: float, kinds: Sequence[str]
     ) -> list[dict[str, Any]]:
         """Return updates unparsed: one that cannot be read must not hide the others.
@@ -192,11 +193,11 @@ class _Request(HTTPXRequest):
     async def do_request(self, *request: Any, **options: Any) -> tuple[int, bytes]:
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._connected(*request, **options)
+                return await self._retry_connecting(*request, **options)
         except TimeoutError as error:
             raise TimedOut from error
 
-    async def _connected(self, *request: Any, **options: Any) -> tuple[int, bytes]:
+    async def _retry_connecting(self, *request: Any, **options: Any) -> tuple[int, bytes]:
         """Retry requests that never reached Telegram; any that might have is not repeated."""
         for pause in _PAUSES:
             try:
@@ -232,7 +233,7 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
         async with asyncio.timeout(_CHECK_SECONDS), bot:
             state = await bot.get_webhook_info()
             name = f"@{bot.username}"
-            rights = _rights(bot.bot)
+            rights = _describe_rights(bot.bot)
     except InvalidToken as error:
         raise AdapterFailed(
             Message("Telegram refuses the token."),
@@ -253,7 +254,7 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
     return f"{name}, {way}{waiting}{trouble if state.last_error_message else ''}{rights}"
 
 
-def _rights(bot: User) -> str:
+def _describe_rights(bot: User) -> str:
     """Return what @BotFather was told to withhold, and the command that grants it."""
     withheld = {
         "may not be added to groups (/setjoingroups)": bot.can_join_groups,

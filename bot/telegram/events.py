@@ -105,19 +105,19 @@ def is_there(member: ChatMember) -> bool:
 def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> Request | None:
     """Return the request in an update, or None if there is nothing to answer."""
     if update.callback_query:
-        return _pressed(update.callback_query, myself, now)
+        return _read_press(update.callback_query, myself, now)
     if update.inline_query:
-        return _inline(update.inline_query, now)
+        return _read_inline(update.inline_query, now)
     if message := update.message or update.channel_post:
         return _said(update, message, myself, now)
     if update.my_chat_member:
-        return _joined(update, update.my_chat_member, myself, now)
+        return _read_joining(update, update.my_chat_member, myself, now)
     if update.edited_message:
-        return _edited(update, update.edited_message, myself, now)
+        return _read_edit(update, update.edited_message, myself, now)
     return None
 
 
-def _edited(
+def _read_edit(
     update: Update, message: Message, myself: TelegramIdentity, now: datetime
 ) -> Request | None:
     """Return the request in a message as it was edited; it revises the one in the message."""
@@ -151,14 +151,14 @@ def _said(
         quoted=(quoted.text or quoted.caption or "") if quoted else "",
         quoted_id=str(quoted.message_id) if quoted else None,
         quoted_at=_written_at(quoted, message) if quoted else None,
-        quoted_buttons=_buttons(quoted) if quoted and _is_mine(quoted, myself) else (),
+        quoted_buttons=_list_actions(quoted) if quoted and _is_mine(quoted, myself) else (),
         is_admin=admin_check(message.chat_id, message.from_user, myself, certain=as_group),
         channel=channel_search(message.from_user, myself),
         origin=update,
     )
 
 
-def _joined(
+def _read_joining(
     update: Update, change: ChatMemberUpdated, myself: TelegramIdentity, now: datetime
 ) -> Request | None:
     """Return a /start of the person who added the bot to a group, or None for other changes."""
@@ -222,7 +222,7 @@ def _is_mine(message: Message, myself: TelegramIdentity) -> bool:
     return bool(message.from_user and message.from_user.id == myself.id)
 
 
-def _buttons(message: Message) -> list[str]:
+def _list_actions(message: Message) -> list[str]:
     rows = message.reply_markup.inline_keyboard if message.reply_markup else ()
     return [one.callback_data for row in rows for one in row if isinstance(one.callback_data, str)]
 
@@ -236,7 +236,7 @@ def _command(message: Message) -> str | None:
     return None
 
 
-def _pressed(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -> Request | None:
+def _read_press(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -> Request | None:
     message = query.message
     if message is None or not query.data:
         return None
@@ -261,7 +261,7 @@ def _pressed(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -> R
     )
 
 
-def _inline(query: InlineQuery, now: datetime) -> Request:
+def _read_inline(query: InlineQuery, now: datetime) -> Request:
     """Return an inline question; its place is the person, who alone sees the results."""
     return Request(
         event_id=f"inline:{query.id}",

@@ -27,7 +27,7 @@ from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from bot.adapter import AdapterFailed
 from bot.incident import reason
 from bot.listening import read_body
-from bot.telegram.client import Bot, seconds_of
+from bot.telegram.client import Bot, read_wait
 from db.chat.events import Inbox
 from engine.errors import StorageError
 from engine.messages import Message
@@ -106,7 +106,7 @@ class Updates:
         return set(self._under_way)
 
     @property
-    def waiting(self) -> list[int]:
+    def waiting_numbers(self) -> list[int]:
         """Return the numbers of those under way that Telegram still has to hold."""
         return [number for number, one in self._under_way.items() if not one.kept]
 
@@ -115,14 +115,14 @@ class Updates:
 
         Raises StorageError.
         """
-        waiting = self.waiting
+        waiting = self.waiting_numbers
         await self._inbox.keep({number: self._under_way[number].raw for number in waiting})
         for number in waiting:
             if number in self._under_way:
                 self._under_way[number].kept = True
         await self._forget([number for number in waiting if number not in self._under_way])
 
-    async def settled(self, seconds: float) -> None:
+    async def wait_until_idle(self, seconds: float) -> None:
         """Wait until nothing is under way, for at most `seconds`."""
         if tasks := self._tasks:
             await asyncio.wait(tasks, timeout=seconds)
@@ -183,7 +183,7 @@ class Poller:
         self._failures = 0
 
     @property
-    def answered(self) -> bool:
+    def has_answered(self) -> bool:
         """Whether Telegram answered the last poll."""
         return not self._failures
 
@@ -191,7 +191,7 @@ class Poller:
         """Poll until cancelled; updates under way then continue. Raises InvalidToken."""
         while True:
             try:
-                found = await self._bot.raw_updates(self._offset, self._hold, ALLOWED_UPDATES)
+                found = await self._bot.get_raw_updates(self._offset, self._hold, ALLOWED_UPDATES)
             except InvalidToken:
                 raise
             except TelegramError as error:
@@ -199,7 +199,7 @@ class Poller:
                 continue
             self._failures = 0
             fresh = self._accept(found)
-            waiting = self._updates.waiting
+            waiting = self._updates.waiting_numbers
             if len(waiting) >= _MANY:
                 await self._make_room()
             elif not fresh and waiting:
@@ -211,18 +211,18 @@ class Poller:
             return
         try:
             async with asyncio.timeout(seconds):
-                await self._bot.raw_updates(self._offset, 0, ALLOWED_UPDATES)
+                await self._bot.get_raw_updates(self._offset, 0, ALLOWED_UPDATES)
         except (TelegramError, TimeoutError) as error:
             logger.info("the last updates were not confirmed: %s", error)
 
     @property
     def _offset(self) -> int:
-        return min(self._updates.waiting, default=self._next)
+        return min(self._updates.waiting_numbers, default=self._next)
 
     @property
     def _hold(self) -> float:
         # After an outage, ask for an immediate answer to learn that it is over.
-        return 0.0 if self._updates.waiting or self._failures else HOLD_SECONDS
+        return 0.0 if self._updates.waiting_numbers or self._failures else HOLD_SECONDS
 
     def _accept(self, found: list[dict[str, Any]]) -> int:
         """Begin handling new updates and return how many there were."""
@@ -256,7 +256,7 @@ class Poller:
 def pause_after(error: Exception, failures: int) -> float:
     """Return the seconds to wait after so many failures in a row."""
     if isinstance(error, RetryAfter):
-        return seconds_of(error)
+        return read_wait(error)
     # The exponent is capped: thousands of failures would overflow.
     return min(2.0 ** min(failures - 1, 10), _LONGEST_PAUSE)
 

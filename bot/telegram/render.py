@@ -44,20 +44,20 @@ class MarkupLine:
     @property
     def html(self) -> str:
         """The line as HTML."""
-        shown = escaped_html(self.text)
+        shown = escape_html(self.text)
         if self.label and self.address:
-            label = escaped_html(self.label)
+            label = escape_html(self.label)
             link = f'<a href="{html.escape(self.address)}">{label}</a>'
             shown = shown.replace(label, link, 1)
         return f"{self.before}{shown}{self.after}"
 
 
-def escaped_html(text: str) -> str:
+def escape_html(text: str) -> str:
     """Return text in which Telegram finds no tags."""
     return html.escape(text, quote=False)
 
 
-def unnamed(text: str) -> str:
+def defuse_mentions(text: str) -> str:
     """Return a quoted text in which nothing counts as a mention of somebody in the chat."""
     return _NAME.sub(f"@{_JOINER}", text)
 
@@ -68,24 +68,24 @@ def _said(reply: Reply, text: str) -> str:
         text = _LINKED.sub(
             lambda found: f"{found[0]}{_JOINER}" if found["before"] else found[0], text
         )
-    return unnamed(text)
+    return defuse_mentions(text)
 
 
-def html_messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
+def render_messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     """Return the HTML of the messages that show a reply; answers with hits are one message."""
     if reply.hits or reply.headline or reply.items:
-        return [_answer(reply, limit)]
-    parts = (_said(reply, reply.text or ""), unnamed(reply.notice or ""))
+        return [_render_answer(reply, limit)]
+    parts = (_said(reply, reply.text or ""), defuse_mentions(reply.notice or ""))
     said = "\n\n".join(filter(None, parts))
-    return [escaped_html(piece) for piece in split(said, limit, utf16_length)]
+    return [escape_html(piece) for piece in split(said, limit, utf16_length)]
 
 
-def caption(reply: Reply) -> str:
+def render_caption(reply: Reply) -> str:
     """Return the HTML of the caption of a reply's picture, or "" if it has none."""
-    return next(iter(html_messages(reply, LONGEST_CAPTION)), "")
+    return next(iter(render_messages(reply, LONGEST_CAPTION)), "")
 
 
-def keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None:
+def render_keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None:
     """Return the buttons below a message, or None."""
     rows = [
         [
@@ -100,21 +100,21 @@ def keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None
     return InlineKeyboardMarkup(rows) if rows else None
 
 
-def _answer(reply: Reply, limit: int) -> str:
+def _render_answer(reply: Reply, limit: int) -> str:
     """Cut every tweet to an equal share of the remaining room; short ones leave more to others."""
-    around = _visible(_lines(reply, 0))
+    around = _count_visible(_render_lines(reply, 0))
     room = max(limit - around, 0)
     hits = (*reply.hits, *(item.hit for item in reply.items))
-    share = max(_fair_share([_wanted(hit) for hit in hits], room), _FEWEST_FOR_A_TEXT)
-    lines = _lines(reply, share)
-    while _visible(lines) > limit and lines:  # a headline or a notice that is far too long
+    share = max(_fair_share([_measure_text(hit) for hit in hits], room), _FEWEST_FOR_A_TEXT)
+    lines = _render_lines(reply, share)
+    while _count_visible(lines) > limit and lines:  # a headline or a notice that is far too long
         lines = lines[:-1]
     return "\n".join(line.html for line in lines)
 
 
-def _wanted(hit: HitView) -> int:
+def _measure_text(hit: HitView) -> int:
     """Return the length of a hit's text before it shares the room with others."""
-    length = utf16_length(unnamed(hit.text))
+    length = utf16_length(defuse_mentions(hit.text))
     return min(length, LONGEST_SMALL) if hit.small else length
 
 
@@ -130,55 +130,59 @@ def _fair_share(lengths: Sequence[int], room: int) -> int:
     return room
 
 
-def _lines(reply: Reply, share: int) -> list[MarkupLine]:
+def _render_lines(reply: Reply, share: int) -> list[MarkupLine]:
     lines = []
     if reply.headline:
         lines += [
-            MarkupLine(cut(unnamed(reply.headline), 300, utf16_length), "<b>", "</b>"),
+            MarkupLine(cut(defuse_mentions(reply.headline), 300, utf16_length), "<b>", "</b>"),
             MarkupLine(""),
         ]
     if reply.text:
         said = cut(_said(reply, reply.text), 1000, utf16_length)
         lines += [MarkupLine(said), MarkupLine("")]
     for hit in reply.hits:
-        lines += [*_hit(hit, reply, share), *([] if hit.small else [MarkupLine("")])]
+        lines += [*_render_hit(hit, reply, share), *([] if hit.small else [MarkupLine("")])]
     for item in reply.items:
-        lines += [_item(item), *_hit(item.hit, reply, share), MarkupLine("")]
+        lines += [_render_item(item), *_render_hit(item.hit, reply, share), MarkupLine("")]
     if reply.notice:
         gap = [MarkupLine("")] if reply.hits and reply.hits[-1].small else []
-        notice = cut(unnamed(reply.notice), 400, utf16_length)
+        notice = cut(defuse_mentions(reply.notice), 400, utf16_length)
         lines += [*gap, MarkupLine(notice, "<i>", "</i>")]
     return lines
 
 
-def _item(item: ItemView) -> MarkupLine:
-    headline = cut(unnamed(item.headline), _LONGEST_ITEM, utf16_length)
+def _render_item(item: ItemView) -> MarkupLine:
+    headline = cut(defuse_mentions(item.headline), _LONGEST_ITEM, utf16_length)
     if not item.link or len(item.link) >= _LONGEST_LINK:
         return MarkupLine(headline, "<b>", "</b>")
     return MarkupLine(headline, f'<b><a href="{html.escape(item.link)}">', "</a></b>")
 
 
-def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
+def _render_hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     address = hit.url if hit.url and len(hit.url) < _LONGEST_LINK else None
     when = [part for part in (hit.age, hit.date_text) if part]
     if hit.small:
-        text = cut(" ".join(unnamed(hit.text).split()), min(share, LONGEST_SMALL), utf16_length)
-        facts = [*map(unnamed, hit.introduction), hit.date_text, *hit.marks(reply.words)]
+        text = cut(
+            " ".join(defuse_mentions(hit.text).split()), min(share, LONGEST_SMALL), utf16_length
+        )
+        facts = [*map(defuse_mentions, hit.introduction), hit.date_text, *hit.marks(reply.words)]
         line = f"{hit.rank}. {' · '.join(facts)}: {text}"
         return [MarkupLine(line, label=hit.date_text, address=address)]
-    author = [unnamed(hit.signature)] if hit.signature else []
+    author = [defuse_mentions(hit.signature)] if hit.signature else []
     marks = ", ".join(hit.marks(reply.words))
     said = " · ".join(part for part in (*when, *author, marks) if part)
     lines = [
         MarkupLine(f"{hit.rank}. {said}", "<b>", "</b>", label=hit.date_text, address=address),
     ]
     if not reply.picture:  # which shows the text
-        quote = cut(unnamed(hit.text), share, utf16_length)
+        quote = cut(defuse_mentions(hit.text), share, utf16_length)
         lines.append(MarkupLine(quote, "<blockquote>", "</blockquote>"))
     if reason := hit.reason(reply.words):
-        lines.append(MarkupLine(cut(unnamed(reason), _LONGEST_REASON, utf16_length), "<i>", "</i>"))
+        lines.append(
+            MarkupLine(cut(defuse_mentions(reason), _LONGEST_REASON, utf16_length), "<i>", "</i>")
+        )
     return lines
 
 
-def _visible(lines: Sequence[MarkupLine]) -> int:
+def _count_visible(lines: Sequence[MarkupLine]) -> int:
     return sum(utf16_length(line.text) + 1 for line in lines)

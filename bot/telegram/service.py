@@ -80,7 +80,7 @@ class TelegramService:
 
     def status(self) -> AdapterStatus:
         """Tell whether updates can be received now."""
-        answered = self._poller is None or self._poller.answered
+        answered = self._poller is None or self._poller.has_answered
         way = "webhook" if self._settings.webhook_url else "polling"
         return AdapterStatus(listening=self._listening and answered, way=way)
 
@@ -112,16 +112,18 @@ class TelegramService:
     async def stop(self, seconds: float) -> None:
         """Abandon what is still under way after `seconds`, and close the connections."""
         self._pushed.close()
-        await self._updates.settled(seconds / 2)
+        await self._updates.wait_until_idle(seconds / 2)
         if self._poller:
             await self._poller.confirm(seconds / 2)
         await self._updates.let_go()
         await self._bot.shutdown()
 
     async def _poll(self) -> None:
-        await self._patiently(self._log_in)
-        await self._patiently(lambda: self._bot.delete_webhook(drop_pending_updates=False))
-        await self._patiently(self._updates.resume)
+        await self._retry_through_outages(self._log_in)
+        await self._retry_through_outages(
+            lambda: self._bot.delete_webhook(drop_pending_updates=False)
+        )
+        await self._retry_through_outages(self._updates.resume)
         self._conversation.take_up(self._adapter, self._now)
         self._poller = Poller(self._bot, self._updates)
         self._listening = True
@@ -130,12 +132,12 @@ class TelegramService:
     async def _receive_pushes(self) -> None:
         settings = self._settings
         self._pushed.check_secret()
-        await self._patiently(self._log_in)
-        await self._patiently(self._updates.resume)
+        await self._retry_through_outages(self._log_in)
+        await self._retry_through_outages(self._updates.resume)
         self._conversation.take_up(self._adapter, self._now)
         self._pushed.open()
         try:
-            await self._patiently(
+            await self._retry_through_outages(
                 lambda: self._bot.set_webhook(
                     settings.webhook_url,
                     secret_token=self._webhook_secret,
@@ -148,7 +150,7 @@ class TelegramService:
         finally:
             self._pushed.close()
 
-    async def _patiently(self, step: Callable[[], Awaitable[object]]) -> None:
+    async def _retry_through_outages(self, step: Callable[[], Awaitable[object]]) -> None:
         """Run one step of the start, waiting out outages. Raises InvalidToken, BadRequest."""
         failures = 0
         while True:
@@ -183,7 +185,7 @@ class TelegramService:
         if update.my_chat_member:
             await self._membership(update)
             await self._answer(update)
-        elif moved := _moved(update):
+        elif moved := _read_move(update):
             await self._chats.move(PLATFORM, *moved)
         elif update.inline_query and not await self._typed.stays(update.inline_query.from_user.id):
             return
@@ -191,7 +193,7 @@ class TelegramService:
             await self._answer(update)
 
     async def _answer(self, update: Update) -> None:
-        if request := read_update(update, self._myself, now=self._now()):
+        if request := read_update(update, self._read_identity, now=self._now()):
             await self._conversation.answer(request, self._adapter)
 
     async def _membership(self, update: Update) -> None:
@@ -202,7 +204,7 @@ class TelegramService:
                 await self._chats.set_active(PLATFORM, str(change.chat.id), active=there)
 
     @property
-    def _myself(self) -> TelegramIdentity:
+    def _read_identity(self) -> TelegramIdentity:
         return TelegramIdentity(
             id=self._bot.id,
             username=self._bot.username,
@@ -247,7 +249,7 @@ class TelegramService:
         return Place(platform=PLATFORM, chat_id=str(chat.id), private=False, title=chat.title)
 
 
-def _moved(update: Update) -> tuple[str, str] | None:
+def _read_move(update: Update) -> tuple[str, str] | None:
     """Return (old id, new id) of a group that became a supergroup, else None."""
     message = update.message
     if message and message.migrate_to_chat_id:

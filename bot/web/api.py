@@ -13,7 +13,7 @@ from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_json
 from bot.replies.buttons import place_json
 from bot.replies.prophecy import prophecy_json
-from bot.web.failures import Refusal, problems
+from bot.web.failures import Refusal, describe_problems
 from bot.web.schemas import (
     AskAnswer,
     AskParameters,
@@ -26,7 +26,7 @@ from bot.web.schemas import (
     SearchAnswer,
     SearchParameters,
 )
-from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, paced_answers
+from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from db.search.shown import Shown
 from engine.contracts.results import attachments_of
 from engine.corpora import news_corpus
@@ -47,8 +47,10 @@ _LOOKED_AT = 1000
 # Of a document that was deleted after it was found.
 _UNKNOWN: Mapping[str, object] = {"title": None, "source": None, "category": None}
 
-_DEAR = [Depends(paced_answers)]
-router = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])
+_DEAR = [Depends(limit_answers)]
+router = APIRouter(
+    prefix="/api", tags=["ask"], dependencies=[Depends(limit_requests), Depends(may_ask)]
+)
 
 
 class TaggedIndex:
@@ -117,10 +119,10 @@ class Scope:
         if not asked.category:
             corpus = await shared.corpus(asked.corpus or "", asked.kind)
             return cls(shared=shared, corpus=corpus, tag=None)
-        return await cls._tagged(shared, asked, asked.category)
+        return await cls._of_category(shared, asked, asked.category)
 
     @classmethod
-    async def _tagged(cls, shared: SharedState, asked: Narrowed, category: str) -> Self:
+    async def _of_category(cls, shared: SharedState, asked: Narrowed, category: str) -> Self:
         shown, tag = Shown(shared.app.database), category.casefold()
         known = await shown.categories()
         if asked.corpus or asked.kind:
@@ -131,9 +133,9 @@ class Scope:
             except CorpusNotFound:
                 if tag in known:
                     raise
-                raise _no_category(category, known) from None
+                raise _refuse_category(category, known) from None
         if tag not in known and not await shown.has_tag(corpus, tag):
-            raise _no_category(category, known)
+            raise _refuse_category(category, known)
         return cls(shared=shared, corpus=corpus, tag=tag)
 
     def searcher(self) -> Prophet:
@@ -157,7 +159,7 @@ class Scope:
         return [asdict(known[one]) if one in known else _UNKNOWN for one in ids]
 
 
-def _no_category(name: str, known: Sequence[str]) -> UsageError:
+def _refuse_category(name: str, known: Sequence[str]) -> UsageError:
     return UsageError(
         Message("There is no category {name!r}.", name=name),
         fix=Message("There are: {names}.", names=", ".join(known)) if known else None,
@@ -248,7 +250,7 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str
 @router.get(
     "/search",
     response_model=SearchAnswer,
-    responses=problems(400, 401, 403, 404, 429, 503),
+    responses=describe_problems(400, 401, 403, 404, 429, 503),
     summary="Find texts by words and by meaning",
 )
 async def _search(
@@ -261,7 +263,7 @@ async def _search(
 @router.get(
     "/prophecy",
     response_model=ProphecyAnswer,
-    responses=problems(400, 401, 403, 404, 429, 503),
+    responses=describe_problems(400, 401, 403, 404, 429, 503),
     summary="Find the old texts that foretold a headline",
     dependencies=_DEAR,
 )
@@ -275,7 +277,7 @@ async def _prophecy(
 @router.get(
     "/ask",
     response_model=AskAnswer,
-    responses=problems(400, 401, 403, 404, 429, 503),
+    responses=describe_problems(400, 401, 403, 404, 429, 503),
     summary="Answer a question from the texts",
     dependencies=_DEAR,
 )
@@ -287,7 +289,7 @@ async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> di
 @router.get(
     "/corpora",
     response_model=CorporaAnswer,
-    responses=problems(400, 401, 403, 429, 503),
+    responses=describe_problems(400, 401, 403, 429, 503),
     summary="List the corpora",
 )
 async def _corpora(shared: SharedOf) -> dict[str, object]:
@@ -298,7 +300,7 @@ async def _corpora(shared: SharedOf) -> dict[str, object]:
 @router.get(
     "/documents/{corpus}/{id:path}",
     response_model=DocumentAnswer,
-    responses=problems(400, 401, 403, 404, 429, 503),
+    responses=describe_problems(400, 401, 403, 404, 429, 503),
     summary="Read one text",
 )
 async def _document(

@@ -21,9 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bot.listening import Webhook
 from bot.query_log import asked_by
 from bot.web import api, composing, feeds, operating
-from bot.web.failures import PROBLEM_TYPE, Refusal, describe_api, failure_of
+from bot.web.failures import PROBLEM_TYPE, Refusal, describe_api, map_error
 from bot.web.metrics import Metrics
-from bot.web.pages import add_pages, failure_page
+from bot.web.pages import add_pages, render_failure
 from bot.web.shared_state import SharedState, require_own_name, require_own_page
 from engine.budget import BudgetSource
 from engine.errors import PresagioError
@@ -65,14 +65,14 @@ class SafeHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
 
-        async def with_headers(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        await self._app(scope, receive, with_headers if scope["type"] == "http" else send)
+        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
 class HeadAsGet:
@@ -87,13 +87,13 @@ class HeadAsGet:
             await self._app(scope, receive, send)
             return
 
-        async def without_body(message: Message) -> None:
+        async def send_without_body(message: Message) -> None:
             if message["type"] == "http.response.start":
                 await send(message)
             elif not message.get("more_body"):
                 await send({"type": "http.response.body"})
 
-        await self._app({**scope, "method": "GET"}, receive, without_body)
+        await self._app({**scope, "method": "GET"}, receive, send_without_body)
 
 
 class OwnRequests:
@@ -114,15 +114,15 @@ class OwnRequests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         try:
-            if scope["type"] == "http" and not self._proves_itself(scope):
+            if scope["type"] == "http" and not self._is_webhook_or_probe(scope):
                 self._check(scope)
         except Refusal as refused:
-            response = await _failed(Request(scope, receive), refused)
+            response = await _render_failure(Request(scope, receive), refused)
             await response(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    def _proves_itself(self, scope: Scope) -> bool:
+    def _is_webhook_or_probe(self, scope: Scope) -> bool:
         path = scope["path"]
         return path in _PROBES or (scope["method"] == "POST" and path in self._webhooks)
 
@@ -150,7 +150,7 @@ class RequestCounter:
             return
         status, started = "none", time.perf_counter()
 
-        async def noting(message: Message) -> None:
+        async def note_status(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = str(message["status"])
@@ -160,7 +160,7 @@ class RequestCounter:
         asking = Asker(origin=Origin.CHAT, task=f"web-{uuid.uuid4().hex}", source=BudgetSource.WEB)
         try:
             with asked_by(asking):
-                await self._app(scope, receive, noting)
+                await self._app(scope, receive, note_status)
         finally:
             route = self._named.get(scope["path"])
             route = str(route or getattr(scope.get("route"), "path", "other"))
@@ -208,7 +208,7 @@ def create_application(
         app.include_router(composing.people)
         app.include_router(feeds.router)
     for kind in (PresagioError, RequestValidationError, HTTPException, Exception):
-        app.add_exception_handler(kind, _failed)
+        app.add_exception_handler(kind, _render_failure)
     if shared.settings.web.allow_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -229,10 +229,10 @@ def create_application(
     return app
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    failure = failure_of(error)
+async def _render_failure(request: Request, error: Exception) -> Response:
+    failure = map_error(error)
     if not request.app.state.pages or request.url.path.startswith(_PROGRAMS):
         problem = failure.problem()
         headers = dict(failure.headers)
         return JSONResponse(problem.model_dump(), problem.status, headers, PROBLEM_TYPE)
-    return failure_page(request, failure)
+    return render_failure(request, failure)

@@ -14,15 +14,15 @@ from bot.i18n.words import Words
 from bot.queries.compose import composer
 from bot.query_log import source
 from bot.replies.composition import STEPS, composition_json, source_title
-from bot.web.failures import Refusal, failure_of, problems
-from bot.web.rendering import fragment, render, web_address
+from bot.web.failures import Refusal, describe_problems, map_error
+from bot.web.rendering import render, render_fragment, web_address
 from bot.web.schemas import LONGEST_TEXT, CorpusName, Text, UsageFigures
-from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, paced_answers
+from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from bot.web.visitor import (
     Asked,
-    corpora_to_choose,
+    find_visitor,
+    list_choices,
     read_form,
-    visitor_of,
 )
 from engine.budget import require_open
 from engine.compose.composition import ComposeRequest, Composition, Progress, SourceKind, StepName
@@ -35,10 +35,12 @@ _Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0
 _EVENTS = "text/event-stream"
 _QUIET_SECONDS = 15.0  # after which a comment keeps proxies from closing the stream
 _VARIANTS = 3  # on the page
-_DEAR = [Depends(paced_answers)]
+_DEAR = [Depends(limit_answers)]
 
-programs = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])
-people = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
+programs = APIRouter(
+    prefix="/api", tags=["ask"], dependencies=[Depends(limit_requests), Depends(may_ask)]
+)
+people = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 Run = Callable[[Progress], Awaitable[Composition]]
 Told = Callable[[Composition], object]
@@ -137,7 +139,7 @@ class ComposeAnswer(_Part):
 @programs.post(
     "/compose",
     response_model=ComposeAnswer,
-    responses=problems(400, 401, 403, 404, 429, 503)
+    responses=describe_problems(400, 401, 403, 404, 429, 503)
     | {200: {"content": {_EVENTS: {"schema": {"type": "string"}}}}},
     summary="Write a tweet in which each claim has a source",
     dependencies=_DEAR,
@@ -170,7 +172,7 @@ async def _form(request: Request, shared: SharedOf) -> Response:
 
 
 @people.post("/compose", dependencies=_DEAR)
-async def _written(request: Request, shared: SharedOf) -> Response:
+async def _show_composition(request: Request, shared: SharedOf) -> Response:
     form = await read_form(request)
     prompt, corpus = form.get("prompt", "").strip(), form.get("corpus", "").strip()
     if not prompt:
@@ -179,7 +181,7 @@ async def _written(request: Request, shared: SharedOf) -> Response:
         raise UsageError(
             Message("A prompt has no more than {number} characters.", number=LONGEST_TEXT)
         )
-    _, chosen = await corpora_to_choose(shared, corpus)
+    _, chosen = await list_choices(shared, corpus)
     run = await _run(
         shared,
         prompt,
@@ -187,15 +189,19 @@ async def _written(request: Request, shared: SharedOf) -> Response:
         thread=form.get("thread") == "on",
         variants=_VARIANTS,
     )
-    words = visitor_of(request).words
+    words = find_visitor(request).words
     if not _wants_events(request):
         outcome = await run(lambda _: None)
         return await _page(request, shared, prompt, chosen, outcome, thread="thread" in form)
 
-    def told(outcome: Composition) -> object:
-        return {"html": fragment(request, "composition.html", **_shown(outcome, words))}
+    def render_outcome(outcome: Composition) -> object:
+        return {
+            "html": render_fragment(
+                request, "composition.html", **_describe_outcome(outcome, words)
+            )
+        }
 
-    return _stream(run, lambda step: {"says": words.say(STEPS[step])}, told, words=words)
+    return _stream(run, lambda step: {"says": words.say(STEPS[step])}, render_outcome, words=words)
 
 
 async def _page(
@@ -207,8 +213,8 @@ async def _page(
     *,
     thread: bool = False,
 ) -> Response:
-    corpora, chosen = await corpora_to_choose(shared, corpus)
-    words = visitor_of(request).words
+    corpora, chosen = await list_choices(shared, corpus)
+    words = find_visitor(request).words
     return render(
         request,
         "compose.html",
@@ -216,11 +222,11 @@ async def _page(
         thread=thread,
         asked=Asked(headline="", date=None, corpus=chosen),
         corpora=corpora,
-        **_shown(outcome, words),
+        **_describe_outcome(outcome, words),
     )
 
 
-def _shown(outcome: Composition | None, words: Words) -> dict[str, Any]:
+def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, Any]:
     """Return what the template shows of a composition, or that there is none yet."""
     if outcome is None:
         return {"outcome": None}
@@ -314,7 +320,7 @@ async def _events(
         try:
             yield _event("done", told(running.result()))
         except Exception as error:
-            yield _event("failed", failure_of(error).problem(words).model_dump())
+            yield _event("failed", map_error(error).problem(words).model_dump())
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

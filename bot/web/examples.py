@@ -9,7 +9,7 @@ from bot.i18n.words import Words, marked, words_for
 from bot.replies.dates import read_date
 from bot.web.rendering import is_foretold
 from bot.web.shared_state import SharedState
-from bot.web.visitor import day_of, wall_rule
+from bot.web.visitor import format_day, wall_rule
 from db.chat.wall import Wall
 from db.corpus.health import Lead, Overview
 from engine.prophecy.headline import read_headline
@@ -83,11 +83,11 @@ class MonthChart:
         return sum(self.years.values())
 
 
-def month_chart(counted: Mapping[str, int]) -> MonthChart | None:
+def draw_month_chart(counted: Mapping[str, int]) -> MonthChart | None:
     """Return the chart of texts by month ("2012-03"), or None if there are no texts."""
     if not counted:
         return None
-    months = every_month(counted)
+    months = list_months(counted)
     place, most = WIDTH / max(len(months), _FEWEST), max(counted.values())
     columns = [
         Column(round(at * place, 2), round(HEIGHT - high, 2), round(place * (1 - _GAP), 2), high)
@@ -99,14 +99,14 @@ def month_chart(counted: Mapping[str, int]) -> MonthChart | None:
         years[month[:4]] += number
     return MonthChart(
         columns=columns,
-        labels=list(_year_labels(months, place)),
+        labels=list(_place_year_labels(months, place)),
         most=most,
         busiest=max(counted, key=lambda month: (counted[month], month)),
         years=years,
     )
 
 
-def every_month(counted: Mapping[str, int]) -> list[str]:
+def list_months(counted: Mapping[str, int]) -> list[str]:
     """Return all months from the first of `counted` to the last, with those between them."""
     first, last = min(counted), max(counted)
     every = (
@@ -117,7 +117,7 @@ def every_month(counted: Mapping[str, int]) -> list[str]:
     return [month for month in every if first <= month <= last]
 
 
-def _year_labels(months: Sequence[str], place: float) -> Iterator[YearLabel]:
+def _place_year_labels(months: Sequence[str], place: float) -> Iterator[YearLabel]:
     """Yield the years that have room for their names."""
     begins = [(at, month[:4]) for at, month in enumerate(months) if month.endswith("-01") or not at]
     if len(begins) > 1 and begins[1][0] < 12 and begins[1][0] * place < WIDTH / _MOST_LABELS:
@@ -139,39 +139,39 @@ class Exhibit:
     approved: Sequence[Lead]  # what the operator posted or approved, the longest first
 
 
-async def overview(shared: SharedState) -> Overview:
+async def open_overview(shared: SharedState) -> Overview:
     """Return the reader of what may be shown. Raises StorageError."""
     database = shared.app.database
     return Overview(database, await wall_rule(database, shared.settings.web))
 
 
-async def exhibited(shared: SharedState, corpus: Corpus) -> Exhibit:
+async def read_exhibit(shared: SharedState, corpus: Corpus) -> Exhibit:
     """Return the figures of a corpus, at most some minutes old. Raises StorageError."""
     database = shared.app.database
     rule = await wall_rule(database, shared.settings.web)
 
-    async def counted() -> Exhibit:
+    async def count_figures() -> Exhibit:
         reader = Overview(database, rule)
         strict = Overview(database, replace(rule, trusted=(), voters=0))
         return Exhibit(
             corpus=corpus,
-            chart=month_chart(await reader.months(corpus)),
+            chart=draw_month_chart(await reader.months(corpus)),
             leads=await reader.leads(corpus, limit=_MOST_LEADS),
             subjects=await reader.subjects(corpus, limit=_MOST_SUBJECTS),
             approved=await strict.leads(corpus, limit=_MOST_TRIED),
         )
 
     decided = await Wall(database, rule).decided_last()  # what was removed is gone at once
-    return await shared.kept.get(("exhibit", corpus.id, corpus.documents, decided), counted)
+    return await shared.kept.get(("exhibit", corpus.id, corpus.documents, decided), count_figures)
 
 
-async def exhibited_together(
+async def read_exhibits_together(
     shared: SharedState,
 ) -> tuple[Sequence[tuple[Corpus, Lead]], Sequence[tuple[Corpus, str, int]]]:
     """Return the longest leads and the most-foretold subjects of the largest corpora that are
     shown. Raises StorageError."""
     every = sorted(await shared.app.corpora.list(), key=lambda one: (-one.documents, one.name))
-    shown = [await exhibited(shared, corpus) for corpus in every[:_MOST_CORPORA]]
+    shown = [await read_exhibit(shared, corpus) for corpus in every[:_MOST_CORPORA]]
     leads = [(one.corpus, lead) for one in shown for lead in one.leads]
     leads.sort(key=lambda pair: pair[1].created_at - pair[1].until)
     subjects = [(one.corpus, word, n) for one in shown for word, n in one.subjects.items()]
@@ -212,7 +212,7 @@ BUNDLED = {
 }
 
 
-async def examples_of(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
+async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
     """Return the headlines of the settings, or some that the corpus foretold and the operator
     posted or approved, or some of the stock that it has texts for, in its language.
 
@@ -220,9 +220,9 @@ async def examples_of(shared: SharedState, corpus: Corpus, words: Words) -> Sequ
     """
     if chosen := shared.settings.web.examples[:_MOST]:
         return [Example(headline) for headline in chosen]
-    if foretold := (await exhibited(shared, corpus)).approved[:_MOST]:
-        return [Example(lead.headline, day_of(lead.until)) for lead in foretold]
-    said = words_for(_language(corpus, words))
+    if foretold := (await read_exhibit(shared, corpus)).approved[:_MOST]:
+        return [Example(lead.headline, format_day(lead.until)) for lead in foretold]
+    said = words_for(_choose_language(corpus, words))
     stock = [Example(said.say(headline)) for headline in STOCK]
     if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
         return BUNDLED[said.language]
@@ -232,7 +232,7 @@ async def examples_of(shared: SharedState, corpus: Corpus, words: Words) -> Sequ
 
     key = ("examples", corpus.id, corpus.documents, said.language)
     trial = await shared.kept.get(key, begun, seconds=_KEPT_SECONDS)
-    await trial.go_on(lambda example: _searched(shared, corpus, example))
+    await trial.go_on(lambda example: _search_example(shared, corpus, example))
     return trial.best
 
 
@@ -272,7 +272,7 @@ class _Trial:
             self._others.append((prophecy.hits[0].score, example))
 
 
-async def _searched(shared: SharedState, corpus: Corpus, example: Example) -> Prophecy:
+async def _search_example(shared: SharedState, corpus: Corpus, example: Example) -> Prophecy:
     # Not logged: nobody asked.
     request = SearchRequest(
         headline=read_headline(
@@ -285,6 +285,6 @@ async def _searched(shared: SharedState, corpus: Corpus, example: Example) -> Pr
     return await shared.app.prophet.prophesy(corpus, request)
 
 
-def _language(corpus: Corpus, words: Words) -> str:
+def _choose_language(corpus: Corpus, words: Words) -> str:
     spoken = [_LANGUAGES[one] for one in corpus.read_in if one in _LANGUAGES]
     return words.language if words.language in spoken or not spoken else spoken[0]

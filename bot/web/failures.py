@@ -85,7 +85,7 @@ class Problem(BaseModel):
     fix: str | None = Field(description="What to do about it.", examples=["Add q=TEXT."])
 
 
-def problem_of(status: HTTPStatus, message: str, fix: str | None) -> Problem:
+def build_problem(status: HTTPStatus, message: str, fix: str | None) -> Problem:
     """Return the body for programs of a problem in these words."""
     return Problem(
         title=status.phrase, status=status.value, detail=message, message=message, fix=fix
@@ -120,7 +120,7 @@ class Failure:
     def problem(self, words: Words | None = None) -> Problem:
         """Return the body for programs, or for a page in the words of its visitor."""
         said = words or words_for(DEFAULT)
-        return problem_of(
+        return build_problem(
             self.status, said.render(self.message), said.render(self.fix or "") or None
         )
 
@@ -136,19 +136,19 @@ def too_many(seconds: float) -> Refusal:
     )
 
 
-def failure_of(error: Exception) -> Failure:
+def map_error(error: Exception) -> Failure:
     """Return the response to an error. Unexpected errors are logged and sent without details."""
     if isinstance(error, Refusal):
         return _failure(error.status, error.message, error.fix, error.headers)
     if isinstance(error, RequestValidationError):
-        return _failure(HTTPStatus.BAD_REQUEST, *_misused(error.errors()[0]))
+        return _failure(HTTPStatus.BAD_REQUEST, *_explain_parameter(error.errors()[0]))
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
         return _failure(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."), None)
     if isinstance(error, HTTPException):
         return _failure(
             HTTPStatus(error.status_code), as_message(f"{error.detail}."), None, error.headers
         )
-    if isinstance(error, PresagioError) and (failure := _foreseen(error)):
+    if isinstance(error, PresagioError) and (failure := _map_known_error(error)):
         return failure
     logger.error("not answered: %s", reason(error))
     return _failure(
@@ -158,7 +158,7 @@ def failure_of(error: Exception) -> Failure:
     )
 
 
-def _foreseen(error: PresagioError) -> Failure | None:
+def _map_known_error(error: PresagioError) -> Failure | None:
     for kind, status in _STATUS:
         if isinstance(error, kind):
             away = status is HTTPStatus.SERVICE_UNAVAILABLE
@@ -179,7 +179,7 @@ def _failure(
     return Failure(status=status, message=message, fix=fix, headers=headers or {})
 
 
-def _misused(error: Mapping[str, Any]) -> tuple[Message, Message | None]:
+def _explain_parameter(error: Mapping[str, Any]) -> tuple[Message, Message | None]:
     """Return what is wrong with a parameter, and what to do about it."""
     name = str(error["loc"][-1])
     if error["type"] == "extra_forbidden":
@@ -196,7 +196,7 @@ def _misused(error: Mapping[str, Any]) -> tuple[Message, Message | None]:
     return Message("The parameter {name} is wrong: {said}.", name=name, said=said), None
 
 
-def problems(*statuses: int, steering: bool = False) -> dict[int | str, dict[str, Any]]:
+def describe_problems(*statuses: int, steering: bool = False) -> dict[int | str, dict[str, Any]]:
     """Return the description of these statuses, for a route; some are told of keys for `steering`
     too."""
     known = _PROBLEMS | ({403: _NOT_STEERING} if steering else {})
@@ -206,7 +206,7 @@ def problems(*statuses: int, steering: bool = False) -> dict[int | str, dict[str
 def _describe_problem(
     status: int, message: str, fix: str, headers: dict[str, Any]
 ) -> dict[str, Any]:
-    example = problem_of(HTTPStatus(status), message, fix).model_dump()
+    example = build_problem(HTTPStatus(status), message, fix).model_dump()
     said: dict[str, Any] = {
         "model": Problem,
         "description": message,

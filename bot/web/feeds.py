@@ -15,8 +15,8 @@ from bot.i18n.words import Words
 from bot.replies.dates import age_between
 from bot.reply import labels
 from bot.web.rendering import web_address
-from bot.web.shared_state import SharedOf, SharedState, paced
-from bot.web.visitor import Visitor, day_of, own_address, visitor_of
+from bot.web.shared_state import SharedOf, SharedState, limit_requests
+from bot.web.visitor import Visitor, find_visitor, format_day, own_address
 from db.posting.outbox import Outbox
 from db.search.shown import Shown
 from engine.feeds.markup import without_forbidden
@@ -30,7 +30,7 @@ _ATOM = "http://www.w3.org/2005/Atom"
 _JSON_FEED = "https://jsonfeed.org/version/1.1"
 _NAMESPACE = uuid.UUID("5d0e2c52-7e4b-4c5c-9a67-3d3b3fa9b6b1")
 
-router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
+router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class PostedFeed:
     entries: Sequence[PostedEntry]
 
     @property
-    def updated(self) -> datetime:
+    def updated_at(self) -> datetime:
         """Return when something was posted last."""
         return max(
             (one.posted_at for one in self.entries), default=datetime(1970, 1, 1, tzinfo=UTC)
@@ -64,18 +64,20 @@ class PostedFeed:
 
 
 @router.get("/feed.xml")
-async def _atom(request: Request, shared: SharedOf) -> Response:
-    return _sent(request, atom(await _feed(request, shared)), "application/atom+xml")
+async def _send_atom(request: Request, shared: SharedOf) -> Response:
+    return _respond(request, render_atom(await _read_feed(request, shared)), "application/atom+xml")
 
 
 @router.get("/feed.json")
-async def _json(request: Request, shared: SharedOf) -> Response:
-    return _sent(request, json_feed(await _feed(request, shared)), "application/feed+json")
+async def _send_json(request: Request, shared: SharedOf) -> Response:
+    return _respond(
+        request, render_json_feed(await _read_feed(request, shared)), "application/feed+json"
+    )
 
 
-async def _feed(request: Request, shared: SharedState) -> PostedFeed:
+async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
     """Read the feed of `corpus`, or of all corpora that are shown. Raises CorpusNotFound."""
-    visitor = visitor_of(request)
+    visitor = find_visitor(request)
     asked = request.query_params.get("corpus", "").strip()
     shown = await shared.app.corpora.list()
     corpora = [await shared.app.corpora.get(asked)] if asked else shown
@@ -90,7 +92,7 @@ async def _feed(request: Request, shared: SharedState) -> PostedFeed:
         # A text that has been removed from its corpus since is not shown any more.
         if document := await texts.document(corpus, post.external_id):
             found = address_candidate(document.candidate, corpus)
-            entries.append(_entry(post, found, visitor, origin))
+            entries.append(_build_entry(post, found, visitor, origin))
     return PostedFeed(
         title=f"Presagio · {asked}" if asked else "Presagio",
         language=visitor.words.language,
@@ -100,22 +102,22 @@ async def _feed(request: Request, shared: SharedState) -> PostedFeed:
     )
 
 
-def _entry(post: PublicPost, found: Candidate, visitor: Visitor, origin: str) -> PostedEntry:
+def _build_entry(post: PublicPost, found: Candidate, visitor: Visitor, origin: str) -> PostedEntry:
     named = f"{post.story_id} {post.corpus} {post.external_id}"
     return PostedEntry(
         id=uuid.uuid5(_NAMESPACE, named).urn,
         title=post.title,
         url=origin
         + visitor.link(
-            "/prophecy", headline=post.headline, date=day_of(post.published), corpus=post.corpus
+            "/prophecy", headline=post.headline, date=format_day(post.published), corpus=post.corpus
         ),
-        text="\n\n".join(_paragraphs(post, found, visitor.words)),
+        text="\n\n".join(_write_paragraphs(post, found, visitor.words)),
         author=found.author,
         posted_at=post.posted_at,
     )
 
 
-def _paragraphs(post: PublicPost, found: Candidate, words: Words) -> list[str]:
+def _write_paragraphs(post: PublicPost, found: Candidate, words: Words) -> list[str]:
     """Return the text that foretold, when, and where both can be read."""
     age = age_between(found.created_at, post.published).said(words)
     date = words.date(found.created_at.astimezone(UTC))
@@ -125,12 +127,12 @@ def _paragraphs(post: PublicPost, found: Candidate, words: Words) -> list[str]:
     return [one for one in said if one]
 
 
-def atom(feed: PostedFeed) -> bytes:
+def render_atom(feed: PostedFeed) -> bytes:
     """Return the feed as Atom (RFC 4287)."""
     root = Element("feed", {"xmlns": _ATOM, "xml:lang": feed.language})
     _add(root, "id", feed.url)
     _add(root, "title", feed.title)
-    _add(root, "updated", feed.updated.astimezone(UTC).isoformat())
+    _add(root, "updated", feed.updated_at.astimezone(UTC).isoformat())
     SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": feed.url})
     SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": feed.home})
     for one in feed.entries:
@@ -144,7 +146,7 @@ def atom(feed: PostedFeed) -> bytes:
     return bytes(tostring(root, encoding="utf-8", xml_declaration=True))
 
 
-def json_feed(feed: PostedFeed) -> bytes:
+def render_json_feed(feed: PostedFeed) -> bytes:
     """Return the feed as JSON Feed 1.1."""
     items = [
         {
@@ -173,7 +175,7 @@ def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
     SubElement(parent, name, attributes).text = without_forbidden(text)
 
 
-def _sent(request: Request, body: bytes, media_type: str) -> Response:
+def _respond(request: Request, body: bytes, media_type: str) -> Response:
     """Return the body, or 304 to a reader that has it already."""
     tag = f'"{sha256(body).hexdigest()[:32]}"'
     headers = {

@@ -50,7 +50,7 @@ from bot.web.api import (
     read_document,
     search_corpus,
 )
-from bot.web.failures import failure_of
+from bot.web.failures import map_error
 from bot.web.schemas import (
     AskParameters,
     CorpusName,
@@ -59,7 +59,13 @@ from bot.web.schemas import (
     SearchParameters,
     Text,
 )
-from bot.web.shared_state import SharedState, credentials_of, may_ask, paced, paced_answers
+from bot.web.shared_state import (
+    SharedState,
+    limit_answers,
+    limit_requests,
+    may_ask,
+    read_credentials,
+)
 from engine.budget import BudgetSource
 from engine.compose.composition import ComposeRequest
 from engine.query.find import DEFAULT_LIMIT
@@ -244,7 +250,7 @@ TOOLS = (
 )
 
 
-class ToolDoor:
+class ToolEndpoint:
     """Serves the tools over streamable HTTP, as an ASGI application.
 
     Requests pass the same checks as those to the API: the rate of their address, and their key.
@@ -253,16 +259,16 @@ class ToolDoor:
     def __init__(self, shared: SharedState) -> None:
         self._shared = shared
         self._sessions = StreamableHTTPSessionManager(
-            tool_server(shared),
+            create_tool_server(shared),
             session_idle_timeout=_IDLE_SECONDS,
             max_sessions=_MOST_SESSIONS,
             max_request_body_size=LARGEST,
         )
 
-    def opened(self) -> AbstractAsyncContextManager[None]:
+    def open_sessions(self) -> AbstractAsyncContextManager[None]:
         """Serve within the block. At its end all sessions end, and calls under way are cancelled.
 
-        A door can be opened once.
+        They can be opened once.
         """
         return self._sessions.run()
 
@@ -273,14 +279,14 @@ class ToolDoor:
             refused = Response(status_code=405, headers={"Allow": ", ".join(_METHODS)})
             await refused(scope, receive, send)
             return
-        await paced(request, self._shared)
-        async with asynccontextmanager(may_ask)(self._shared, await credentials_of(request)):
+        await limit_requests(request, self._shared)
+        async with asynccontextmanager(may_ask)(self._shared, await read_credentials(request)):
             await self._sessions.handle_request(scope, receive, send)
 
 
 async def serve_on_stdio(shared: SharedState) -> None:
     """Serve the tools to the program that started this one, until it closes standard input."""
-    server = tool_server(shared)
+    server = create_tool_server(shared)
     agent = Asker(origin=Origin.AGENT, task=uuid.uuid4().hex, source=BudgetSource.CONSOLE)
     lines: Any = _InputLines()
     with asked_by(agent):
@@ -315,14 +321,14 @@ class _InputLines:
         return line
 
 
-def tool_server(shared: SharedState) -> Server[Any]:
+def create_tool_server(shared: SharedState) -> Server[Any]:
     """Return the server of the protocol, whose tools ask `shared`."""
     by_name = {tool.name: tool for tool in TOOLS}
 
     async def list_tools(
         _: ServerRequestContext[Any], __: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=[_described(tool) for tool in TOOLS])
+        return ListToolsResult(tools=[_describe_tool(tool) for tool in TOOLS])
 
     async def call_tool(
         context: ServerRequestContext[Any], asked: CallToolRequestParams
@@ -332,13 +338,13 @@ def tool_server(shared: SharedState) -> Server[Any]:
             raise MCPError(INVALID_PARAMS, f"There is no tool {asked.name!r}.")
         try:
             if tool.expensive and context.request is not None:  # over HTTP
-                await paced_answers(context.request, shared)
-            return _result(await tool.call(shared, asked.arguments or {}))
+                await limit_answers(context.request, shared)
+            return _render_result(await tool.call(shared, asked.arguments or {}))
         except Exception as error:  # as in the API: told, and logged if unexpected
             # Who started this program on stdio is its operator.
             words = words_for(DEFAULT, operator=context.request is None)
-            told = failure_of(error).problem(words)
-            return _failed(" ".join(filter(None, (told.message, told.fix))))
+            told = map_error(error).problem(words)
+            return _render_error(" ".join(filter(None, (told.message, told.fix))))
 
     return Server(
         "presagio",
@@ -350,7 +356,7 @@ def tool_server(shared: SharedState) -> Server[Any]:
     )
 
 
-def _described(tool: ToolEntry) -> Tool:
+def _describe_tool(tool: ToolEntry) -> Tool:
     return Tool(
         name=tool.name,
         title=tool.title,
@@ -360,12 +366,12 @@ def _described(tool: ToolEntry) -> Tool:
     )
 
 
-def _result(answer: dict[str, object]) -> CallToolResult:
+def _render_result(answer: dict[str, object]) -> CallToolResult:
     text = orjson.dumps(answer)
     return CallToolResult(
         content=[TextContent(text=text.decode())], structured_content=orjson.loads(text)
     )
 
 
-def _failed(said: str) -> CallToolResult:
+def _render_error(said: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=said)], is_error=True)

@@ -86,7 +86,7 @@ class Metrics:
             self.judgments.labels(outcome)
 
     @asynccontextmanager
-    async def timed(self, stage: str) -> AsyncIterator[None]:
+    async def time_stage(self, stage: str) -> AsyncIterator[None]:
         """Time a stage, even if it fails."""
         started = time.perf_counter()
         try:
@@ -104,14 +104,14 @@ class MeasuredIndex:
 
     async def terms(self, corpus: Corpus, text: str) -> Sequence[Term]:
         """Read a text."""
-        async with self._metrics.timed("terms"):
+        async with self._metrics.time_stage("terms"):
             return await self._index.terms(corpus, text)
 
     async def top(
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
     ) -> Sequence[Candidate]:
         """Return the best documents."""
-        async with self._metrics.timed("retrieve"):
+        async with self._metrics.time_stage("retrieve"):
             return await self._index.top(corpus, terms, filters, limit)
 
 
@@ -124,7 +124,7 @@ class MeasuredExpander:
 
     async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
         """Return the phrases for a headline."""
-        async with self._metrics.timed("expand"):
+        async with self._metrics.time_stage("expand"):
             named = await self._expander.expand(corpus, headline, now=now)
         outcome = "named" if named.phrases else "late" if named.late else "none"
         self._metrics.expansions.labels("cached" if named.cached else outcome).inc()
@@ -147,7 +147,7 @@ class MeasuredJudge:
         now: datetime,
     ) -> Verdict:
         """Judge the candidates."""
-        async with self._metrics.timed("judge"):
+        async with self._metrics.time_stage("judge"):
             verdict = await self._judge.judge(corpus, headline, candidates, now=now)
         outcome = "unjudged" if not verdict.scores else "cached" if verdict.cached else "judged"
         self._metrics.judgments.labels(outcome).inc()
@@ -174,7 +174,7 @@ class MeasuredProphet(Prophet):
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Answer a headline."""
-        async with self._metrics.timed("whole"):
+        async with self._metrics.time_stage("whole"):
             prophecy = await super().prophesy(corpus, request)
         found = "something" if prophecy.hits else "nothing"
         self._metrics.searches.labels(prophecy.mode.value, found).inc()

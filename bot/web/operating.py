@@ -14,9 +14,9 @@ from prometheus_client.registry import Collector
 
 from bot.adapter import AdapterStatus
 from bot.settings import Settings
-from bot.web.failures import STEERING, Refusal, problems
+from bot.web.failures import STEERING, Refusal, describe_problems
 from bot.web.schemas import Cleared, Health, Ready, Reloaded
-from bot.web.shared_state import SharedOf, SharedState, may_ask, paced, require_admin_key
+from bot.web.shared_state import SharedOf, SharedState, limit_requests, may_ask, require_admin_key
 from db.corpus.health import server_version
 from db.model_cache import Ledger
 from db.pool import Database
@@ -55,7 +55,9 @@ _WEB = {
 probes = APIRouter(tags=["operate"])
 figures = APIRouter(tags=["operate"])
 steering = APIRouter(
-    prefix=STEERING, tags=["steer"], dependencies=[Depends(paced), Depends(require_admin_key)]
+    prefix=STEERING,
+    tags=["steer"],
+    dependencies=[Depends(limit_requests), Depends(require_admin_key)],
 )
 
 
@@ -108,10 +110,10 @@ def _of_process(shared: SharedState, registry: CollectorRegistry) -> None:
     )
     for name, seconds in shared.metrics.job_ages().items():
         ages.labels(name).set(seconds)
-    _adapters(shared.adapters(), registry)
+    _add_adapters(shared.adapters(), registry)
 
 
-def _adapters(adapters: Mapping[str, AdapterStatus], registry: CollectorRegistry) -> None:
+def _add_adapters(adapters: Mapping[str, AdapterStatus], registry: CollectorRegistry) -> None:
     listening = Gauge(
         "presagio_face_listening",
         "1 while an adapter receives what people write, else 0.",
@@ -193,7 +195,7 @@ async def _healthz(shared: SharedOf) -> dict[str, object]:
 @probes.get(
     "/readyz",
     response_model=Ready,
-    responses=problems(503),
+    responses=describe_problems(503),
     summary="Whether questions can be answered",
 )
 async def _readyz(shared: SharedOf) -> dict[str, str]:
@@ -231,9 +233,9 @@ async def _standby_answers(database: Database) -> bool:
 @figures.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {}}}, **problems(400, 401, 403, 429, 503)},
+    responses={200: {"content": {"text/plain": {}}}, **describe_problems(400, 401, 403, 429, 503)},
     summary="Figures for Prometheus",
-    dependencies=[Depends(paced), Depends(may_ask)],
+    dependencies=[Depends(limit_requests), Depends(may_ask)],
 )
 async def _metrics(shared: SharedOf) -> Response:
     """Report searches, times of stages, judgments, tokens, cost, feeds, jobs and deliveries."""
@@ -243,7 +245,7 @@ async def _metrics(shared: SharedOf) -> Response:
 @steering.delete(
     "/vectors",
     response_model=Cleared,
-    responses=problems(400, 401, 403, 429, 503, steering=True),
+    responses=describe_problems(400, 401, 403, 429, 503, steering=True),
     summary="Remove all vectors of a model",
 )
 async def _clear(
@@ -266,7 +268,7 @@ async def _clear(
 @steering.post(
     "/reload",
     response_model=Reloaded,
-    responses=problems(400, 401, 403, 429, 503, steering=True),
+    responses=describe_problems(400, 401, 403, 429, 503, steering=True),
     summary="Read the settings anew",
 )
 async def _reload(shared: SharedOf) -> dict[str, list[str]]:
@@ -275,7 +277,7 @@ async def _reload(shared: SharedOf) -> dict[str, list[str]]:
     A file with a mistake in it changes nothing and is answered with 400.
     """
     settings = shared.reload_settings()
-    changed = list(_differences(shared.settings, settings))
+    changed = list(_find_differences(shared.settings, settings))
     applied = [key for key in changed if _is_followed(key)]
     shared.use(settings)
     shared.app.prophet.use(settings.prophecy)
@@ -286,7 +288,7 @@ def _is_followed(key: str) -> bool:
     return key in _WEB or (key.partition(".")[0] in _ANSWERS and key not in _AT_START)
 
 
-def _differences(before: Settings, after: Settings) -> Iterator[str]:
+def _find_differences(before: Settings, after: Settings) -> Iterator[str]:
     """Yield the keys that differ, such as "search.limit" or "feeds"."""
     for name, section in before:
         other = getattr(after, name)
@@ -296,7 +298,7 @@ def _differences(before: Settings, after: Settings) -> Iterator[str]:
             yield name
 
 
-def open_doors(settings: Settings) -> Iterator[str]:
+def describe_open_access(settings: Settings) -> Iterator[str]:
     """Yield what may surprise the operator: by which names it is asked, and what needs no key."""
     web, secrets = settings.web, settings.secrets
     if web.is_open and not (web.public_url or web.hosts):
@@ -310,20 +312,22 @@ def open_doors(settings: Settings) -> Iterator[str]:
             " can read the corpora. Set web.page = false to close it, or put it behind a proxy that"
             " asks."
         )
-    doors = [
+    ways_in = [
         *(["the page"] if web.page else []),
         *([] if secrets.web_api_keys else ["the API"]),
     ]
-    if doors and settings.has_model():
-        yield _model(settings, " and ".join(doors), "answer" if len(doors) > 1 else "answers")
+    if ways_in and settings.has_model():
+        yield _describe_model_use(
+            settings, " and ".join(ways_in), "answer" if len(ways_in) > 1 else "answers"
+        )
 
 
-def _model(settings: Settings, doors: str, answers: str) -> str:
+def _describe_model_use(settings: Settings, ways_in: str, answers: str) -> str:
     llm = settings.llm
     if not settings.web.judge:
         return (
-            f"Without a key {doors} {answers} unjudged, to spare the model. Set web.judge = true to"
-            f" have it asked, for up to {llm.web_share:.0%} of the daily budget (llm.web_share)."
+            f"Without a key {ways_in} {answers} unjudged, to spare the model. Set web.judge = true"
+            f" to have it asked, for up to {llm.web_share:.0%} of the daily budget (llm.web_share)."
         )
     free = llm.daily_tokens == llm.daily_usd == UNLIMITED
     bound = (
@@ -332,6 +336,6 @@ def _model(settings: Settings, doors: str, answers: str) -> str:
         else f"for up to {llm.web_share:.0%} of the daily budget (llm.web_share)"
     )
     return (
-        f"Whoever reaches {doors} has the model asked without a key, {bound}. Set web.judge ="
+        f"Whoever reaches {ways_in} has the model asked without a key, {bound}. Set web.judge ="
         " false to stop that."
     )

@@ -16,25 +16,25 @@ from bot.replies.buttons import place_text
 from bot.replies.picture import card_of, picture_answer
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.reply import labels, signature
-from bot.web.examples import examples_of
+from bot.web.examples import choose_examples
 from bot.web.failures import Failure, Refusal
 from bot.web.reading import reading
-from bot.web.rendering import STATIC, cards_of, is_foretold, render, web_address
+from bot.web.rendering import STATIC, build_cards, is_foretold, render, web_address
 from bot.web.schemas import LONGEST_TEXT
-from bot.web.shared_state import SharedOf, client_address, paced, paced_answers
+from bot.web.shared_state import SharedOf, client_address, limit_answers, limit_requests
 from bot.web.visitor import (
     Asked,
     Ballots,
     VisitorOf,
-    answered,
-    corpora_to_choose,
-    day_of,
-    lasting_link,
+    build_lasting_link,
+    find_visitor,
+    format_day,
+    identify_voter,
+    list_choices,
+    prophesy_asked,
     read_asked,
     read_form,
-    typed_in,
-    visitor_of,
-    voter_of,
+    recover_asked,
 )
 from db.search.shown import Shown
 from engine.answer.cited_answer import CitedAnswer, CitedSource
@@ -47,18 +47,18 @@ from engine.search import SearchRequest
 _PICTURE_SECONDS = 3600
 PICTURE_SIZE = (1200, 630)  # pixels
 
-router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
-_DEAR = [Depends(paced_answers)]
+router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
+_DEAR = [Depends(limit_answers)]
 
 
 @router.get("/ask")
 async def _ask(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
     question = values.get("question", "").strip()[:LONGEST_TEXT]
-    corpora, chosen = await corpora_to_choose(shared, values.get("corpus", "").strip())
+    corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())
     answered: CitedAnswer | None = None
     if question:
-        await paced_answers(request, shared)
+        await limit_answers(request, shared)
         asked = SearchRequest(
             headline=read_headline(question), limit=shared.settings.answer.limit, now=shared.now()
         )
@@ -71,11 +71,11 @@ async def _ask(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respon
         question=question,
         asked=Asked(headline="", date=None, corpus=chosen),
         corpora=corpora,
-        **_shown(answered, visitor.words),
+        **_describe_answer(answered, visitor.words),
     )
 
 
-def _shown(answered: CitedAnswer | None, words: Words) -> dict[str, Any]:
+def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, Any]:
     """Return what the template shows of an answer, or that there is none yet."""
     if answered is None:
         return {"answered": None}
@@ -84,17 +84,17 @@ def _shown(answered: CitedAnswer | None, words: Words) -> dict[str, Any]:
         "label": answer_label(answered, words),
         "notice": words.render(answered.notice) if answered.notice else None,
         "said": [(one, quote_labels(one, answered, words)) for one in answered.sentences],
-        "sources": [_source(source, words) for source in answered.sources],
+        "sources": [_describe_source(source, words) for source in answered.sources],
     }
 
 
-def _source(source: CitedSource, words: Words) -> dict[str, Any]:
+def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
     found = source.passage.hit.candidate
     return {
         "number": source.number,
         "corpus": source.passage.corpus,
         "id": found.external_id,
-        "day": day_of(found.created_at),
+        "day": format_day(found.created_at),
         "date_text": words.date(found.created_at.astimezone(UTC)),
         "signature": signature(found.voice, found.author),
         "labels": labels(found.flags.names, words),
@@ -112,28 +112,26 @@ def add_pages(app: FastAPI) -> None:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
-def failure_page(request: Request, failure: Failure) -> Response:
+def render_failure(request: Request, failure: Failure) -> Response:
     """Return the page that explains a failure."""
-    words = visitor_of(request).words
+    words = find_visitor(request).words
     page = render(
         request,
         "failure.html",
         status=failure.status.value,
         message=words.render(failure.message),
         fix=words.render(failure.fix) if failure.fix else None,
-        asked=typed_in(request, failure.status),
+        asked=recover_asked(request, failure.status),
     )
     page.headers.update(failure.headers)
     return page
 
 
 @router.get("/")
-async def _home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     if not await shared.app.corpora.list():
         return render(request, "home.html", asked=None, corpora=(), examples=())
-    corpora, chosen = await corpora_to_choose(
-        shared, request.query_params.get("corpus", "").strip()
-    )
+    corpora, chosen = await list_choices(shared, request.query_params.get("corpus", "").strip())
     asked = Asked(headline="", date=None, corpus=chosen)
     known = await shared.corpus(chosen)
     return render(
@@ -141,19 +139,19 @@ async def _home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respo
         "home.html",
         asked=asked,
         corpora=corpora,
-        examples=await examples_of(shared, known, visitor.words),
+        examples=await choose_examples(shared, known, visitor.words),
     )
 
 
 @router.get("/prophecy", dependencies=_DEAR)
-async def _prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     asked = read_asked(request.query_params)
-    corpora, chosen = await corpora_to_choose(shared, asked.corpus)
+    corpora, chosen = await list_choices(shared, asked.corpus)
     if not asked.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
     if asked.date is None or asked.corpus != chosen or "://" in asked.headline:
-        return RedirectResponse(await lasting_link(shared, visitor, asked, chosen), 303)
-    prophecy = await answered(shared, asked)
+        return RedirectResponse(await build_lasting_link(shared, visitor, asked, chosen), 303)
+    prophecy = await prophesy_asked(shared, asked)
     words, until, usual = visitor.words, asked.date, shared.settings.search.limit
     known = await shared.corpus(asked.corpus)
     lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
@@ -173,10 +171,10 @@ async def _prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
         picture_size=PICTURE_SIZE,
         votable=usual if shared.settings.web.votes else 0,
         foretold=is_foretold(prophecy),
-        cards=cards_of(
+        cards=build_cards(
             prophecy.hits, prophecy, until=until, words=words, marked=marked, tallies=tallies
         ),
-        near=cards_of(near, prophecy, until=until, words=words, marked=marked, near=True),
+        near=build_cards(near, prophecy, until=until, words=words, marked=marked, near=True),
         more=not asked.more and len(prophecy.hits or near) >= usual,
         nothing=reply.text,
         notice=notice_of(prophecy, words),
@@ -184,10 +182,10 @@ async def _prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
 
 
 @router.get("/picture.png", dependencies=_DEAR)
-async def _picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+async def _show_picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     require_pictures()
     asked = read_asked(request.query_params)
-    prophecy = await answered(shared, asked)
+    prophecy = await prophesy_asked(shared, asked)
     if not prophecy.hits:
         raise Refusal(HTTPStatus.NOT_FOUND, Message("Nothing foretold this."))
     answer = Answer(prophecy=prophecy, asked_at=shared.now(), first=0, last=1)
@@ -203,7 +201,7 @@ async def _picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Re
 
 
 @router.post("/vote", dependencies=_DEAR)
-async def _vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+async def _take_vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     if not shared.settings.web.votes:
         raise Refusal(HTTPStatus.FORBIDDEN, Message("Nobody votes on this page."))
     form = await read_form(request)
@@ -211,8 +209,8 @@ async def _vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respo
     value = {"up": 1, "down": -1}.get(form.get("vote", ""))
     if value is None or asked.date is None:
         raise UsageError(Message("This is no vote."))
-    voter = await voter_of(shared, client_address(request))
-    prophecy = await answered(shared, asked)
+    voter = await identify_voter(shared, client_address(request))
+    prophecy = await prophesy_asked(shared, asked)
     await Ballots(shared).vote(prophecy, form.get("id", ""), voter, value, now=shared.now())
     back = visitor.link(
         "/prophecy",
@@ -225,7 +223,7 @@ async def _vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respo
 
 
 @router.get("/robots.txt")
-async def _robots() -> Response:
+async def _show_robots() -> Response:
     """Let those read an answer and its picture who show a card of a link that somebody shares.
 
     These pages ask search engines by a tag not to list them, and ask no model unless everybody may.

@@ -19,18 +19,26 @@ from bot.reply import labels
 from bot.web.api import read_document
 from bot.web.examples import (
     MonthChart,
-    every_month,
-    examples_of,
-    exhibited,
-    exhibited_together,
-    month_chart,
-    overview,
+    choose_examples,
+    draw_month_chart,
+    list_months,
+    open_overview,
+    read_exhibit,
+    read_exhibits_together,
 )
 from bot.web.failures import Refusal
-from bot.web.rendering import CardView, Piece, card_view, pieces_of, render, start_of, web_address
+from bot.web.rendering import (
+    CardView,
+    Piece,
+    build_card,
+    place_in_time,
+    render,
+    split_marks,
+    web_address,
+)
 from bot.web.schemas import LONGEST_TEXT
-from bot.web.shared_state import SharedOf, SharedState, paced
-from bot.web.visitor import Asked, Ballots, VisitorOf, corpora_to_choose, day_of
+from bot.web.shared_state import SharedOf, SharedState, limit_requests
+from bot.web.visitor import Asked, Ballots, VisitorOf, format_day, list_choices
 from db.corpus.health import Lead, Neighbour
 from db.search.shown import Shown
 from engine.errors import UsageError
@@ -46,7 +54,7 @@ _YEARS = 3  # shorter periods are counted by month
 _MOST_FORETOLD = 20  # headlines on the page of a text
 _MEDIA_SECONDS = 3600
 
-reading = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
+reading = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,26 +152,28 @@ async def timeline(
         candidate = hit.document.candidate
         text = marked.get(candidate.id, candidate.text)
         # A text added between the two queries may have no span.
-        entries.setdefault(_name(hit, by_year=by_year), []).append(_entry(hit, text, words))
+        entries.setdefault(_name(hit, by_year=by_year), []).append(
+            _build_timeline_entry(hit, text, words)
+        )
     most = max(texts.values(), default=0)
     spans = [
         Span(name=name, texts=number, entries=entries[name], percent=round(100 * number / most))
         for name, number in texts.items()
     ]
-    return Timeline(found=found, spans=spans, by_year=by_year, chart=month_chart(counted))
+    return Timeline(found=found, spans=spans, by_year=by_year, chart=draw_month_chart(counted))
 
 
-def _entry(hit: FindHit, text: str, words: Words) -> TimelineEntry:
+def _build_timeline_entry(hit: FindHit, text: str, words: Words) -> TimelineEntry:
     found = hit.document.candidate
     return TimelineEntry(
         id=found.external_id,
-        day=day_of(found.created_at),
+        day=format_day(found.created_at),
         date_text=words.date(found.created_at.astimezone(UTC)),
         author=found.author,
         labels=labels(found.flags.names, words),
         url=web_address(found.url),
         lang=found.lang,
-        pieces=pieces_of(text),
+        pieces=split_marks(text),
     )
 
 
@@ -175,12 +185,12 @@ def _by_span(counted: Mapping[str, int], *, by_year: bool) -> Mapping[str, int]:
     texts = Counter[str]()
     for month, number in counted.items():
         texts[month[:length]] += number
-    names = dict.fromkeys(month[:length] for month in every_month(counted))
+    names = dict.fromkeys(month[:length] for month in list_months(counted))
     return {name: texts[name] for name in names}
 
 
 def _name(hit: FindHit, *, by_year: bool) -> str:
-    return day_of(hit.created_at)[: 4 if by_year else 7]
+    return format_day(hit.created_at)[: 4 if by_year else 7]
 
 
 def _year_of_month(month: str) -> int:
@@ -204,15 +214,15 @@ class LeadView:
 
 
 @reading.get("/timeline")
-async def _timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
-    corpora, chosen = await corpora_to_choose(shared, values.get("corpus", "").strip())
+    corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())
     query = values.get("q", "").strip()[:LONGEST_TEXT]
     words = visitor.words
     when = values.get("when", "").strip()
     found = await timeline(shared, query, chosen, words, when) if query else None
     notices = [words.render(said) for said in found.found.notices] if found else []
-    exhibit = None if found else await exhibited(shared, await shared.corpus(chosen))
+    exhibit = None if found else await read_exhibit(shared, await shared.corpus(chosen))
     return render(
         request,
         "timeline.html",
@@ -228,7 +238,7 @@ async def _timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
 
 
 @reading.get("/wall")
-async def _wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     words = visitor.words
     cards: list[tuple[str, str, CardView]] = []
     favourites = [(one, one.headline.date or one.asked_at) for one in await Ballots(shared).wall()]
@@ -237,8 +247,8 @@ async def _wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respo
         cards.append(
             (
                 favourite.headline.text,
-                day_of(until),
-                card_view(
+                format_day(until),
+                build_card(
                     replace(favourite.hit, rank=len(cards) + 1),
                     corpus=favourite.corpus,
                     until=until,
@@ -250,14 +260,14 @@ async def _wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respo
                 ),
             )
         )
-    longest, subjects = await exhibited_together(shared)
-    _, chosen = await corpora_to_choose(shared, "")
-    examples = [] if cards else await examples_of(shared, await shared.corpus(chosen), words)
+    longest, subjects = await read_exhibits_together(shared)
+    _, chosen = await list_choices(shared, "")
+    examples = [] if cards else await choose_examples(shared, await shared.corpus(chosen), words)
     return render(
         request,
         "wall.html",
         cards=cards,
-        leads=_lead_views(longest, words),
+        leads=_describe_leads(longest, words),
         subjects=subjects,
         chosen=chosen,
         examples=examples,
@@ -266,11 +276,13 @@ async def _wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respo
 
 
 @reading.get("/corpora/{name}")
-async def _corpus(request: Request, shared: SharedOf, visitor: VisitorOf, name: str) -> Response:
+async def _show_corpus(
+    request: Request, shared: SharedOf, visitor: VisitorOf, name: str
+) -> Response:
     known, words = await shared.corpus(name), visitor.words
-    exhibit = await exhibited(shared, known)
+    exhibit = await read_exhibit(shared, known)
     oldest, newest = await shared.app.corpora.span(known)
-    corpora, _ = await corpora_to_choose(shared, known.name)
+    corpora, _ = await list_choices(shared, known.name)
     return render(
         request,
         "corpus.html",
@@ -279,14 +291,14 @@ async def _corpus(request: Request, shared: SharedOf, visitor: VisitorOf, name: 
         asked=Asked(headline="", date=None, corpus=known.name),
         exhibit=exhibit,
         span=tuple(words.date(day.astimezone(UTC)) for day in (oldest, newest) if day),
-        leads=_lead_views([(known, lead) for lead in exhibit.leads], words),
+        leads=_describe_leads([(known, lead) for lead in exhibit.leads], words),
         subjects=[(known, word, number) for word, number in exhibit.subjects.items()],
-        examples=await examples_of(shared, known, words),
+        examples=await choose_examples(shared, known, words),
     )
 
 
 @reading.get("/documents/{corpus}/{id:path}")
-async def _document(
+async def _show_document(
     request: Request,
     shared: SharedOf,
     visitor: VisitorOf,
@@ -297,7 +309,7 @@ async def _document(
     found, words, reader = (
         address_candidate(document.candidate, known),
         visitor.words,
-        await overview(shared),
+        await open_overview(shared),
     )
     before, after = await reader.neighbours(known, found.id, found.created_at)
     media = await asyncio.to_thread(Media(shared.settings.data_dir).of, known, found.external_id)
@@ -312,20 +324,20 @@ async def _document(
         media=media,
         labels=labels(found.flags.names, words),
         url=web_address(found.url),
-        day=day_of(found.created_at),
+        day=format_day(found.created_at),
         date_text=words.date(found.created_at.astimezone(UTC)),
-        pieces=pieces_of(found.text),
-        before=_neighbour(before, words),
-        after=_neighbour(after, words),
+        pieces=split_marks(found.text),
+        before=_describe_neighbour(before, words),
+        after=_describe_neighbour(after, words),
         foretold=[
-            (headline, day_of(until), age_between(found.created_at, until).said(words))
+            (headline, format_day(until), age_between(found.created_at, until).said(words))
             for headline, until in foretold
         ],
     )
 
 
 @reading.get("/media/{corpus}/{id}/{name}")
-async def _media(
+async def _send_media(
     shared: SharedOf,
     corpus: str,
     id: str,  # noqa: A002 - its name in answers
@@ -342,7 +354,7 @@ async def _media(
     return FileResponse(path, media_type=media_type, headers=keep)
 
 
-def _neighbour(
+def _describe_neighbour(
     found: Neighbour | None, words: Words
 ) -> tuple[str, str, str, tuple[str, ...]] | None:
     """Return the id, the date, the text and the labels of a neighbour in time."""
@@ -352,12 +364,12 @@ def _neighbour(
     return found.external_id, date, found.text, labels(found.flags.names, words)
 
 
-def _lead_views(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[LeadView]:
+def _describe_leads(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[LeadView]:
     longest = max((lead.until - lead.created_at for _, lead in leads), default=None)
     return [
         LeadView(
             headline=lead.headline,
-            day=day_of(lead.until),
+            day=format_day(lead.until),
             corpus=corpus.name,
             id=lead.external_id,
             text=lead.text,
@@ -365,11 +377,13 @@ def _lead_views(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[Lead
             age=age_between(lead.created_at, lead.until).said(words),
             since=_year_of_moment(lead.created_at),
             until=_year_of_moment(lead.until),
-            start=start_of(lead.created_at, lead.until - longest, lead.until) if longest else 0,
+            start=place_in_time(lead.created_at, lead.until - longest, lead.until)
+            if longest
+            else 0,
         )
         for corpus, lead in leads
     ]
 
 
 def _year_of_moment(moment: datetime) -> str:
-    return day_of(moment)[:4]
+    return format_day(moment)[:4]

@@ -16,7 +16,7 @@ from bot.i18n.words import LANGUAGES, Words, marked
 from bot.replies.prophecy import hit_view
 from bot.reply import HitView
 from bot.web.shared_state import SharedState
-from bot.web.visitor import day_of, own_address, visitor_of
+from bot.web.visitor import find_visitor, format_day, own_address
 from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.chat import Tally
 from engine.prophecy.score import Sureness, sureness
@@ -181,7 +181,7 @@ class CardView:
     start: int  # where the text stands in time, 0 (the earliest of the page) to 100 (the headline)
 
 
-def card_view(
+def build_card(
     hit: Hit,
     *,
     corpus: str,
@@ -207,8 +207,8 @@ def card_view(
         id=found.external_id,
         corpus=corpus,
         lang=found.lang,
-        day=day_of(found.created_at),
-        pieces=pieces_of(marked.get(found.id, found.text)),
+        day=format_day(found.created_at),
+        pieces=split_marks(marked.get(found.id, found.text)),
         percent=_percent(hit.score),
         figures=[
             ScorePart(name, _percent(value))
@@ -220,13 +220,13 @@ def card_view(
         reason=view.reason(words),
         matched=hit.matched,
         tally=tally or Tally(),
-        since=day_of(found.created_at)[:4],
-        until=day_of(until)[:4],
-        start=start_of(found.created_at, earliest or found.created_at, until),
+        since=format_day(found.created_at)[:4],
+        until=format_day(until)[:4],
+        start=place_in_time(found.created_at, earliest or found.created_at, until),
     )
 
 
-def cards_of(
+def build_cards(
     hits: Sequence[Hit],
     prophecy: Prophecy,
     *,
@@ -239,7 +239,7 @@ def cards_of(
     """Return the cards of hits of a prophecy, which share one span of time."""
     earliest = min((hit.candidate.created_at for hit in hits), default=until)
     return [
-        card_view(
+        build_card(
             hit,
             corpus=prophecy.corpus,
             until=until,
@@ -254,7 +254,7 @@ def cards_of(
     ]
 
 
-def start_of(moment: datetime, earliest: datetime, until: datetime) -> int:
+def place_in_time(moment: datetime, earliest: datetime, until: datetime) -> int:
     """Return where a moment stands between two others, 0 to 100."""
     whole = (until - earliest).total_seconds()
     return _percent((moment - earliest).total_seconds() / whole) if whole > 0 else 0
@@ -265,15 +265,15 @@ def is_foretold(prophecy: Prophecy) -> bool:
     return any(sureness(hit) is not Sureness.PERHAPS for hit in prophecy.hits)
 
 
-def pieces_of(text: str) -> list[Piece]:
+def split_marks(text: str) -> list[Piece]:
     """Split a text at its marks. Unpaired marks are ignored."""
     first, *rest = text.split(MARK_BEGINS)
-    pieces = [Piece(_without_marks(first), marked=False)]
+    pieces = [Piece(_drop_marks(first), marked=False)]
     for part in rest:
         said, ended, after = part.partition(MARK_ENDS)
         pieces += [
-            Piece(_without_marks(said), marked=bool(ended)),
-            Piece(_without_marks(after), marked=False),
+            Piece(_drop_marks(said), marked=bool(ended)),
+            Piece(_drop_marks(after), marked=False),
         ]
     return [piece for piece in pieces if piece.text]
 
@@ -283,7 +283,7 @@ def web_address(url: str | None) -> str | None:
     return url if url and url.startswith(("https://", "http://")) else None
 
 
-def _without_marks(text: str) -> str:
+def _drop_marks(text: str) -> str:
     return text.replace(MARK_ENDS, "")
 
 
@@ -292,7 +292,7 @@ def _percent(share: float) -> int:
 
 
 @cache
-def _environment() -> Environment:
+def _load_environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("bot.web", "templates"),
         autoescape=True,
@@ -306,18 +306,18 @@ def _environment() -> Environment:
 
 def render(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """Return a page in the visitor's language."""
-    words = visitor_of(request).words
+    words = find_visitor(request).words
     return HTMLResponse(
-        fragment(request, template, **values),
+        render_fragment(request, template, **values),
         status,
         {"Vary": "Accept-Language", "Content-Language": words.language,
          "Cache-Control": "private, no-cache"},
     )  # fmt: skip
 
 
-def fragment(request: Request, template: str, **values: object) -> str:
+def render_fragment(request: Request, template: str, **values: object) -> str:
     """Return a template's HTML in the visitor's language."""
-    visitor = visitor_of(request)
+    visitor = find_visitor(request)
     words = visitor.words
     shared: SharedState = request.app.state.shared
 
@@ -328,7 +328,7 @@ def fragment(request: Request, template: str, **values: object) -> str:
         return words.count("{number} text", "{number} texts", number)
 
     return (
-        _environment()
+        _load_environment()
         .get_template(template)
         .render(
             t=text,

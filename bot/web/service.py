@@ -27,13 +27,13 @@ from bot.listening import (
 from bot.settings import load_settings
 from bot.web.application import TOOLS_PATH, create_application
 from bot.web.metrics import MeasuredExpander, MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
-from bot.web.operating import open_doors
+from bot.web.operating import describe_open_access
 from bot.web.shared_state import SharedState
 from engine.errors import ExtraMissing
 from engine.messages import Message
 
 if TYPE_CHECKING:
-    from bot.web.mcp import ToolDoor
+    from bot.web.mcp import ToolEndpoint
 
 _CLOSE_SECONDS = 0.5  # for connections that are cut off
 _IDLE_SECONDS = 20  # after which an idle connection is closed
@@ -83,7 +83,7 @@ class WebService:
                     PatientProtocol,
                     open_connections=Connections(most_of_port()),
                     # Platforms connect from few addresses, or from one through a proxy.
-                    proxies=_hosts(proxies if visitors else ["*"]),
+                    proxies=_parse_hosts(proxies if visitors else ["*"]),
                 ),
                 ws="none",
                 backlog=ACCEPTED_AT_ONCE,
@@ -111,7 +111,7 @@ class WebService:
         listening = self._server.started and not self._server.should_exit
         return AdapterStatus(listening=listening, way=f"HTTP at {self.address}")
 
-    async def opened(self) -> None:
+    async def wait_until_open(self) -> None:
         """Wait until it listens. Raises AdapterFailed when the address cannot be bound."""
         await self._tried.wait()
         if self._failure:
@@ -123,7 +123,7 @@ class WebService:
         Raises AdapterFailed when the address cannot be bound.
         """
         try:
-            opened = self._open()
+            opened = self._bind_socket()
         except AdapterFailed as error:
             self._failure = error
             raise
@@ -138,7 +138,7 @@ class WebService:
             self._server.should_exit = True
 
     async def _serve(self, opened: socket.socket) -> None:
-        async with self._tools.opened() if self._tools else nullcontext():
+        async with self._tools.open_sessions() if self._tools else nullcontext():
             await self._server.serve([opened])
 
     async def stop(self, seconds: float) -> None:
@@ -160,10 +160,10 @@ class WebService:
         self._said(f"The {what} is at {self.address}")
         if self._tools:
             self._said(f"Agents find their tools at {self.address.rstrip('/')}{TOOLS_PATH}")
-        for sentence in open_doors(self._settings):
+        for sentence in describe_open_access(self._settings):
             self._said(sentence)
 
-    def _open(self) -> socket.socket:
+    def _bind_socket(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         # Declared as TCP; otherwise asyncio leaves Nagle's algorithm on, which delays packets.
         opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -187,12 +187,12 @@ class WebService:
         return opened
 
 
-def open_tools(shared: SharedState) -> "ToolDoor":
-    """Return the door for agents. Raises ExtraMissing."""
+def open_tools(shared: SharedState) -> "ToolEndpoint":
+    """Return the endpoint for agents. Raises ExtraMissing."""
     require_mcp()
-    from bot.web.mcp import ToolDoor  # noqa: PLC0415 - an extra
+    from bot.web.mcp import ToolEndpoint  # noqa: PLC0415 - an extra
 
-    return ToolDoor(shared)
+    return ToolEndpoint(shared)
 
 
 def require_mcp() -> None:
@@ -201,7 +201,7 @@ def require_mcp() -> None:
         raise ExtraMissing(Message("Agents cannot be served here."), extra="mcp")
 
 
-def _hosts(proxies: list[str]) -> Container[str]:
+def _parse_hosts(proxies: list[str]) -> Container[str]:
     """Return the addresses of the proxies, read as the server does: they may be networks."""
     nobody: Any = None
     return cast(Container[str], ProxyHeadersMiddleware(nobody, proxies).trusted_hosts)
@@ -228,7 +228,7 @@ class WebAdapter:
         )
         return cls(replace(app, prophet=prophet, index=index, phrases=phrases), metrics)
 
-    def service(
+    def create_service(
         self,
         *,
         now: Callable[[], datetime],
@@ -240,10 +240,10 @@ class WebAdapter:
     ) -> WebService:
         """Return the service; `said` receives its address, `adapters` returns the status of all
         adapters. Without `visitors` it serves only the webhooks and the probes."""
-        shared = self.shared(now=now, read_headline=read_headline, adapters=adapters)
+        shared = self.share_state(now=now, read_headline=read_headline, adapters=adapters)
         return WebService(shared, said=said, webhooks=webhooks, visitors=visitors)
 
-    def shared(
+    def share_state(
         self,
         *,
         now: Callable[[], datetime],

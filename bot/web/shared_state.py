@@ -72,8 +72,8 @@ class Keys:
 
     def __init__(self, ask: SecretStr | None = None, steer: SecretStr | None = None) -> None:
         self._known = [
-            *((_digest(key), Right.ASK) for key in _listed(ask)),
-            *((_digest(key), Right.STEER) for key in _listed(steer)),
+            *((_digest(key), Right.ASK) for key in _split_keys(ask)),
+            *((_digest(key), Right.STEER) for key in _split_keys(steer)),
         ]
 
     def asks_for_keys(self) -> bool:
@@ -157,7 +157,7 @@ def _read_address(name: str) -> IPv4Address | IPv6Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _listed(keys: SecretStr | None) -> Iterable[str]:
+def _split_keys(keys: SecretStr | None) -> Iterable[str]:
     written = keys.get_secret_value() if keys else ""
     return filter(None, (key.strip() for key in written.split(",")))
 
@@ -281,7 +281,7 @@ class SharedState:
         )
 
 
-async def credentials_of(request: Request) -> HTTPAuthorizationCredentials | None:
+async def read_credentials(request: Request) -> HTTPAuthorizationCredentials | None:
     """Return the key that a request carries, for handlers outside the framework."""
     return await _bearer(request)
 
@@ -341,13 +341,13 @@ def _follows_link(headers: Mapping[str, str], method: str) -> bool:
     )
 
 
-async def paced(request: Request, shared: SharedOf) -> None:
+async def limit_requests(request: Request, shared: SharedOf) -> None:
     """Refuse addresses that ask too often."""
     if wait := shared.limits.requests.wait(network_of(client_address(request)), shared.clock()):
         raise too_many(wait)
 
 
-async def paced_answers(request: Request, shared: SharedOf) -> None:
+async def limit_answers(request: Request, shared: SharedOf) -> None:
     """Refuse addresses that ask too often for expensive answers."""
     if wait := shared.limits.answers.wait(network_of(client_address(request)), shared.clock()):
         raise too_many(wait)

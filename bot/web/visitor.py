@@ -110,7 +110,7 @@ async def wall_rule(database: Database, settings: WebSettings) -> WallRule:
     )
 
 
-async def voter_of(shared: SharedState, address: str) -> str:
+async def identify_voter(shared: SharedState, address: str) -> str:
     """Return the voter's id: one address (a /64 of IPv6) is one voter per day.
 
     The id does not reveal the address: its hash key is deleted at the end of the day.
@@ -154,11 +154,11 @@ class Visitor:
         return f"{self.path}?{urlencode([*kept, ('lang', language)])}"
 
 
-def visitor_of(request: Request) -> Visitor:
+def find_visitor(request: Request) -> Visitor:
     """Read the language from the URL, or else from the browser's Accept-Language header."""
     asked = request.query_params.get("lang", "")
     chosen = asked if asked in LANGUAGES else None
-    language = chosen or preferred(request.headers.get("accept-language", ""))
+    language = chosen or choose_language(request.headers.get("accept-language", ""))
     return Visitor(
         words=words_for(language),
         chosen=chosen,
@@ -168,13 +168,13 @@ def visitor_of(request: Request) -> Visitor:
 
 
 async def _visitor(request: Request) -> Visitor:
-    return visitor_of(request)
+    return find_visitor(request)
 
 
 VisitorOf = Annotated[Visitor, Depends(_visitor)]
 
 
-def preferred(header: str) -> str:
+def choose_language(header: str) -> str:
     """Return the language of LANGUAGES that an Accept-Language header prefers."""
     liked: list[tuple[float, str]] = []
     for part in header[:1000].split(","):
@@ -205,7 +205,7 @@ class Asked:
     @property
     def day(self) -> str:
         """Return the date as the form writes it, or "" without one."""
-        return day_of(self.date) if self.date else ""
+        return format_day(self.date) if self.date else ""
 
 
 def read_asked(values: Mapping[str, str]) -> Asked:
@@ -224,7 +224,7 @@ def read_asked(values: Mapping[str, str]) -> Asked:
     )
 
 
-def typed_in(request: Request, status: HTTPStatus) -> Asked | None:
+def recover_asked(request: Request, status: HTTPStatus) -> Asked | None:
     """Return what the form of headlines sent, for the page that says what was wrong with it.
 
     None if the form did not send it, or is not at fault. A wrong corpus or date is left out.
@@ -256,7 +256,7 @@ async def read_form(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in read.items()}
 
 
-async def corpora_to_choose(shared: SharedState, asked: str) -> tuple[list[Corpus], str]:
+async def list_choices(shared: SharedState, asked: str) -> tuple[list[Corpus], str]:
     """Return the corpora to choose from, and the chosen name: by default the largest fit.
 
     Raises CorpusNotFound.
@@ -272,7 +272,9 @@ async def corpora_to_choose(shared: SharedState, asked: str) -> tuple[list[Corpu
     return shown, max(meant, key=lambda one: (one.documents, one.name)).name
 
 
-async def lasting_link(shared: SharedState, visitor: Visitor, asked: Asked, corpus: str) -> str:
+async def build_lasting_link(
+    shared: SharedState, visitor: Visitor, asked: Asked, corpus: str
+) -> str:
     """Return the URL that will still give the same answer tomorrow."""
     now = shared.now()
     headline, date = asked.headline, asked.date or now
@@ -280,7 +282,7 @@ async def lasting_link(shared: SharedState, visitor: Visitor, asked: Asked, corp
         read = await shared.read_headline(headline, now=now)
         headline, date = read.text, asked.date or read.date or now
     return visitor.link(
-        "/prophecy", headline=headline, date=day_of(date.astimezone(UTC)), corpus=corpus
+        "/prophecy", headline=headline, date=format_day(date.astimezone(UTC)), corpus=corpus
     )
 
 
@@ -291,7 +293,7 @@ def own_address(request: Request) -> str:
     return shared.own.address or str(request.base_url).rstrip("/")
 
 
-async def answered(shared: SharedState, asked: Asked) -> Prophecy:
+async def prophesy_asked(shared: SharedState, asked: Asked) -> Prophecy:
     """Answer a headline; for a repeated one, the judgment comes from the cache."""
     request = SearchRequest(
         headline=read_headline(asked.headline, date=asked.date),
@@ -301,6 +303,6 @@ async def answered(shared: SharedState, asked: Asked) -> Prophecy:
     return await shared.prophesy(await shared.corpus(asked.corpus), request)
 
 
-def day_of(moment: datetime) -> str:
+def format_day(moment: datetime) -> str:
     """Return the day (UTC) in ISO format."""
     return moment.astimezone(UTC).date().isoformat()

@@ -41,7 +41,7 @@ from bot.queries.ask import ask
 from bot.queries.compose import composer
 from bot.settings import load_settings
 from bot.settings.model import WebhookSettings
-from bot.web.mcp import tool_server
+from bot.web.mcp import create_tool_server
 from bot.web.service import WebAdapter
 from bot.webhooks import subscribe_webhooks
 from db.chat.chats import Chats
@@ -528,8 +528,8 @@ async def test_an_agent_is_given_what_its_program_passes(machines: Machines) -> 
 @row("other agents")
 async def test_another_agent_is_shown_what_is_named(machines: Machines) -> None:
     async def told(app: App) -> str:
-        shared = WebAdapter.of(app).shared(now=lambda: NOW, read_headline=never_read)
-        async with Client(tool_server(shared)) as client:
+        shared = WebAdapter.of(app).share_state(now=lambda: NOW, read_headline=never_read)
+        async with Client(create_tool_server(shared)) as client:
             asked = {"query": "harbour", "corpus": "diary"}
             return str((await client.call_tool("find", asked)).content)
 

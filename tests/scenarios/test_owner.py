@@ -4,7 +4,7 @@ import asyncio
 import re
 
 from bot.commands import standard_commands
-from bot.slack.client import manifest
+from bot.slack.client import build_manifest
 from tests.fakes.slack import App, SlackServer
 from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage, slack_staged
@@ -52,7 +52,7 @@ async def test_on_telegram_a_group_is_greeted_and_let_in_when_the_owner_adds_the
 async def test_on_slack_the_owner_lets_a_direct_message_in_and_a_channel_is_greeted(
     database_url: str,
 ) -> None:
-    app = App.from_manifest(manifest(standard_commands().commands))
+    app = App.from_manifest(build_manifest(standard_commands().commands))
     async with slack_staged(database_url, SlackServer(app)) as stage:
         stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
         async with stage.serving():

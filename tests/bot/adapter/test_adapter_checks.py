@@ -4,7 +4,7 @@ import pytest
 
 from bot.adapter import AdapterFailed
 from bot.commands import standard_commands
-from bot.slack.client import check_slack, manifest
+from bot.slack.client import build_manifest, check_slack
 from bot.telegram.client import check_telegram
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import TelegramServer
@@ -37,7 +37,7 @@ async def test_telegram_that_is_away() -> None:
 
 
 async def test_slack_names_the_workspace_and_the_way() -> None:
-    app = App.from_manifest(manifest(standard_commands().commands))
+    app = App.from_manifest(build_manifest(standard_commands().commands))
     async with SlackServer(app=app) as server:
         said = await check_slack(server.bot_token, server.app_token, "", server.base_url)
         assert said.endswith("Socket Mode")
@@ -50,7 +50,7 @@ async def test_slack_with_a_wrong_app_token() -> None:
 
 
 async def test_slack_without_a_way_to_hear() -> None:
-    app = App.from_manifest(manifest(standard_commands().commands))
+    app = App.from_manifest(build_manifest(standard_commands().commands))
     async with SlackServer(app=app) as server:
         with pytest.raises(AdapterFailed, match="SLACK_APP_TOKEN"):
             await check_slack(server.bot_token, "", "", server.base_url)

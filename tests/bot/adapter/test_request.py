@@ -27,7 +27,7 @@ from tests.bot.conversing import PRIVATE, event
     ],
 )
 def test_a_command_is_a_slash_and_a_word(text: str, expected: tuple[str, str] | None) -> None:
-    assert event(text).called == expected
+    assert event(text).command_call == expected
 
 
 @given(st.text(st.characters(codec=None)))

@@ -53,8 +53,8 @@ async def test_a_number_presses_a_button_of_the_last_reply_that_had_some(
 ) -> None:
     await adapter.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
     await adapter.deliver(event("x"), Reply(words=WORDS, text="No buttons"))
-    assert adapter.pressed(":1") == "up:7:1"
-    assert adapter.pressed(" :3 ") == "why:7:0"
+    assert adapter.find_pressed_action(":1") == "up:7:1"
+    assert adapter.find_pressed_action(" :3 ") == "why:7:0"
 
 
 @pytest.mark.parametrize("line", [":0", ":4", ":999"])
@@ -62,14 +62,14 @@ async def test_a_number_too_high_presses_what_nothing_stands_behind(
     adapter: ConsoleAdapter, line: str
 ) -> None:
     await adapter.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
-    pressed = adapter.pressed(line)
+    pressed = adapter.find_pressed_action(line)
     assert pressed
     assert Action.parse(pressed) is None
 
 
 @pytest.mark.parametrize("line", ["", "1", ":", ":x", ": 1", "Coffee :1", ":1 or :2", ":١"])
 def test_other_lines_press_nothing(adapter: ConsoleAdapter, line: str) -> None:
-    assert adapter.pressed(line) is None
+    assert adapter.find_pressed_action(line) is None
 
 
 async def test_a_word_that_passes_elsewhere_is_written(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from bot.i18n.words import words_for
 from bot.replies.limits import utf16_length
 from bot.replies.post import PostItem, post_buttons, post_reply
-from bot.slack.render import blocks, fallback
-from bot.telegram.render import LONGEST_TEXT, html_messages
+from bot.slack.render import render_blocks, render_fallback
+from bot.telegram.render import LONGEST_TEXT, render_messages
 from engine.chat import Answer, Tally
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.fakes.slack.block_kit import check_blocks
@@ -35,7 +35,7 @@ def item(
 
 def test_each_story_leads_to_its_page_and_shows_its_tweet() -> None:
     reply = post_reply([item(1), item(2, "<Tea> & more")], WORDS, date(2026, 6, 1))
-    (html,) = html_messages(reply)
+    (html,) = render_messages(reply)
     assert html.splitlines()[:5] == [
         "The news of June 1, 2026, foretold:",
         "",
@@ -74,7 +74,7 @@ def test_votes_stand_on_the_row_of_their_story() -> None:
 @pytest.mark.parametrize(("judged", "said"), [(True, False), (False, True)])
 def test_a_post_that_no_model_judged_says_so(judged: bool, said: bool) -> None:
     reply = post_reply([item(judged=judged)], WORDS)
-    (html,) = html_messages(reply)
+    (html,) = render_messages(reply)
     assert ("not judged" in html) is said
     assert ("Not judged: found by the words in common alone." in html) is said
 
@@ -92,10 +92,10 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)
 def test_any_post_is_one_message_that_both_platforms_take(titles: list[str], times: int) -> None:
     items = [item(number, title * times) for number, title in enumerate(titles, start=1)]
     reply = post_reply(items, WORDS, date(2026, 6, 1), writes=True)
-    (html,) = html_messages(reply)
+    (html,) = render_messages(reply)
     assert 0 < utf16_length(parse(html)[0]) <= LONGEST_TEXT
-    check_blocks([block.to_dict() for block in blocks(reply)])
-    assert fallback(reply)
+    check_blocks([block.to_dict() for block in render_blocks(reply)])
+    assert render_fallback(reply)
     assert all(f"tweet {number}.2" in html for number in range(1, len(titles) + 1))
 
 

@@ -10,7 +10,7 @@ from bot.i18n.words import words_for
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from bot.slack.adapter import SlackAdapter
-from bot.slack.client import web_client
+from bot.slack.client import create_web_client
 from tests.bot.conversing import event
 from tests.fakes.slack import App, Channel, Fault, SlackServer, User
 from tests.fakes.slack.conversation import ChannelKind
@@ -31,7 +31,7 @@ def alice(slack: SlackServer) -> User:
 
 @pytest.fixture
 def adapter(slack: SlackServer) -> SlackAdapter:
-    return SlackAdapter(web_client(slack.bot_token, slack.base_url))
+    return SlackAdapter(create_web_client(slack.bot_token, slack.base_url))
 
 
 async def refused(

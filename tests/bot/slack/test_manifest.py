@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands import standard_commands
-from bot.slack.client import EVENTS, GREETING_SCOPES, SCOPES, manifest
+from bot.slack.client import EVENTS, GREETING_SCOPES, SCOPES, build_manifest
 from engine.errors import UsageError
 from tests.fakes.slack.app import EVENT_SCOPES, App
 
@@ -25,12 +25,12 @@ RESERVED = {
 
 
 def test_the_manifest_in_the_repository_is_the_one_that_the_commands_make() -> None:
-    assert json.loads(COMMITTED.read_text()) == manifest(COMMANDS)
+    assert json.loads(COMMITTED.read_text()) == build_manifest(COMMANDS)
 
 
 def test_only_names_that_no_other_app_has_are_taken_unless_a_prefix_makes_them_so() -> None:
     def offered(prefix: str) -> set[str]:
-        made = App.from_manifest(manifest(COMMANDS, prefix=prefix))
+        made = App.from_manifest(build_manifest(COMMANDS, prefix=prefix))
         return {one.lstrip("/") for one in made.commands or ()}
 
     own = {"presagio", "prophecy"}
@@ -43,7 +43,7 @@ def test_only_names_that_no_other_app_has_are_taken_unless_a_prefix_makes_them_s
 @pytest.mark.parametrize("prefix", ["omen", "Omen-", "a b-", "-", "é-", "a" * 15 + "-"])
 def test_a_prefix_that_slack_would_refuse_is_refused(prefix: str) -> None:
     with pytest.raises(UsageError):
-        manifest(COMMANDS, prefix=prefix)
+        build_manifest(COMMANDS, prefix=prefix)
 
 
 def test_every_event_has_the_scope_that_it_asks_for() -> None:
@@ -52,15 +52,18 @@ def test_every_event_has_the_scope_that_it_asks_for() -> None:
 
 
 def test_over_http_every_way_in_leads_to_the_same_address() -> None:
-    made = manifest(COMMANDS, request_url="https://bot.example/slack/events")
+    made = build_manifest(COMMANDS, request_url="https://bot.example/slack/events")
     text = json.dumps(made)
     assert text.count('"https://bot.example/slack/events"') == 2 + text.count('"command": ')
     assert '"socket_mode_enabled": false' in text
-    assert "request_url" not in json.dumps(manifest(COMMANDS))
+    assert "request_url" not in json.dumps(build_manifest(COMMANDS))
 
 
 def test_links_to_the_page_need_scopes_only_where_there_is_one() -> None:
-    plain, linked = manifest(COMMANDS), manifest(COMMANDS, page="https://omen.example.org/x/")
+    plain, linked = (
+        build_manifest(COMMANDS),
+        build_manifest(COMMANDS, page="https://omen.example.org/x/"),
+    )
     assert "links:" not in json.dumps(plain)
     app = App.from_manifest(linked)
     assert app.domains == {"omen.example.org"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.i18n.words import words_for
 from bot.reply import Action, Button, HitView, Reply
 from bot.slack.events import plain_text
-from bot.slack.render import blocks, escaped_mrkdwn, fallback
+from bot.slack.render import escape_mrkdwn, render_blocks, render_fallback
 from engine.prophecy.score import Sureness
 from tests.fakes.slack.block_kit import check_blocks
 from tests.fakes.slack.chat import check_content
@@ -61,16 +61,16 @@ def reply(text: str, hits: int = 3) -> Reply:
 
 def seen(shown: Reply) -> Seen:
     """What Slack makes of it; it must take it."""
-    made = [block.to_dict() for block in blocks(shown)]
+    made = [block.to_dict() for block in render_blocks(shown)]
     check_blocks(made)
-    check_content({"text": fallback(shown), "blocks": made})
+    check_content({"text": render_fallback(shown), "blocks": made})
     return read_blocks(made)
 
 
 def calls_nobody(shown: Reply) -> bool:
-    body, head = seen(shown), read(fallback(shown), mentions=True)
+    body, head = seen(shown), read(render_fallback(shown), mentions=True)
     called = (body.broadcasts, body.users, body.channels, head.users, head.channels)
-    return not any(called) and not read(fallback(shown)).broadcasts
+    return not any(called) and not read(render_fallback(shown)).broadcasts
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
@@ -78,7 +78,7 @@ def calls_nobody(shown: Reply) -> bool:
 def test_any_text_fits_and_calls_nobody(text: str, hits: int) -> None:
     assert calls_nobody(reply(text, hits))
     assert calls_nobody(Reply(words=WORDS, text=text))
-    assert fallback(reply(text, hits))
+    assert render_fallback(reply(text, hits))
 
 
 @given(st.text(max_size=3000))
@@ -136,7 +136,7 @@ def test_in_words_of_others_only_an_address_alone_in_its_line_can_be_clicked() -
     shown = seen(Reply(words=WORDS, text=text, inert=True))
     assert [link.url for link in shown.links] == [HIT.url]
     assert "See https://evil.example and /find. [1]" in shown.text
-    assert "/find." in fallback(Reply(words=WORDS, text=text, inert=True))
+    assert "/find." in render_fallback(Reply(words=WORDS, text=text, inert=True))
     assert "/presagio find" in seen(Reply(words=WORDS, text="/find")).text
 
 
@@ -148,12 +148,12 @@ def test_a_small_one_says_whose_words_it_holds() -> None:
 
 def test_the_last_row_of_buttons_is_never_left_out() -> None:
     rows = tuple((replace(BUTTON, label=str(number)),) for number in range(60))
-    made = [block.to_dict() for block in blocks(Reply(words=WORDS, text="x", buttons=rows))]
+    made = [block.to_dict() for block in render_blocks(Reply(words=WORDS, text="x", buttons=rows))]
     check_blocks(made)
     assert made[-1]["elements"][0]["text"]["text"] == "59"
 
 
 @given(st.text(alphabet="&<>;ltgam!@#|x \u202e", max_size=60))
 def test_what_is_escaped_reads_as_before(text: str) -> None:
-    assert read(escaped_mrkdwn(text)).text == text
-    assert plain_text(escaped_mrkdwn(text)) == text.strip()
+    assert read(escape_mrkdwn(text)).text == text
+    assert plain_text(escape_mrkdwn(text)) == text.strip()

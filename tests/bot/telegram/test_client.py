@@ -75,5 +75,5 @@ async def test_a_group_is_sent_twenty_messages_a_minute(bot: Bot, group: Chat) -
 
 async def test_updates_come_as_they_are(telegram: TelegramServer, bot: Bot) -> None:
     telegram.malformed_update()
-    found = await bot.raw_updates(0, 0, ["message"])
+    found = await bot.get_raw_updates(0, 0, ["message"])
     assert [one["message"] for one in found] == ["not an object"]

@@ -14,14 +14,19 @@ from telegram.error import (
 )
 
 from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
-from bot.telegram.client import MessageUnchanged, Moved, mapped_telegram_errors, telegram_reason
+from bot.telegram.client import (
+    MessageUnchanged,
+    Moved,
+    describe_telegram_error,
+    map_telegram_errors,
+)
 
 SECRET = "what-somebody-wrote"
 
 
 async def raised(error: TelegramError) -> DeliveryError:
     with pytest.raises(DeliveryError) as failed:
-        async with mapped_telegram_errors():
+        async with map_telegram_errors():
             raise error
     return failed.value
 
@@ -68,7 +73,7 @@ async def test_each_error_has_its_kind(error: TelegramError, kind: type) -> None
     ],
 )
 async def test_what_a_description_quotes_is_not_told(error: TelegramError, expected: str) -> None:
-    assert telegram_reason(error) == expected
+    assert describe_telegram_error(error) == expected
     told = str(await raised(error))
     assert expected in told
     assert SECRET not in told
@@ -77,4 +82,4 @@ async def test_what_a_description_quotes_is_not_told(error: TelegramError, expec
 def test_a_broken_connection_is_told_by_its_type() -> None:
     error = NetworkError(f"httpx.ReadError: {SECRET}")
     error.__cause__ = httpx.ReadError(SECRET)
-    assert telegram_reason(error) == "NetworkError from ReadError"
+    assert describe_telegram_error(error) == "NetworkError from ReadError"

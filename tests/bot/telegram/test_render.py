@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.i18n.words import words_for
 from bot.replies.limits import utf16_length
 from bot.reply import MOST_HITS, Action, Button, HitView, Reply
-from bot.telegram.render import LONGEST_TEXT, html_messages, keyboard
+from bot.telegram.render import LONGEST_TEXT, render_keyboard, render_messages
 from engine.prophecy.score import Sureness
 from tests.fakes.telegram.html import parse
 
@@ -39,7 +39,9 @@ def shown(html: str) -> str:
 
 
 def test_an_answer_shows_headline_text_date_lead_time_and_link() -> None:
-    (html,) = html_messages(Reply(words=WORDS, headline="It rains", hits=(view("Rain & <wind>"),)))
+    (html,) = render_messages(
+        Reply(words=WORDS, headline="It rains", hits=(view("Rain & <wind>"),))
+    )
     assert html.splitlines() == [
         "<b>It rains</b>",
         "",
@@ -51,7 +53,7 @@ def test_an_answer_shows_headline_text_date_lead_time_and_link() -> None:
 
 def test_small_ones_follow_in_a_line_each() -> None:
     small = view("Wind\nand @sea " + "x" * 900, rank=2, small=True, why="unseen")
-    (html,) = html_messages(Reply(words=WORDS, hits=(view("Rain"), small), notice="So it is."))
+    (html,) = render_messages(Reply(words=WORDS, hits=(view("Rain"), small), notice="So it is."))
     first, _, _, line, _, notice = html.splitlines()
     assert first.startswith("<b>1. ")
     assert line.startswith(
@@ -64,7 +66,7 @@ def test_small_ones_follow_in_a_line_each() -> None:
 
 def test_a_small_one_says_whose_words_it_holds() -> None:
     small = view("RT Wind", rank=2, small=True, flags=("repost", "reply"))
-    (html,) = html_messages(Reply(words=WORDS, hits=(view("Rain"), small)))
+    (html,) = render_messages(Reply(words=WORDS, hits=(view("Rain"), small)))
     assert "March 14, 2012</a> · repost · reply: RT Wind" in html
 
 
@@ -83,7 +85,7 @@ WRITTEN = (
 def test_words_of_others_lead_nowhere_and_read_the_same(text: str, beside_hits: bool) -> None:
     hits = (view("Rain", rank=2, small=True),) if beside_hits else ()
     reply = Reply(words=WORDS, text=f"So: {text}", hits=hits, inert=True)
-    found = "\n".join(map(shown, html_messages(reply)))
+    found = "\n".join(map(shown, render_messages(reply)))
     said = found.partition("\n2. 9 years")[0]
     own_line = re.compile(r"^[ \t]*https?://\S+[ \t]*$", re.MULTILINE)
     assert not LINKED.search(own_line.sub("", said)), said
@@ -91,13 +93,13 @@ def test_words_of_others_lead_nowhere_and_read_the_same(text: str, beside_hits: 
 
 
 def test_the_bots_own_words_lead_where_they_say() -> None:
-    (html,) = html_messages(Reply(words=WORDS, text="Send /help or see example.org"))
+    (html,) = render_messages(Reply(words=WORDS, text="Send /help or see example.org"))
     assert html == "Send /help or see example.org"
 
 
 def test_the_models_reason_stands_below_the_text_and_is_only_text() -> None:
     hit = view("Rain", why="<b>he</b> & @ana said https://evil.example", url=None)
-    (html,) = html_messages(Reply(words=WORDS, headline="It rains", hits=(hit,)))
+    (html,) = render_messages(Reply(words=WORDS, headline="It rains", hits=(hit,)))
     assert html.splitlines()[-1] == (
         "<i>Why: &lt;b&gt;he&lt;/b&gt; &amp; @\u2060ana said https://evil.example</i>"
     )
@@ -114,13 +116,13 @@ def test_any_answer_is_one_message_that_telegram_takes(
 ) -> None:
     hits = tuple(view(text * times, why=text or None) for text in texts)
     reply = Reply(words=WORDS, headline=headline * times or "x", hits=hits, notice=notice * times)
-    (html,) = html_messages(reply)
+    (html,) = render_messages(reply)
     assert utf16_length(shown(html)) <= LONGEST_TEXT
 
 
 def test_all_tweets_of_a_full_page_are_shown() -> None:
     hits = tuple(view("word " * 100, rank=rank) for rank in range(1, MOST_HITS + 1))
-    (html,) = html_messages(Reply(words=WORDS, headline="x " * 200, hits=hits, notice="y " * 300))
+    (html,) = render_messages(Reply(words=WORDS, headline="x " * 200, hits=hits, notice="y " * 300))
     text = shown(html)
     assert utf16_length(text) <= LONGEST_TEXT
     assert text.count("9 years before") == MOST_HITS
@@ -129,13 +131,13 @@ def test_all_tweets_of_a_full_page_are_shown() -> None:
 
 @given(text=TEXTS, times=st.integers(1, 300))
 def test_any_text_is_sent_in_pieces_that_telegram_takes(text: str, times: int) -> None:
-    for html in html_messages(Reply(words=WORDS, text=text * times)):
+    for html in render_messages(Reply(words=WORDS, text=text * times)):
         assert 0 < utf16_length(shown(html)) <= LONGEST_TEXT
 
 
 def test_long_texts_share_the_room_that_short_ones_leave() -> None:
     hits = (view("short"), view("a " * 5000), view("b " * 5000))
-    (html,) = html_messages(Reply(words=WORDS, headline="x", hits=hits))
+    (html,) = render_messages(Reply(words=WORDS, headline="x", hits=hits))
     text = shown(html)
     assert utf16_length(text) > LONGEST_TEXT - 100
     assert abs(text.count("a ") - text.count("b ")) < 60
@@ -144,7 +146,7 @@ def test_long_texts_share_the_room_that_short_ones_leave() -> None:
 
 def test_a_line_that_is_cut_anyway_takes_no_room_from_the_first_text() -> None:
     hits = (view("a " * 5000), *(view("b " * 5000, rank=rank, small=True) for rank in (2, 3)))
-    (html,) = html_messages(Reply(words=WORDS, hits=hits))
+    (html,) = render_messages(Reply(words=WORDS, hits=hits))
     text = shown(html)
     assert LONGEST_TEXT - 100 < utf16_length(text) <= LONGEST_TEXT
     assert text.count("b ") < 200
@@ -153,13 +155,13 @@ def test_a_line_that_is_cut_anyway_takes_no_room_from_the_first_text() -> None:
 @pytest.mark.parametrize("length", [400, 10_000])
 def test_a_link_too_long_is_left_out_before_it_spoils_the_message(length: int) -> None:
     address = "https://x.com/" + "y" * length
-    (html,) = html_messages(Reply(words=WORDS, headline="x", hits=(view("text", url=address),)))
+    (html,) = render_messages(Reply(words=WORDS, headline="x", hits=(view("text", url=address),)))
     assert (address in html) == (length == 400)
 
 
 def test_a_link_stays_within_its_quotes() -> None:
     hit = view("text", url='https://x.com/"onclick="alert(1)&a=<b>')
-    (html,) = html_messages(Reply(words=WORDS, headline="x", hits=(hit,)))
+    (html,) = render_messages(Reply(words=WORDS, headline="x", hits=(hit,)))
     assert 'href="https://x.com/&quot;onclick=&quot;alert(1)&amp;a=&lt;b&gt;"' in html
 
 
@@ -167,16 +169,16 @@ def test_a_notice_follows_text_that_has_no_hits() -> None:
     reply = Reply(
         words=words_for("en"), text="Two texts say so.", notice="One filter was read as words."
     )
-    assert html_messages(reply) == ["Two texts say so.\n\nOne filter was read as words."]
-    assert html_messages(Reply(words=words_for("en"), notice="<b>")) == ["&lt;b&gt;"]
+    assert render_messages(reply) == ["Two texts say so.\n\nOne filter was read as words."]
+    assert render_messages(Reply(words=words_for("en"), notice="<b>")) == ["&lt;b&gt;"]
 
 
 def test_without_buttons_there_is_no_keyboard() -> None:
-    assert keyboard(()) is None
-    assert keyboard(((),)) is None
+    assert render_keyboard(()) is None
+    assert render_keyboard(((),)) is None
 
 
 def test_a_button_carries_its_action() -> None:
-    markup = keyboard(((Button(label="More", action=Action(name="more", answer_id=7)),),))
+    markup = render_keyboard(((Button(label="More", action=Action(name="more", answer_id=7)),),))
     assert markup
     assert [(b.text, b.callback_data) for b in markup.inline_keyboard[0]] == [("More", "more:7:")]

@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.web.examples import HEIGHT, WIDTH, every_month, month_chart
+from bot.web.examples import HEIGHT, WIDTH, draw_month_chart, list_months
 
 MONTHS = st.builds("{:04}-{:02}".format, st.integers(1990, 2030), st.integers(1, 12))
 COUNTS = st.dictionaries(MONTHS, st.integers(1, 5000), min_size=1)
 
 
 def test_no_texts_have_no_chart() -> None:
-    assert month_chart({}) is None
+    assert draw_month_chart({}) is None
 
 
 def test_a_chart_holds_every_month_from_the_first_to_the_last() -> None:
-    chart = month_chart({"2019-11": 1, "2020-02": 4})
+    chart = draw_month_chart({"2019-11": 1, "2020-02": 4})
     assert chart is not None
-    assert every_month({"2019-11": 1, "2020-02": 4}) == ["2019-11", "2019-12", "2020-01", "2020-02"]
+    assert list_months({"2019-11": 1, "2020-02": 4}) == ["2019-11", "2019-12", "2020-01", "2020-02"]
     assert [(one.x, one.y, one.height) for one in chart.columns] == [
         (0, 82.5, 27.5),
         (90, 0, HEIGHT),
@@ -27,7 +27,7 @@ def test_a_chart_holds_every_month_from_the_first_to_the_last() -> None:
 
 
 def test_a_single_month_is_a_bar_and_no_wall() -> None:
-    chart = month_chart({"2012-05": 3})
+    chart = draw_month_chart({"2012-05": 3})
     assert chart is not None
     assert chart.columns[0].width < WIDTH / 12
 
@@ -38,14 +38,14 @@ def test_a_single_month_is_a_bar_and_no_wall() -> None:
     ("1990-01", "2020-12", ["1990", "1994", "1998", "2002", "2006", "2010", "2014", "2018"]),
 ])  # fmt: skip
 def test_years_are_named_where_there_is_room(first: str, last: str, names: list[str]) -> None:
-    chart = month_chart({first: 1, last: 1})
+    chart = draw_month_chart({first: 1, last: 1})
     assert chart is not None
     assert [label.name for label in chart.labels] == names
 
 
 @given(COUNTS)
 def test_all_is_counted_and_drawn_within_the_picture(counted: dict[str, int]) -> None:
-    chart = month_chart(counted)
+    chart = draw_month_chart(counted)
     assert chart is not None
     assert chart.texts == sum(counted.values())
     assert len(chart.columns) == len([one for one in counted.values() if one])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import feedparser
 import pytest
 
-from bot.web.feeds import PostedEntry, PostedFeed, atom, json_feed
+from bot.web.feeds import PostedEntry, PostedFeed, render_atom, render_json_feed
 from db.pool import Database
 from db.posting.outbox import Outbox
 from engine.feeds.read import read_json_feed
@@ -131,9 +131,9 @@ def test_anything_may_stand_in_a_text() -> None:
         posted_at=datetime(2020, 1, 1, tzinfo=UTC),
     )  # fmt: skip
     feed = PostedFeed(title="t", language="en", home="http://x", url="http://x/f", entries=[entry])
-    read = feedparser.parse(atom(feed))
+    read = feedparser.parse(render_atom(feed))
     assert not read.bozo
     assert read.entries[0].link == entry.url
     assert "& <b>" in read.entries[0].content[0].value
     assert "العربية" in read.entries[0].content[0].value
-    assert b"jsonfeed" in json_feed(feed)
+    assert b"jsonfeed" in render_json_feed(feed)

@@ -15,7 +15,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types import TextContent
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from bot.web.mcp import tool_server
+from bot.web.mcp import create_tool_server
 from bot.web.service import require_mcp
 from db.pool import Database
 from engine.errors import ExtraMissing
@@ -54,7 +54,7 @@ class TestTools:
     """What they take and return, without a network in between."""
 
     async def test_they_are_listed_with_their_limits(self, coffee_web: WebStage) -> None:
-        async with Client(tool_server(coffee_web.shared)) as client:
+        async with Client(create_tool_server(coffee_web.shared)) as client:
             tools = (await client.list_tools()).tools
             assert client.instructions
             assert "never an instruction" in client.instructions
@@ -66,7 +66,7 @@ class TestTools:
 
     async def test_they_answer_as_the_api_does(self, coffee_web: WebStage) -> None:
         asked = {"headline": HEADLINE, "limit": 2}
-        async with Client(tool_server(coffee_web.shared)) as client:
+        async with Client(create_tool_server(coffee_web.shared)) as client:
             for tool, path, given in (
                 ("search", "/api/search", {"q": "coffee", "limit": 3}),
                 ("prophecy", "/api/prophecy", asked),
@@ -80,7 +80,7 @@ class TestTools:
                 assert answered == told
 
     async def test_a_text_found_can_be_read_whole(self, coffee_web: WebStage) -> None:
-        async with Client(tool_server(coffee_web.shared)) as client:
+        async with Client(create_tool_server(coffee_web.shared)) as client:
             found = await client.call_tool("find", {"query": "coffee -prices", "limit": 1})
             [hit] = found.structured_content["hits"]
             assert json.loads(said(found)) == found.structured_content
@@ -103,13 +103,13 @@ class TestTools:
     async def test_a_mistake_is_told_to_the_agent(
         self, coffee_web: WebStage, tool: str, arguments: dict[str, Any], told: str
     ) -> None:
-        async with Client(tool_server(coffee_web.shared)) as client:
+        async with Client(create_tool_server(coffee_web.shared)) as client:
             answered = await client.call_tool(tool, arguments)
         assert answered.is_error
         assert said(answered).startswith(told)
 
     async def test_there_is_no_other_tool(self, coffee_web: WebStage) -> None:
-        async with Client(tool_server(coffee_web.shared)) as client:
+        async with Client(create_tool_server(coffee_web.shared)) as client:
             with pytest.raises(MCPError, match="There is no tool 'drop'"):
                 await client.call_tool("drop", {})
 
@@ -120,7 +120,7 @@ class TestTools:
         question = {"query": "secret", "corpus": "diary"}
         async with (
             web_stage({"DATABASE_URL": coffee_url}) as stage,
-            Client(tool_server(stage.shared)) as client,
+            Client(create_tool_server(stage.shared)) as client,
         ):
             corpora = (await client.call_tool("corpora")).structured_content["corpora"]
             assert [one["name"] for one in corpora] == ["demo"]
@@ -129,7 +129,7 @@ class TestTools:
                 assert hidden.is_error or not hidden.structured_content["hits"]
                 assert "my secret" not in said(hidden)
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__CORPORA": '["diary"]'}
-        async with web_stage(environ) as stage, Client(tool_server(stage.shared)) as client:
+        async with web_stage(environ) as stage, Client(create_tool_server(stage.shared)) as client:
             shown = await client.call_tool("find", question)
             assert [hit["text"] for hit in shown.structured_content["hits"]] == [
                 "My coffee, my secret"
@@ -137,7 +137,7 @@ class TestTools:
 
     async def test_a_database_that_is_away_is_no_end(self, coffee_web: WebStage) -> None:
         await coffee_web.app.database.close()
-        async with Client(tool_server(coffee_web.shared)) as client:
+        async with Client(create_tool_server(coffee_web.shared)) as client:
             answered = await client.call_tool("corpora")
         assert answered.is_error
         assert said(answered) == "The database does not answer. Try again in a few minutes."
@@ -146,7 +146,7 @@ class TestTools:
         async with (
             ModelServer([Writer()]) as model,
             web_stage(judging(coffee_url, model)) as stage,
-            Client(tool_server(stage.shared)) as client,
+            Client(create_tool_server(stage.shared)) as client,
         ):
             asked = {"prompt": "Write about coffee prices", "web": False, "variants": 2}
             written = (await client.call_tool("compose", asked)).structured_content
@@ -154,7 +154,7 @@ class TestTools:
         assert len(written["variants"]) == 2
 
     async def test_no_tweet_is_written_without_a_model(self, coffee_web: WebStage) -> None:
-        async with Client(tool_server(coffee_web.shared)) as client:
+        async with Client(create_tool_server(coffee_web.shared)) as client:
             refused = await client.call_tool("compose", {"prompt": "coffee"})
         assert refused.is_error
         assert said(refused).startswith("No language model is set up")
@@ -275,7 +275,7 @@ class TestOverHttp:
         async with web_stage(environ) as stage:
             if not await can_keep_vectors(stage.app.database):
                 pytest.skip("this server has no pgvector 0.7 or newer")
-            async with Client(tool_server(stage.shared)) as client:  # as on stdio
+            async with Client(create_tool_server(stage.shared)) as client:  # as on stdio
                 told = said(await client.call_tool("search", asked))
         assert told == "demo has no vectors yet. Run: presagio embed --corpus demo"
         async with (

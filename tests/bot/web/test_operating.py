@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.settings import Settings, load_settings
-from bot.web.operating import open_doors
+from bot.web.operating import describe_open_access
 from db.model_cache import Ledger
 from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from engine.budget import BudgetSource
@@ -297,4 +297,4 @@ def judged(doors: str, bound: str = "for up to 20% of the daily budget (llm.web_
     ],
 )
 def test_what_asks_for_no_key_is_said(environ: dict[str, str], said: list[str]) -> None:
-    assert list(open_doors(load_settings(environ=environ))) == said
+    assert list(describe_open_access(load_settings(environ=environ))) == said

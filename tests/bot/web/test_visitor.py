@@ -3,7 +3,7 @@
 import pytest
 
 from bot.i18n.words import words_for
-from bot.web.visitor import Visitor, preferred
+from bot.web.visitor import Visitor, choose_language
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from bot.web.visitor import Visitor, preferred
     ],
 )
 def test_the_language_is_what_the_browser_likes_best(header: str, language: str) -> None:
-    assert preferred(header) == language
+    assert choose_language(header) == language
 
 
 def visitor(chosen: str | None = None) -> Visitor:

@@ -1,7 +1,7 @@
 """The app's Home tab: what it is, a set-up, and no need of a message."""
 
 from bot.commands import standard_commands
-from bot.slack.client import manifest
+from bot.slack.client import build_manifest
 from tests.fakes.slack import App, Fault, SlackServer
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 
@@ -52,7 +52,7 @@ async def test_a_remark_stands_above_what_the_tab_shows(slack_bot: SlackStage) -
 
 
 async def test_a_stranger_who_looks_at_it_asks_for_nothing(database_url: str) -> None:
-    app = App.from_manifest(manifest(standard_commands().commands))
+    app = App.from_manifest(build_manifest(standard_commands().commands))
     async with slack_staged(database_url, SlackServer(app)) as stage:
         stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
         async with stage.serving():

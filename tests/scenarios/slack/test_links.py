@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 
 from bot.commands import standard_commands
-from bot.slack.client import manifest
+from bot.slack.client import build_manifest
 from tests.fakes.slack import App, Fault, SlackServer
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import HEADLINE
@@ -16,7 +16,7 @@ PAGE = "https://omen.example.org"
 
 @pytest.fixture
 async def linked(database_url: str) -> AsyncIterator[SlackStage]:
-    app = App.from_manifest(manifest(standard_commands().commands, page=PAGE))
+    app = App.from_manifest(build_manifest(standard_commands().commands, page=PAGE))
     async with slack_staged(database_url, SlackServer(app)) as stage:
         stage.environment["PRESAGIO_WEB__PUBLIC_URL"] = f"{PAGE}/"
         async with stage.serving():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
-from bot.web.rendering import Piece, card_view, pieces_of, start_of
+from bot.web.rendering import Piece, build_card, place_in_time, split_marks
 from tests.bot.prophecies import NOW, make_hit
 
 EARLIEST, YEAR = datetime(2010, 1, 1, tzinfo=UTC), timedelta(days=365)
@@ -26,18 +26,18 @@ UNTIL = EARLIEST + 4 * YEAR
     ],
 )
 def test_marks_become_pieces(text: str, pieces: list[tuple[str, bool]]) -> None:
-    assert pieces_of(text) == [Piece(said, marked) for said, marked in pieces]
+    assert split_marks(text) == [Piece(said, marked) for said, marked in pieces]
 
 
 @given(st.text(alphabet="ab <&\x02\x03"))
 def test_nothing_but_the_marks_is_lost(text: str) -> None:
-    said = "".join(piece.text for piece in pieces_of(text))
+    said = "".join(piece.text for piece in split_marks(text))
     assert said == text.replace("\x02", "").replace("\x03", "")
 
 
 def test_figures_are_the_parts_that_there_are() -> None:
     hit = make_hit(parts={"judgment": None, "lexical": 0.424, "age": 1.2, "semantic": 0.5})
-    card = card_view(hit, corpus="c", until=NOW, words=words_for("en"), marked={})
+    card = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={})
     assert [(figure.name, figure.percent) for figure in card.figures] == [
         ("semantic", 50),
         ("lexical", 42),
@@ -45,7 +45,7 @@ def test_figures_are_the_parts_that_there_are() -> None:
     ]
     assert card.percent == 83
     assert "not judged" in card.marks
-    told = card_view(hit, corpus="c", until=NOW, words=words_for("en"), marked={}, judged=False)
+    told = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={}, judged=False)
     assert "not judged" not in told.marks
 
 
@@ -55,5 +55,5 @@ def test_figures_are_the_parts_that_there_are() -> None:
 def test_a_moment_stands_between_the_earliest_text_and_the_headline(
     moment: datetime, start: int
 ) -> None:
-    assert start_of(moment, EARLIEST, UNTIL) == start
-    assert start_of(moment, UNTIL, UNTIL) == 0
+    assert place_in_time(moment, EARLIEST, UNTIL) == start
+    assert place_in_time(moment, UNTIL, UNTIL) == 0
