@@ -1,16 +1,18 @@
 """The configured chat platforms: the services that listen and the posters that post."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
+
+from pydantic import SecretStr
 
 from bot.adapter import AdapterStatus, Poster
 from bot.commands import Registry
 from bot.commands.ownership import CODE_SHOWN, Ownership
 from bot.conversation.conversation import Conversation
 from bot.settings import Settings
-from bot.settings.model import reveal_secret
+from bot.settings.model import Secrets, reveal_secret
 from db.chat.chats import Chats
 from db.chat.events import Inbox
 from db.pool import Database
@@ -48,38 +50,40 @@ class AdapterDependencies:
     now: Callable[[], datetime]
 
 
-def services_of(settings: Settings, shared: AdapterDependencies) -> dict[str, Service]:
-    """Return the adapters whose tokens are set, by platform."""
-    services: dict[str, Service] = {}
-    if token := settings.secrets.telegram_bot_token:
-        services["telegram"] = _telegram(settings, token.get_secret_value(), shared)
-    if token := settings.secrets.slack_bot_token:
-        services["slack"] = _slack(settings, token.get_secret_value(), shared)
-    return services
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """How a chat platform is listened to, posted on and checked, and who becomes its owner how.
+
+    Its libraries are imported only by these functions, which are called only if its token is set.
+    """
+
+    token: Callable[[Secrets], SecretStr | None]
+    create_service: Callable[[Settings, AdapterDependencies], Service]
+    create_poster: Callable[[Settings, Chats], Poster]
+    check: Callable[[Settings], Awaitable[str]]  # returns a line about it; raises AdapterFailed
+    start: str  # the command that the owner's code follows
 
 
-def platforms_of(settings: Settings) -> list[str]:
+def list_platforms(settings: Settings) -> list[str]:
     """Return the platforms whose tokens are set."""
-    secrets = settings.secrets
-    tokens = {"telegram": secrets.telegram_bot_token, "slack": secrets.slack_bot_token}
-    return [platform for platform, token in tokens.items() if token]
+    return [name for name, known in PLATFORMS.items() if known.token(settings.secrets)]
 
 
-def posters_of(settings: Settings, chats: Chats, *, now: Callable[[], datetime]) -> list[Poster]:
+def create_services(settings: Settings, shared: AdapterDependencies) -> dict[str, Service]:
+    """Return the services of the platforms whose tokens are set, by platform."""
+    return {
+        name: PLATFORMS[name].create_service(settings, shared) for name in list_platforms(settings)
+    }
+
+
+def create_posters(
+    settings: Settings, chats: Chats, *, now: Callable[[], datetime]
+) -> list[Poster]:
     """Return the posters for scheduled posts: of platforms whose tokens are set, and of webhooks.
 
     Raises SettingsError for a webhook without a secret.
     """
-    posters: list[Poster] = []
-    if token := settings.secrets.telegram_bot_token:
-        from bot.telegram.adapter import TelegramPoster  # noqa: PLC0415 - only with a token
-
-        api_base = settings.telegram.api_base
-        posters.append(TelegramPoster(token.get_secret_value(), api_base=api_base, chats=chats))
-    if token := settings.secrets.slack_bot_token:
-        from bot.slack.adapter import SlackPoster  # noqa: PLC0415 - only with a token
-
-        posters.append(SlackPoster(token.get_secret_value(), api_base=settings.slack.api_base))
+    posters = [PLATFORMS[name].create_poster(settings, chats) for name in list_platforms(settings)]
     if settings.webhooks:
         from bot.webhooks import (  # noqa: PLC0415 - only with a webhook
             WebhookPoster,
@@ -104,7 +108,7 @@ async def tell_what_is_missing(
 
     An `open` bot answers everybody and needs no owner. Raises StorageError.
     """
-    if all(one.role is CorpusRole.NEWS for one in corpora):
+    if all(corpus.role is CorpusRole.NEWS for corpus in corpora):
         said("There is no archive to search yet. Load one with: presagio ingest FILE")
     if not platforms:
         said(
@@ -120,18 +124,21 @@ async def tell_what_is_missing(
 
 def how_to_own(platform: str, code: str) -> str:
     """Return what the owner has to write."""
-    start = "/presagio start" if platform == "slack" else "/start"
     hours = CODE_SHOWN // timedelta(hours=1)
-    return f"Write to it in private within {hours} hours: {start} {code}"
+    return f"Write to it in private within {hours} hours: {PLATFORMS[platform].start} {code}"
 
 
-def _telegram(settings: Settings, token: str, shared: AdapterDependencies) -> Service:
+def _reveal(secret: SecretStr | None) -> str:
+    return reveal_secret(secret) or ""
+
+
+def _create_telegram_service(settings: Settings, shared: AdapterDependencies) -> Service:
     from bot.telegram.service import TelegramService  # noqa: PLC0415 - only with a token
 
     return TelegramService(
         settings.telegram,
-        token=token,
-        webhook_secret=reveal_secret(settings.secrets.telegram_webhook_secret) or "",
+        token=_reveal(settings.secrets.telegram_bot_token),
+        webhook_secret=_reveal(settings.secrets.telegram_webhook_secret),
         conversation=shared.conversation,
         chats=shared.chats,
         inbox=Inbox(shared.database, "telegram"),
@@ -140,15 +147,66 @@ def _telegram(settings: Settings, token: str, shared: AdapterDependencies) -> Se
     )
 
 
-def _slack(settings: Settings, token: str, shared: AdapterDependencies) -> Service:
+def _create_telegram_poster(settings: Settings, chats: Chats) -> Poster:
+    from bot.telegram.adapter import TelegramPoster  # noqa: PLC0415 - only with a token
+
+    token = _reveal(settings.secrets.telegram_bot_token)
+    return TelegramPoster(token, api_base=settings.telegram.api_base, chats=chats)
+
+
+async def _check_telegram(settings: Settings) -> str:
+    from bot.telegram.client import check_telegram  # noqa: PLC0415 - only with a token
+
+    telegram = settings.telegram
+    token = _reveal(settings.secrets.telegram_bot_token)
+    return await check_telegram(token, telegram.api_base, telegram.webhook_url)
+
+
+def _create_slack_service(settings: Settings, shared: AdapterDependencies) -> Service:
     from bot.slack.service import SlackService  # noqa: PLC0415 - only with a token
 
     secrets = settings.secrets
     return SlackService(
         settings.slack,
-        bot_token=token,
-        app_token=reveal_secret(secrets.slack_app_token) or "",
-        signing_secret=reveal_secret(secrets.slack_signing_secret) or "",
+        bot_token=_reveal(secrets.slack_bot_token),
+        app_token=_reveal(secrets.slack_app_token),
+        signing_secret=_reveal(secrets.slack_signing_secret),
         conversation=shared.conversation,
         now=shared.now,
     )
+
+
+def _create_slack_poster(settings: Settings, _: Chats) -> Poster:
+    from bot.slack.adapter import SlackPoster  # noqa: PLC0415 - only with a token
+
+    return SlackPoster(_reveal(settings.secrets.slack_bot_token), api_base=settings.slack.api_base)
+
+
+async def _check_slack(settings: Settings) -> str:
+    from bot.slack.client import check_slack  # noqa: PLC0415 - only with a token
+
+    secrets = settings.secrets
+    return await check_slack(
+        _reveal(secrets.slack_bot_token),
+        _reveal(secrets.slack_app_token),
+        _reveal(secrets.slack_signing_secret),
+        settings.slack.api_base,
+    )
+
+
+PLATFORMS: Mapping[str, Platform] = {
+    "telegram": Platform(
+        token=lambda secrets: secrets.telegram_bot_token,
+        create_service=_create_telegram_service,
+        create_poster=_create_telegram_poster,
+        check=_check_telegram,
+        start="/start",
+    ),
+    "slack": Platform(
+        token=lambda secrets: secrets.slack_bot_token,
+        create_service=_create_slack_service,
+        create_poster=_create_slack_poster,
+        check=_check_slack,
+        start="/presagio start",
+    ),
+}

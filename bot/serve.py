@@ -23,9 +23,9 @@ from bot.jobs.wiring import open_jobs
 from bot.platforms import (
     AdapterDependencies,
     Service,
-    platforms_of,
-    posters_of,
-    services_of,
+    create_posters,
+    create_services,
+    list_platforms,
     tell_what_is_missing,
 )
 from db.chat.access import Access, Quotas, Waiting
@@ -148,7 +148,7 @@ async def serve(
         watching = (
             [await stack.enter_async_context(_watch_server(app.server))] if app.server else []
         )
-        platforms = platforms_of(app.settings)
+        platforms = list_platforms(app.settings)
         page = _web(app) if web or app.settings.web.enabled or not platforms else None
         app = page.app if page else app
         claims = await stack.enter_async_context(EventClaims(app.database))
@@ -156,7 +156,7 @@ async def serve(
         news = await stack.enter_async_context(open_news_services(app, fetcher, delivers=platforms))
         commands = standard_commands()
         chats = Chats(app.database)
-        posters = posters_of(app.settings, chats, now=now)
+        posters = create_posters(app.settings, chats, now=now)
         ownership = Ownership(
             access=Access(app.database),
             chats=chats,
@@ -187,7 +187,7 @@ async def serve(
             database=app.database,
             now=now,
         )
-        services = services_of(app.settings, adapters)
+        services = create_services(app.settings, adapters)
         port = None
         webhooks = [service.webhook for service in services.values() if service.webhook]
         if page or webhooks:

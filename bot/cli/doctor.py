@@ -14,13 +14,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import typer
-from pydantic import SecretStr
 
 from bot.card import can_draw
 from bot.cli.doctor_checks import Check, database_checks, standby_checks
 from bot.cli.shared import Json, now, settings_of
 from bot.console.screen import Output
 from bot.database import bring_up_to_date, open_with_server
+from bot.platforms import PLATFORMS, list_platforms
 from bot.settings import Settings, masked_url
 from bot.signals import run_until_signal
 from db.corpus.health import server_time, server_version
@@ -277,24 +277,10 @@ async def _web_search_check(settings: Settings, now: datetime) -> Check:
 
 async def _adapter_checks(settings: Settings) -> list[Check]:
     """Check the adapters whose tokens are set, importing only their libraries. None is required."""
-    secrets, checks = settings.secrets, []
-    if token := secrets.telegram_bot_token:
-        from bot.telegram.client import check_telegram
-
-        telegram = settings.telegram
-        asked = check_telegram(token.get_secret_value(), telegram.api_base, telegram.webhook_url)
-        checks.append(await _adapter_check("telegram", asked))
-    if token := secrets.slack_bot_token:
-        from bot.slack.client import check_slack
-
-        asked = check_slack(
-            token.get_secret_value(),
-            _plain(secrets.slack_app_token),
-            _plain(secrets.slack_signing_secret),
-            settings.slack.api_base,
-        )
-        checks.append(await _adapter_check("slack", asked))
-    return checks
+    return [
+        await _adapter_check(name, PLATFORMS[name].check(settings))
+        for name in list_platforms(settings)
+    ]
 
 
 async def _adapter_check(name: str, asked: Awaitable[str]) -> Check:
@@ -302,10 +288,6 @@ async def _adapter_check(name: str, asked: Awaitable[str]) -> Check:
         return Check(check=name, ok=True, detail=await asked)
     except PresagioError as error:
         return Check(check=name, ok=False, detail=error.message, fix=error.fix)
-
-
-def _plain(secret: SecretStr | None) -> str:
-    return secret.get_secret_value() if secret else ""
 
 
 def command(context: typer.Context, json: Json = False) -> None:

@@ -17,7 +17,7 @@ from bot.console.screen import Output, progress_bar
 from bot.incident import reason
 from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
-from bot.platforms import posters_of
+from bot.platforms import create_posters
 from db.chat.chats import Chats
 from db.posting.job_outcomes import RunOutcome
 from engine.errors import PresagioError, StorageError
@@ -90,7 +90,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
         fetcher = await stack.enter_async_context(
             Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
         )
-        posters = posters_of(app.settings, Chats(app.database), now=now)
+        posters = create_posters(app.settings, Chats(app.database), now=now)
         for poster in posters:
             stack.push_async_callback(poster.close)
         wiring = await stack.enter_async_context(open_jobs(app, fetcher, posters, now=now))

@@ -13,7 +13,7 @@ from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.shared import account, confirm, corpus_names, now, text
 from bot.commands.ownership import Ownership
 from bot.console.screen import Output
-from bot.platforms import how_to_own, platforms_of
+from bot.platforms import how_to_own, list_platforms
 from bot.settings import Settings, load_settings
 from bot.settings.sources import usual_place
 from bot.settings.writing import (
@@ -176,7 +176,7 @@ async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes
         wishes = replace(wishes, name=_line("Name that people know, such as Ana Ruiz"))
     if not (known.has_model() or wishes.model_key or wishes.model_url):
         wishes = await _ask(lambda: _model(wishes), checks.model, wishes)
-    if not (platforms_of(known) or wishes.telegram_token or wishes.slack_bot_token):
+    if not (list_platforms(known) or wishes.telegram_token or wishes.slack_bot_token):
         wishes = await _ask(
             lambda: replace(
                 wishes, telegram_token=_secret("Telegram token of @BotFather (empty: none)")
@@ -286,7 +286,7 @@ async def _tell_the_rest(
     """Write what is left to do."""
     if all(corpus.role is not CorpusRole.ARCHIVE for corpus in await app.corpora.list()):
         output.line("There is no archive yet: presagio ingest FILE --author HANDLE")
-    platforms = platforms_of(app.settings)
+    platforms = list_platforms(app.settings)
     if not platforms:
         output.line("Try it here: presagio chat")
         return

@@ -171,7 +171,7 @@ class Conversation:
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
-        request = request.cleaned()
+        request = request.strip_unstorable()
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)
             return

@@ -10,7 +10,7 @@ from typing import Any
 from bot.adapter import Poster
 from bot.app import App, open_app
 from bot.jobs.wiring import Jobs, open_jobs
-from bot.platforms import posters_of
+from bot.platforms import create_posters
 from bot.settings import load_settings
 from bot.settings.model import FeedSettings, WebhookSettings
 from db.chat.chats import Chats
@@ -78,7 +78,7 @@ class Newsroom:
         )
         app = await self.stack.enter_async_context(open_app(settings, progress=lambda _: None))
         fetcher = await self.stack.enter_async_context(Fetcher(settings.fetch))
-        posters = posters_of(settings, Chats(app.database), now=self.clock)
+        posters = create_posters(settings, Chats(app.database), now=self.clock)
         for poster in posters:
             self.stack.push_async_callback(poster.close)
         jobs = await self.stack.enter_async_context(
