@@ -158,7 +158,11 @@ class Connections:
     def _cut(self, newcomer: asyncio.Transport, address: str | None) -> bool:
         """Close one connection, of `address` if it is given; return whether it was the newcomer."""
         logger.warning("too many connections: those that ask nothing are closed")
-        those = (one for one in self._idle if address in (None, self._addresses[one]))
+        those = (
+            connection
+            for connection in self._idle
+            if address in (None, self._addresses[connection])
+        )
         longest = next(those, newcomer)
         self.leave(longest)
         longest.abort()

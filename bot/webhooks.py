@@ -189,9 +189,9 @@ async def webhook_states(
 async def _state(database: Database, hook: WebhookSettings) -> WebhookState:
     chat = await Chats(database).find_chat(WEBHOOKS, hook.name)
     past = await Outbox(database).history(chat, _LOOKED_AT) if chat else []
-    states = [one.state for one in past]
-    owed = [one.created_at for one in past if one.state is DeliveryState.OWED]
-    arrived = [one.settled_at for one in past if one.state is DeliveryState.SENT]
+    states = [delivery.state for delivery in past]
+    owed = [delivery.created_at for delivery in past if delivery.state is DeliveryState.OWED]
+    arrived = [delivery.settled_at for delivery in past if delivery.state is DeliveryState.SENT]
     return WebhookState(
         name=hook.name,
         host=shown_host(hook.url),
@@ -202,7 +202,7 @@ async def _state(database: Database, hook: WebhookSettings) -> WebhookState:
         failed=states.count(DeliveryState.FAILED),
         oldest_owed_at=min(owed, default=None),
         last_sent_at=arrived[0] if arrived else None,
-        last_error=next((one.error for one in past if one.error), None),
+        last_error=next((delivery.error for delivery in past if delivery.error), None),
     )
 
 
@@ -225,10 +225,10 @@ class WebhookPoster:
         self._fetchers = {
             name: Fetcher(
                 FetchSettings(
-                    allow_networks=one.settings.allow_networks, user_agent_contact=contact
+                    allow_networks=target.settings.allow_networks, user_agent_contact=contact
                 )
             )
-            for name, one in targets.items()
+            for name, target in targets.items()
         }
 
     async def post(

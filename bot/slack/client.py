@@ -303,7 +303,9 @@ async def read_thread_root(client: AsyncWebClient, channel: str, thread: str) ->
     except FAILURES as error:
         logger.info("Slack does not show the thread of a mention: %s", describe_slack_error(error))
         return {}
-    return next((one for one in page.get("messages") or () if one.get("ts") == thread), {})
+    return next(
+        (message for message in page.get("messages") or () if message.get("ts") == thread), {}
+    )
 
 
 class People:

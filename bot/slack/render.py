@@ -70,7 +70,9 @@ def as_called_here(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _commands() -> re.Pattern[str]:
-    named = [one.name for one in standard_commands().commands if not one.names_on(PLATFORM)]
+    named = [
+        command.name for command in standard_commands().commands if not command.names_on(PLATFORM)
+    ]
     return re.compile(rf"(?<![\w/.:-])/({'|'.join(named)})(?![\w/.-])")
 
 

@@ -136,7 +136,7 @@ def describe_telegram_error(error: TelegramError) -> str:
     known = next((words for words in _KNOWN if has_words(error, words)), None)
     if known is None and _CODE.fullmatch(error.message.lower()):
         return error.message.upper()
-    types = (type(one).__name__ for one in (error, error.__cause__) if one is not None)
+    types = (type(cause).__name__ for cause in (error, error.__cause__) if cause is not None)
     return known or " from ".join(types)
 
 

@@ -224,7 +224,12 @@ def _is_mine(message: Message, myself: TelegramIdentity) -> bool:
 
 def _list_actions(message: Message) -> list[str]:
     rows = message.reply_markup.inline_keyboard if message.reply_markup else ()
-    return [one.callback_data for row in rows for one in row if isinstance(one.callback_data, str)]
+    return [
+        button.callback_data
+        for row in rows
+        for button in row
+        if isinstance(button.callback_data, str)
+    ]
 
 
 def _command(message: Message) -> str | None:

@@ -108,7 +108,7 @@ class Updates:
     @property
     def waiting_numbers(self) -> list[int]:
         """Return the numbers of those under way that Telegram still has to hold."""
-        return [number for number, one in self._under_way.items() if not one.kept]
+        return [number for number, handled in self._under_way.items() if not handled.kept]
 
     async def keep(self) -> None:
         """Store what Telegram still holds, so that it can hand out later updates.
@@ -136,7 +136,7 @@ class Updates:
 
     @property
     def _tasks(self) -> list[asyncio.Task[None]]:
-        return [one.task for one in self._under_way.values()]
+        return [handled.task for handled in self._under_way.values()]
 
     def _begin(self, number: int, raw: dict[str, Any], *, kept: bool) -> None:
         task = asyncio.create_task(self._deal_with(number, raw))

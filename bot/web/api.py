@@ -70,8 +70,10 @@ class TaggedIndex:
     ) -> Sequence[Candidate]:
         """Return the best `limit` with the tag."""
         found = await self._index.top(corpus, terms, filters, max(limit, _LOOKED_AT))
-        tagged = await self._shown.find_tagged(corpus, [one.id for one in found], self._tag)
-        return [one for one in found if one.id in tagged][:limit]
+        tagged = await self._shown.find_tagged(
+            corpus, [candidate.id for candidate in found], self._tag
+        )
+        return [candidate for candidate in found if candidate.id in tagged][:limit]
 
 
 class TaggedVectors:
@@ -156,7 +158,7 @@ class Scope:
         """Return where each hit comes from, as the API names it."""
         ids = [hit.candidate.id for hit in hits]
         known = await Shown(self.shared.app.database).origins(self.corpus, ids)
-        return [asdict(known[one]) if one in known else _UNKNOWN for one in ids]
+        return [asdict(known[number]) if number in known else _UNKNOWN for number in ids]
 
 
 def _refuse_category(name: str, known: Sequence[str]) -> UsageError:
@@ -237,7 +239,7 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str
     elapsed_ms = (time.perf_counter() - started) * 1000
     answer = answer_json(answered, elapsed_ms=elapsed_ms)
     sources = cast(list[dict[str, Any]], answer["sources"])
-    origins = await scope.origins([one.passage.hit for one in answered.sources])
+    origins = await scope.origins([source.passage.hit for source in answered.sources])
     return answer | {
         "generated_at": now.isoformat(),
         "sources": [{**source, **origin} for source, origin in zip(sources, origins, strict=True)],
@@ -314,7 +316,7 @@ async def _document(
 
 async def corpora_json(shared: SharedState) -> dict[str, object]:
     """Return the corpora that may be asked. Raises StorageError."""
-    return {"corpora": [_corpus_json(one) for one in await shared.app.corpora.list()]}
+    return {"corpora": [_corpus_json(corpus) for corpus in await shared.app.corpora.list()]}
 
 
 async def read_document(
@@ -353,7 +355,7 @@ def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
         "tags": list(document.tags),
         "mentions": list(document.mentions),
         "engagement": document.engagement,
-        "attachments": [one.model_dump() for one in attachments_of(document)],
+        "attachments": [attachment.model_dump() for attachment in attachments_of(document)],
         "participants": list(document.participants),
         "flags": list(found.flags.names),
     }

@@ -237,9 +237,9 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
             (source, source_title(source, words), web_address(source.passage.url))
             for source in outcome.sources
         ],
-        "removed": [(one.text, words.render(one.why)) for one in outcome.removed],
+        "removed": [(removal.text, words.render(removal.why)) for removal in outcome.removed],
         "warnings": [
-            [words.render(one) for one in variant.warnings] for variant in outcome.variants
+            [words.render(warning) for warning in variant.warnings] for variant in outcome.variants
         ],
     }
 

@@ -170,11 +170,15 @@ async def read_exhibits_together(
 ) -> tuple[Sequence[tuple[Corpus, Lead]], Sequence[tuple[Corpus, str, int]]]:
     """Return the longest leads and the most-foretold subjects of the largest corpora that are
     shown. Raises StorageError."""
-    every = sorted(await shared.app.corpora.list(), key=lambda one: (-one.documents, one.name))
+    every = sorted(
+        await shared.app.corpora.list(), key=lambda corpus: (-corpus.documents, corpus.name)
+    )
     shown = [await read_exhibit(shared, corpus) for corpus in every[:_MOST_CORPORA]]
-    leads = [(one.corpus, lead) for one in shown for lead in one.leads]
+    leads = [(exhibit.corpus, lead) for exhibit in shown for lead in exhibit.leads]
     leads.sort(key=lambda pair: pair[1].created_at - pair[1].until)
-    subjects = [(one.corpus, word, n) for one in shown for word, n in one.subjects.items()]
+    subjects = [
+        (exhibit.corpus, word, n) for exhibit in shown for word, n in exhibit.subjects.items()
+    ]
     subjects.sort(key=lambda row: (-row[2], row[1]))
     return leads[:_MOST_LEADS], subjects[:_MOST_SUBJECTS]
 
@@ -286,5 +290,5 @@ async def _search_example(shared: SharedState, corpus: Corpus, example: Example)
 
 
 def _choose_language(corpus: Corpus, words: Words) -> str:
-    spoken = [_LANGUAGES[one] for one in corpus.read_in if one in _LANGUAGES]
+    spoken = [_LANGUAGES[name] for name in corpus.read_in if name in _LANGUAGES]
     return words.language if words.language in spoken or not spoken else spoken[0]

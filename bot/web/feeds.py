@@ -59,7 +59,7 @@ class PostedFeed:
     def updated_at(self) -> datetime:
         """Return when something was posted last."""
         return max(
-            (one.posted_at for one in self.entries), default=datetime(1970, 1, 1, tzinfo=UTC)
+            (entry.posted_at for entry in self.entries), default=datetime(1970, 1, 1, tzinfo=UTC)
         )
 
 
@@ -83,9 +83,9 @@ async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
     corpora = [await shared.app.corpora.get(asked)] if asked else shown
     origin = own_address(request)
     posts = await Outbox(shared.app.database).public_posts(
-        [one.name for one in corpora], limit=MOST_ENTRIES
+        [corpus.name for corpus in corpora], limit=MOST_ENTRIES
     )
-    by_name, texts = {one.name: one for one in corpora}, Shown(shared.app.database)
+    by_name, texts = {corpus.name: corpus for corpus in corpora}, Shown(shared.app.database)
     entries = []
     for post in posts:
         corpus = by_name[post.corpus]
@@ -124,7 +124,7 @@ def _write_paragraphs(post: PublicPost, found: Candidate, words: Words) -> list[
     source = " · ".join(part for part in (post.source, web_address(post.link)) if part)
     when = " · ".join((date, age, *labels(found.flags.names, words)))
     said = [f"“{found.text}”", when, web_address(found.url), source]
-    return [one for one in said if one]
+    return [part for part in said if part]
 
 
 def render_atom(feed: PostedFeed) -> bytes:
@@ -135,14 +135,14 @@ def render_atom(feed: PostedFeed) -> bytes:
     _add(root, "updated", feed.updated_at.astimezone(UTC).isoformat())
     SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": feed.url})
     SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": feed.home})
-    for one in feed.entries:
+    for posted in feed.entries:
         entry = SubElement(root, "entry")
-        _add(entry, "id", one.id)
-        _add(entry, "title", one.title)
-        _add(entry, "updated", one.posted_at.astimezone(UTC).isoformat())
-        SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": one.url})
-        _add(SubElement(entry, "author"), "name", one.author or feed.title)
-        _add(entry, "content", one.text, type="text")
+        _add(entry, "id", posted.id)
+        _add(entry, "title", posted.title)
+        _add(entry, "updated", posted.posted_at.astimezone(UTC).isoformat())
+        SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": posted.url})
+        _add(SubElement(entry, "author"), "name", posted.author or feed.title)
+        _add(entry, "content", posted.text, type="text")
     return bytes(tostring(root, encoding="utf-8", xml_declaration=True))
 
 
@@ -150,14 +150,14 @@ def render_json_feed(feed: PostedFeed) -> bytes:
     """Return the feed as JSON Feed 1.1."""
     items = [
         {
-            "id": one.id,
-            "url": one.url,
-            "title": one.title,
-            "content_text": one.text,
-            "date_published": one.posted_at.astimezone(UTC).isoformat(),
-            "authors": [{"name": one.author}] if one.author else [],
+            "id": posted.id,
+            "url": posted.url,
+            "title": posted.title,
+            "content_text": posted.text,
+            "date_published": posted.posted_at.astimezone(UTC).isoformat(),
+            "authors": [{"name": posted.author}] if posted.author else [],
         }
-        for one in feed.entries
+        for posted in feed.entries
     ]
     return orjson.dumps(
         {

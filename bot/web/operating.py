@@ -177,9 +177,9 @@ async def _deliveries(outbox: Outbox, registry: CollectorRegistry, now: datetime
 def _standbys(states: Sequence[ReplicaState], registry: CollectorRegistry) -> None:
     for name, said in OF_STANDBYS.items() if states else ():
         gauge = Gauge(f"presagio_replica_{name}", said, ["replica"], registry=registry)
-        for one in states:
-            if (figure := getattr(one, name)) is not None:
-                gauge.labels(one.name).set(figure)
+        for state in states:
+            if (figure := getattr(state, name)) is not None:
+                gauge.labels(state.name).set(figure)
 
 
 @probes.get("/healthz", response_model=Health, summary="Whether the process works")

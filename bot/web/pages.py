@@ -83,7 +83,9 @@ def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, An
         "answered": answered,
         "label": answer_label(answered, words),
         "notice": words.render(answered.notice) if answered.notice else None,
-        "said": [(one, quote_labels(one, answered, words)) for one in answered.sentences],
+        "said": [
+            (sentence, quote_labels(sentence, answered, words)) for sentence in answered.sentences
+        ],
         "sources": [_describe_source(source, words) for source in answered.sources],
     }
 

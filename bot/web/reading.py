@@ -139,7 +139,7 @@ async def timeline(
     found = await find(shared.app, query, corpus=known.name, limit=MOST)
     if found.hits and found.corpus != known.name:  # the query names another corpus
         known = await shared.corpus(found.corpus)
-    lexemes = {one for hit in found.hits for match in hit.matched for one in match.lexemes}
+    lexemes = {lexeme for hit in found.hits for match in hit.matched for lexeme in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
     marked = await Shown(shared.app.database).mark_words(known, ids, lexemes)
     counted = await months(shared.app, known, found) if found.hits else {}
@@ -241,7 +241,9 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
 async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     words = visitor.words
     cards: list[tuple[str, str, CardView]] = []
-    favourites = [(one, one.headline.date or one.asked_at) for one in await Ballots(shared).wall()]
+    favourites = [
+        (answer, answer.headline.date or answer.asked_at) for answer in await Ballots(shared).wall()
+    ]
     leads = [until - favourite.hit.candidate.created_at for favourite, until in favourites]
     for favourite, until in favourites:
         cards.append(

@@ -175,7 +175,7 @@ class ShownCorpora(Corpora):
 
     async def list(self) -> list[Corpus]:
         """Return the shown corpora, ordered by name."""
-        return [one for one in await super().list() if self._may_be_seen(one)]
+        return [corpus for corpus in await super().list() if self._may_be_seen(corpus)]
 
     async def get(self, name: str) -> Corpus:
         """Return the corpus called `name`. Raises CorpusNotFound."""

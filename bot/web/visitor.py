@@ -87,7 +87,7 @@ class Ballots:
             self.shared.app.database,
             await wall_rule(self.shared.app.database, self.shared.settings.web),
         )
-        shown = [one.name for one in await self.shared.app.corpora.list()]
+        shown = [corpus.name for corpus in await self.shared.app.corpora.list()]
         return await wall.list_shown(shown, limit=SHOWN_ON_WALL)
 
     async def _chat(self) -> Chat:
@@ -100,7 +100,9 @@ async def wall_rule(database: Database, settings: WebSettings) -> WallRule:
     name. What strangers wrote on the page is shown to nobody else unless the rule lets it."""
     chats = Chats(database)
     page = await chats.find_chat(_PLATFORM, _PAGE)
-    places = [(platform, id_) for platform, _, id_ in (one.partition(":") for one in settings.wall)]
+    places = [
+        (platform, id_) for platform, _, id_ in (place.partition(":") for place in settings.wall)
+    ]
     named = [await chats.find_chat(*place) for place in places if place != (_PLATFORM, _PAGE)]
     trusted = tuple(chat.id for chat in named if chat)
     return WallRule(
@@ -262,14 +264,14 @@ async def list_choices(shared: SharedState, asked: str) -> tuple[list[Corpus], s
     Raises CorpusNotFound.
     """
     shown = [
-        one
-        for one in await shared.app.corpora.list()
-        if one.role is not CorpusRole.NEWS or asked == one.name
+        corpus
+        for corpus in await shared.app.corpora.list()
+        if corpus.role is not CorpusRole.NEWS or asked == corpus.name
     ]
     if asked or len(shown) < 2:
         return shown, (await shared.corpus(asked)).name
     meant = meant_corpora(shown, configured=shared.settings.search.corpus)
-    return shown, max(meant, key=lambda one: (one.documents, one.name)).name
+    return shown, max(meant, key=lambda corpus: (corpus.documents, corpus.name)).name
 
 
 async def build_lasting_link(
