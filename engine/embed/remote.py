@@ -116,10 +116,10 @@ class RemoteEmbedder(Closable):
         clock: Callable[[], datetime],
         budget: Budget = Budget(),  # noqa: B008 - frozen
         source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
-        retries: int | None = None,
+        retries: int = _RETRIES,
     ) -> None:
         self._settings = settings
-        self._retries = _RETRIES if retries is None else retries
+        self._retries = retries
         self._ledger = ledger
         self._clock = clock
         self._budget = budget
