@@ -42,7 +42,12 @@ _SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 # each time: a first run is green or red for everybody. `make test-slow` looks for new ones.
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("random", deadline=None, max_examples=500)
-hypothesis.settings.load_profile(os.environ.get("PRESAGIO_TEST_PROPERTIES", "project"))
+_PROFILE = os.environ.get("PRESAGIO_TEST_PROPERTIES", "project")
+hypothesis.settings.load_profile(_PROFILE)
+# For properties whose examples take long. Those of the random profile are as many as all others'.
+FEW_EXAMPLES = hypothesis.settings(
+    max_examples=20 if _PROFILE == "project" else hypothesis.settings().max_examples
+)
 
 _RUN = pytest.StashKey[Path]()
 _RUN_FOLDER = "PRESAGIO_TEST_RUN_FOLDER"

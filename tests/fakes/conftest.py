@@ -1,10 +1,21 @@
-"""The stand-in of Slack, with one member and one channel."""
+"""The stand-in of Slack, with one member and one channel; its own tests are slow ones."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from tests.fakes.slack import Channel, SlackServer, User
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the stand-ins' own tests to `make test-slow`: they test nothing that people run."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

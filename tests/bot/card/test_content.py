@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.card.content import MARKS_IN_A_ROW, clean_line, clean_text, readable_tweet
+from tests.conftest import FEW_EXAMPLES
 from tests.patterns import grows_faster, needs_timer
 
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -32,6 +33,7 @@ def test_known_texts(raw: str, clean: str) -> None:
     assert clean_text(raw, 100) == clean
 
 
+@FEW_EXAMPLES
 @given(st.text(max_size=200), st.integers(1, 50))
 def test_nothing_that_controls_remains(raw: str, limit: int) -> None:
     clean = clean_text(raw, limit)
@@ -41,6 +43,7 @@ def test_nothing_that_controls_remains(raw: str, limit: int) -> None:
     assert "\n\n\n" not in clean
 
 
+@FEW_EXAMPLES
 @given(st.text(max_size=80))
 def test_a_line_is_one_line(raw: str) -> None:
     assert len(clean_line(raw, 100).splitlines()) <= 1

@@ -4,13 +4,14 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.card import Card, theme
 from bot.card.layout import Picture, Text, arrange
 from bot.card.wrapping import fit
 from tests.bot.card.library import shipped
+from tests.conftest import FEW_EXAMPLES
 
 FULL = Card(
     headline="Ship blocks Suez Canal",
@@ -55,7 +56,7 @@ def drawn(picture: Picture) -> list[Text]:
     return [text for text in picture.texts if text.setting.width > 0]
 
 
-@settings(max_examples=40, deadline=None)
+@FEW_EXAMPLES
 @given(cards)
 def test_texts_stay_within_the_margins_and_never_overlap(card: Card) -> None:
     picture = arrange(card, shipped())
@@ -71,7 +72,7 @@ def test_texts_stay_within_the_margins_and_never_overlap(card: Card) -> None:
         assert apart_across or apart_down
 
 
-@settings(max_examples=40, deadline=None)
+@FEW_EXAMPLES
 @given(cards)
 def test_no_circle_is_empty(card: Card) -> None:
     picture = arrange(card, shipped())

@@ -1,13 +1,14 @@
 """Letters are joined, ordered and never a box."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.card.content import clean_text
 from bot.card.fonts import FontLibrary, Role, shipped_files
 from bot.card.shaping import ShapedLine, read_paragraph, set_line
 from tests.bot.card.library import shipped
+from tests.conftest import FEW_EXAMPLES
 
 NASTY = [
     "日本語 and latin", "\U0001f9ff\U0001fae8", "\ufffd", "\u2588", "\u25a1", "𝓕𝓪𝓷𝓬𝔂",
@@ -21,7 +22,7 @@ def line_of(text: str, fonts: FontLibrary | None = None, role: Role = Role.TWEET
     return set_line(paragraph, 0, len(paragraph.clusters))
 
 
-@settings(max_examples=300)
+@FEW_EXAMPLES
 @given(st.text(max_size=60) | st.sampled_from(NASTY), st.sampled_from(Role))
 def test_no_text_draws_the_glyph_of_missing_characters(text: str, role: Role) -> None:
     assert all(glyph.number != 0 for glyph in line_of(text, role=role).glyphs)

@@ -9,6 +9,7 @@ from bot.card.fonts import Role
 from bot.card.shaping import ELLIPSIS, ShapedLine, read_paragraph, set_line
 from bot.card.wrapping import Style, find_breaks, fit, wrap
 from tests.bot.card.library import shipped
+from tests.conftest import FEW_EXAMPLES
 
 STYLE = Style(Role.TWEET, range(40, 19, -1), leading=1.3)
 WORDS = st.lists(st.sampled_from(["a", "omen", "always", "tweet,", "שלום", "سلام", "🔥", "x" * 70]))
@@ -21,12 +22,14 @@ def lines_of(text: str, width: float, most: int = 1000) -> list[str]:
     return ["".join(texts[start:end]) for start, end in spans]
 
 
+@FEW_EXAMPLES
 @given(WORDS, st.integers(4, 40))
 def test_lines_together_are_the_text(words: list[str], width: int) -> None:
     text = " ".join(words)
     assert "".join(lines_of(text, width)) == text
 
 
+@FEW_EXAMPLES
 @given(WORDS, st.integers(4, 40))
 def test_no_line_is_wider_than_asked(words: list[str], width: int) -> None:
     flow = find_breaks(read_paragraph(" ".join(words), Role.TWEET, shipped()))
@@ -82,6 +85,7 @@ def test_a_longer_text_shrinks_before_it_is_cut() -> None:
     assert not setting.cut
 
 
+@FEW_EXAMPLES
 @given(st.integers(100, 200), st.integers(80, 700), st.integers(20, 300))
 def test_a_text_that_never_fits_is_cut_within_the_box(count: int, width: int, height: int) -> None:
     setting = fit("prophecy " * count, STYLE, width, height, shipped())

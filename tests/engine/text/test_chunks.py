@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.text.chunks import LEAST, MOST, OVERLAP, Block, chunks, token_count
+from tests.conftest import FEW_EXAMPLES
 
 _WORDS = st.sampled_from(
     ["rose", "a", "Prices", "10%", "internationalisation", "the", "咖啡", "año", "x" * 90]
@@ -30,6 +31,7 @@ def _numbered(count: int, length: int = 9) -> str:
     )
 
 
+@FEW_EXAMPLES
 @given(_BLOCKS)
 def test_every_word_is_kept_in_order(blocks: list[Block]) -> None:
     found = chunks(blocks)
@@ -38,6 +40,7 @@ def test_every_word_is_kept_in_order(blocks: list[Block]) -> None:
     assert all(word in at for word in words)
 
 
+@FEW_EXAMPLES
 @given(_BLOCKS)
 def test_only_the_last_chunk_is_short(blocks: list[Block]) -> None:
     sizes = [token_count(each.text) for each in chunks(blocks)]
@@ -45,6 +48,7 @@ def test_only_the_last_chunk_is_short(blocks: list[Block]) -> None:
     assert all(size >= LEAST for size in sizes[:-1])
 
 
+@FEW_EXAMPLES
 @given(_BLOCKS)
 def test_each_chunk_begins_with_the_end_of_the_one_before(blocks: list[Block]) -> None:
     for one, other in pairwise(chunks(blocks)):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.text.clean import camel_parts, clean_for_display, respell_search_text, searchable
+from tests.conftest import FEW_EXAMPLES
 from tests.patterns import grows_faster, needs_timer
 
 # Characters that the patterns act on, so that random texts meet them often.
@@ -116,6 +117,7 @@ def test_the_parts_of_a_compound_are_all_of_it(word: str) -> None:
     assert "".join(camel_parts(word)) == word.replace("_", "")
 
 
+@FEW_EXAMPLES
 @given(st.text() | AWKWARD)
 def test_searched_text_can_be_stored_and_has_no_hidden_characters(text: str) -> None:
     words = searchable(text)
@@ -124,6 +126,7 @@ def test_searched_text_can_be_stored_and_has_no_hidden_characters(text: str) -> 
     assert unicodedata.is_normalized("NFKC", words)
 
 
+@FEW_EXAMPLES
 @given(st.text() | AWKWARD)
 def test_searching_what_was_made_searchable_changes_nothing(text: str) -> None:
     assert searchable(searchable(text)) == searchable(text)
@@ -242,6 +245,7 @@ def test_a_stored_text_is_searched_today_by(
     assert respell_search_text(searched, text, title=title) == today
 
 
+@FEW_EXAMPLES
 @given(st.text() | AWKWARD)
 def test_what_is_searched_by_todays_words_stays(text: str) -> None:
     text = clean_for_display(text)

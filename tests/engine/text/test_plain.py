@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.text.clean import without_links, without_markup
+from tests.conftest import FEW_EXAMPLES
 
 # What Telegram, Slack and browsers make a link of, and what HTML and Markdown show otherwise.
 # "www." makes one at the beginning of a word alone, and no name of a host ends in a single letter:
@@ -96,6 +97,7 @@ def test_what_the_sources_say_stays_without_its_scheme(written: str, shown: str 
     assert plain(written, held) == (shown or written)
 
 
+@FEW_EXAMPLES
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 @example("evilwww.a")
 def test_nothing_that_can_be_put_together_is_a_link(written: str) -> None:
@@ -104,6 +106,7 @@ def test_nothing_that_can_be_put_together_is_a_link(written: str) -> None:
     assert not UNSEEN.search(shown), shown
 
 
+@FEW_EXAMPLES
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 def test_nothing_that_the_sources_say_begins_like_an_address(written: str) -> None:
     shown = plain(written, written)
@@ -111,6 +114,7 @@ def test_nothing_that_the_sources_say_begins_like_an_address(written: str) -> No
     assert not UNSEEN.search(shown), shown
 
 
+@FEW_EXAMPLES
 @given(st.text())
 def test_any_text_comes_out_as_one_line_that_can_be_stored(written: str) -> None:
     shown = plain(written)

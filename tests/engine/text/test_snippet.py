@@ -15,6 +15,7 @@ from engine.text.snippet import (
     window,
     words,
 )
+from tests.conftest import FEW_EXAMPLES
 
 TEXT = "one two three four five six seven eight nine ten eleven twelve"
 
@@ -62,6 +63,7 @@ def test_without_a_match_the_beginning_is_shown() -> None:
 TEXTS = st.text(st.sampled_from("ab é漢\n\u0301-'"), max_size=300)
 
 
+@FEW_EXAMPLES
 @given(TEXTS, st.integers(1, 60), st.data())
 def test_what_is_shown_stands_in_the_text(text: str, radius: int, data: st.DataObject) -> None:
     found = words(text)
@@ -78,6 +80,7 @@ def test_what_is_shown_stands_in_the_text(text: str, radius: int, data: st.DataO
         assert shown.match.word in shown.text
 
 
+@FEW_EXAMPLES
 @given(TEXTS, st.integers(1, 60), st.data())
 def test_words_are_never_cut_while_they_fit(text: str, radius: int, data: st.DataObject) -> None:
     found = words(text)
