@@ -18,7 +18,7 @@ from bot.commands.registry import Command
 from bot.commands.rights import RIGHTS, SEARCHES, Act, Effect, Where, Who, may
 from bot.settings.model import Sections
 from bot.settings.writing import example_toml, toml_value
-from engine.settings.section import Section
+from engine.settings import Section
 
 ROOT = Path(__file__).resolve().parents[1]
 _PART = re.compile(r"(?<=<!-- )([\w /-]+)( -->).*?(?=\n<!-- /\1 -->)", re.DOTALL)

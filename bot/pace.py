@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from engine.settings.section import UNLIMITED
+from engine.settings import UNLIMITED
 
 _WINDOW = 60.0  # seconds
 _MOST_ASKERS = 10_000

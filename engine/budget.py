@@ -8,8 +8,8 @@ from typing import Self, TypeVar
 
 from engine.errors import BudgetExhausted
 from engine.messages import Message
+from engine.settings import UNLIMITED
 from engine.settings.models import LlmSettings
-from engine.settings.section import UNLIMITED
 from engine.values import Usage
 
 _Number = TypeVar("_Number", int, float)

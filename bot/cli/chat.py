@@ -25,7 +25,7 @@ from bot.conversation.wiring import (
     open_news_services,
     writing_of,
 )
-from bot.settings.adapters import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.access import Access, Quotas
 from db.chat.chats import Chats
 from db.chat.events import EventClaims

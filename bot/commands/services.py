@@ -22,7 +22,7 @@ from engine.answer.cited_answer import CitedAnswer
 from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed
 from engine.query.results import Found
 from engine.search import Candidate, Headline, Prophecy, SearchRequest
-from engine.settings.section import UNLIMITED
+from engine.settings import UNLIMITED
 from engine.values import Corpus
 
 LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]

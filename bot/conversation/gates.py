@@ -15,7 +15,7 @@ from bot.pace import RateLimit
 from bot.replies.limits import cut
 from bot.reply import Reply, aside
 from bot.request import Place, Request, Trigger
-from bot.settings.adapters import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.access import Quotas
 from db.chat.chats import Chats
 from engine.chat import Chat

@@ -24,7 +24,7 @@ from bot.jobs.troubles import ignore
 from bot.queries.ask import ask_one, corpora_for
 from bot.queries.find import find
 from bot.reply import MOST_HITS
-from bot.settings.adapters import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.access import Quotas, Waiting
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting
@@ -47,7 +47,7 @@ from engine.messages import Message
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
 from engine.search import Candidate, Headline
-from engine.settings.section import UNLIMITED
+from engine.settings import UNLIMITED
 from engine.values import Corpus
 
 logger = logging.getLogger("presagio.conversation")

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from bot.settings.model import Secrets, Sections
 from engine.errors import SettingsError
-from engine.settings.section import Section
+from engine.settings import Section
 
 FILE_NAME = "config.toml"
 PREFIX = "PRESAGIO_"

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from bot.settings.model import FeedSettings, Secrets, Sections, WebhookSettings
 from bot.settings.sources import escaped_line
 from engine.errors import SettingsError
-from engine.settings.section import Section
+from engine.settings import Section
 
 _COPY = "Copy this file to config.toml, keep what you change."
 _UNCOMMENT = "Take the # away from what you change."

@@ -16,7 +16,7 @@ from bot.conversation.conversation import Conversation
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
 from bot.listening import Webhook
 from bot.request import Place
-from bot.settings.adapters import TelegramSettings
+from bot.settings.model import TelegramSettings
 from bot.telegram.adapter import TelegramAdapter
 from bot.telegram.client import Bot
 from bot.telegram.events import PLATFORM, TelegramIdentity, is_there, read_update

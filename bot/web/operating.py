@@ -27,7 +27,7 @@ from db.replicas import ReplicaState
 from engine.errors import StorageError
 from engine.llm.client import ChatClient
 from engine.messages import Message
-from engine.settings.section import UNLIMITED, Section
+from engine.settings import UNLIMITED, Section
 
 _GIVEN_UP_WITHIN = timedelta(days=1)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from engine.settings.section import UNLIMITED, HttpUrl, Section
+from engine.settings import UNLIMITED, HttpUrl, Section
 
 
 def _network(text: str) -> str:

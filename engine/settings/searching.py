@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from engine.ranking import ALIKE
 from engine.search import Mode
-from engine.settings.section import Section
+from engine.settings import Section
 from engine.values import Kind
 
 MOST_MONTHS = 1200  # that may be excluded before a headline

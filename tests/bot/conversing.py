@@ -23,7 +23,7 @@ from bot.jobs.troubles import ignore
 from bot.replies.picture import Pictures
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Trigger
-from bot.settings.adapters import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.access import Access, Quotas, Waiting
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting

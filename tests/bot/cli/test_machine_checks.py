@@ -17,8 +17,7 @@ from bot.cli.doctor import (
     tesseract_check,
 )
 from bot.settings import Settings, load_settings
-from bot.settings.adapters import TelegramSettings
-from bot.settings.model import WebSettings
+from bot.settings.model import TelegramSettings, WebSettings
 
 
 @pytest.mark.parametrize(

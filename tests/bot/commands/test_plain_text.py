@@ -8,7 +8,7 @@ import pytest
 from bot.commands import standard_commands
 from bot.commands.plain_text import Plain, is_remark, read_plain
 from bot.request import Person, Trigger
-from bot.settings.adapters import ChatSettings
+from bot.settings.model import ChatSettings
 from db.pool import Database
 from tests.bot.conversing import GROUP, Bot, bot_on, event
 

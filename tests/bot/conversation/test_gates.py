@@ -9,7 +9,7 @@ from bot.commands import standard_commands
 from bot.conversation.admission import Stop
 from bot.conversation.gates import Gates, not_meant
 from bot.request import Person, Place, Request, Trigger
-from bot.settings.adapters import ChatSettings
+from bot.settings.model import ChatSettings
 from db.chat.access import Quotas
 from db.chat.chats import Chats
 from db.pool import Database

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from bot.settings.model import Sections
 from bot.settings.sources import section_fields
-from engine.settings.section import Section
+from engine.settings import Section
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "config.example.toml"
 
