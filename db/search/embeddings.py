@@ -12,7 +12,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import cast
 
+import asyncpg
+
 from db.connection import Connection, statements
+from db.corpus.postings import partition
 from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.search.nearest import ToEmbed, as_text, embedding_table, index_name
@@ -348,20 +351,37 @@ class SetAside:
             rows = await connection.fetch(self._sql["set_aside_texts"])
             for (model, model_id), some in groupby(rows, itemgetter("model", "model_id")):
                 sources = [row["source"] for row in some]
-                documents = []
-                if model_id is not None:
-                    named = self._sql["set_aside_documents"].format(
-                        embedding=embedding_table(model_id)
-                    )
-                    documents = await connection.fetch(named, sources)
+                rows_without = await self._without_vector(connection, model_id, sources)
                 found.append(
                     SetAsideOfModel(
                         model=model,
-                        documents=tuple((row["corpus"], row["external_id"]) for row in documents),
-                        questions=len(sources) - len({row["source"] for row in documents}),
+                        documents=await self._name_documents(connection, rows_without),
+                        questions=len(sources) - len({row["source"] for row in rows_without}),
                     )
                 )
         return found
+
+    async def _without_vector(
+        self, connection: Connection, model_id: int | None, sources: Sequence[str]
+    ) -> Sequence[asyncpg.Record]:
+        """Return the rows of a model's vectors that stand for one of `sources`, by corpus."""
+        if model_id is None:
+            return []
+        statement = self._sql["set_aside_vectors"].format(embedding=embedding_table(model_id))
+        return await connection.fetch(statement, sources)
+
+    async def _name_documents(
+        self, connection: Connection, rows: Sequence[asyncpg.Record]
+    ) -> tuple[tuple[str, str], ...]:
+        """Return (corpus, id at the source) of the documents of some rows, by corpus."""
+        named: list[tuple[str, str]] = []
+        for (corpus_id, corpus), some in groupby(rows, itemgetter("corpus_id", "corpus")):
+            statement = self._sql["set_aside_documents"].format(document=partition(corpus_id))
+            ids = [row["document_id"] for row in some]
+            named += [
+                (corpus, row["external_id"]) for row in await connection.fetch(statement, ids)
+            ]
+        return tuple(named)
 
 
 def _leases(corpus: Corpus, model_id: int) -> str:

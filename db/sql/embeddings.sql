@@ -247,13 +247,15 @@ SELECT s.model, m.id AS model_id, s.source, s.characters
   FROM set_aside_text s LEFT JOIN embedding_model m ON m.name = s.model
  ORDER BY s.model, s.set_aside_at, s.source
 
--- name: set_aside_documents(sources)
-SELECT c.name AS corpus, d.external_id, e.source
+-- name: set_aside_vectors(sources)
+SELECT c.id AS corpus_id, c.name AS corpus, e.document_id, e.source
   FROM {embedding} e
-  JOIN document d ON d.corpus_id = e.corpus_id AND d.id = e.document_id
   JOIN corpus c ON c.id = e.corpus_id
  WHERE e.source = ANY ($1::uuid[]) AND e.vector IS NULL
- ORDER BY c.name, d.id
+ ORDER BY c.name, e.document_id
+
+-- name: set_aside_documents(ids)
+SELECT external_id FROM {document} WHERE id = ANY ($1::bigint[]) ORDER BY id
 
 -- name: forget_set_aside(model)
 DELETE FROM set_aside_text WHERE model = $1

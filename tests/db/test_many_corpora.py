@@ -104,7 +104,7 @@ class Watched(Database):
     own_connection = connection
 
     @asynccontextmanager
-    async def reading(self, *, latest: bool = False) -> AsyncIterator[FallbackReader]:
+    async def read_anywhere(self, *, latest: bool = False) -> AsyncIterator[FallbackReader]:
         """Read with the one connection."""
         yield FallbackReader([_Lending(self.held)])
 
