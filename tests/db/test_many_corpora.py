@@ -222,6 +222,7 @@ WORKS: list[Work] = [
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.__name__.strip("_"))
+@pytest.mark.slow  # a database with many corpora
 async def test_the_number_of_corpora_locks_nothing(work: Work, few_url: str, many_url: str) -> None:
     few, many = await _locked(work, few_url), await _locked(work, many_url)
     assert list(map(len, few)) == list(map(len, many)), many
@@ -239,6 +240,7 @@ async def _locked(work: Work, url: str) -> list[list[str]]:
     return locked
 
 
+@pytest.mark.slow  # a database with many corpora
 async def test_four_ingests_at_once_have_room(many_url: str) -> None:
     """On a server that allows as many locks as servers do by default."""
     ready = asyncio.Barrier(4)
@@ -258,6 +260,7 @@ async def test_four_ingests_at_once_have_room(many_url: str) -> None:
     await asyncio.gather(*map(ingest, range(4)))
 
 
+@pytest.mark.slow  # a database with many corpora
 async def test_what_is_written_side_by_side_is_counted_exactly(many_url: str) -> None:
     database = await Database.open(many_url)
     async with database.connection() as connection:
