@@ -173,8 +173,8 @@ def kill_at_use(monkeypatch: pytest.MonkeyPatch, step: int, data_dir: Path) -> N
 
         return use
 
-    for name in ("connection", "own_connection", "reading"):
-        monkeypatch.setattr(Database, name, counted(getattr(Database, name)))
+    for lend in (Database.connection, Database.own_connection, Database.read_anywhere):
+        monkeypatch.setattr(Database, lend.__name__, counted(lend))
 
 
 def kill_server(data_dir: Path) -> None:
