@@ -17,9 +17,14 @@ ON CONFLICT (url) DO UPDATE
  WHERE feed.configured_url IS NULL
 
 -- name: claim_due(now, limit, leased_until)
+-- What was done in a minute or more is of before the clock was set back, and so is when to go on.
 WITH due AS (
     SELECT id FROM feed
-     WHERE NOT gone AND next_poll_at <= $1 AND (leased_until IS NULL OR leased_until <= $1)
+     WHERE NOT gone
+       AND (next_poll_at <= $1
+            OR coalesce(polled_at, created_at) > $1::timestamptz + interval '1 minute')
+       AND (leased_until IS NULL OR leased_until <= $1
+            OR leased_until > $3::timestamptz + interval '1 minute')
        AND (configured_url IS NOT NULL OR EXISTS (SELECT FROM chat_feed WHERE feed_id = feed.id))
      ORDER BY next_poll_at, id
      LIMIT $2

@@ -123,9 +123,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: lease(now, platforms, begun_after, limit, leased_until)
 -- The conditions on d are checked again, in case another process has leased it meanwhile.
+-- What began in a minute or more, or was owed then, is of before the clock was set back.
 WITH ready AS (
     SELECT d.id FROM delivery d JOIN chat c ON c.id = d.chat_id
-     WHERE d.state = 'owed' AND d.next_attempt_at <= $1
+     WHERE d.state = 'owed'
+       AND (d.next_attempt_at <= $1
+            OR d.attempts = 0 AND d.created_at > $1::timestamptz + interval '1 minute')
        AND (d.leased_until IS NULL OR d.leased_until <= $1)
        AND c.active AND c.platform = ANY ($2::text[])
        AND NOT EXISTS (SELECT FROM delivery other
@@ -133,7 +136,8 @@ WITH ready AS (
                           AND other.id <> d.id
                           AND (other.id < d.id OR other.leased_until > $1))
        AND NOT EXISTS (SELECT FROM delivery other
-                        WHERE other.chat_id = d.chat_id AND other.begun_at > $3)
+                        WHERE other.chat_id = d.chat_id AND other.begun_at > $3
+                          AND other.begun_at <= $1::timestamptz + interval '1 minute')
      ORDER BY d.next_attempt_at, d.id
      LIMIT $4
        FOR NO KEY UPDATE OF d SKIP LOCKED

@@ -93,6 +93,25 @@ async def test_a_feed_that_a_chat_added_may_be_configured_later_and_no_longer(
 # Claiming
 
 
+async def test_no_feed_waits_for_the_hours_by_which_the_clock_was_set_back(
+    database: Database,
+) -> None:
+    await Feeds(database).configure_feeds(
+        [ConfiguredFeed(url=URL), ConfiguredFeed(url=OTHER_URL)], now=NOW
+    )
+    polled, under_way = sorted(await claim(database), key=lambda feed: feed.url != URL)
+    await settle(database, polled, next_poll_at=NOW + 30 * MINUTE)
+    assert await claim(database, now=NOW - 30 * SECOND) == []  # another machine's clock
+    set_back = NOW - 120 * MINUTE
+    again = await claim(database, now=set_back)
+    assert {feed.id for feed in again} == {polled.id, under_way.id}
+    for feed in again:
+        after = replace(feed, polled_at=set_back, next_poll_at=set_back + 30 * MINUTE)
+        assert await Feeds(database).settle(feed, Decision(feed=after), now=set_back) is not None
+    assert await claim(database, now=set_back + 29 * MINUTE) == []
+    assert len(await claim(database, now=set_back + 30 * MINUTE)) == 2
+
+
 async def test_no_two_processes_claim_the_same(database: Database, database_url: str) -> None:
     urls = [f"https://{number}.test" for number in range(60)]
     await Feeds(database).configure_feeds([ConfiguredFeed(url=url) for url in urls], now=NOW)

@@ -492,6 +492,29 @@ async def test_a_chat_gets_one_at_a_time_in_order_and_one_a_second(
     assert (await lease_one(outbox, now=at)).delivery.key == "c"
 
 
+async def test_no_chat_waits_for_the_hours_by_which_the_clock_was_set_back(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription, set_back = await subscribed(database), NOW - 2 * HOUR
+    for key in ("a", "b", "c"):
+        await owe(database, subscription, key)
+    first = await lease_one(outbox)
+    assert await outbox.begin(first, now=NOW)
+    assert await outbox.sent(first, "1", now=NOW)
+    second = await lease_one(outbox, now=set_back)
+    assert second.delivery.key == "b"
+    assert await outbox.begin(second, now=set_back)
+    assert await outbox.retry(
+        second, at=set_back + MINUTE, error=as_message("slow down"), not_shown=True
+    )
+    assert not await lease(outbox, now=set_back + MINUTE - SECOND)  # what was tried keeps its time
+    second = await lease_one(outbox, now=set_back + MINUTE)
+    assert await outbox.begin(second, now=set_back + MINUTE)
+    assert await outbox.sent(second, "2", now=set_back + MINUTE)
+    assert not await lease(outbox, now=set_back + MINUTE)  # one a second, as ever
+    assert (await lease_one(outbox, now=set_back + MINUTE + SECOND)).delivery.key == "c"
+
+
 async def test_an_earlier_one_that_was_owed_late_waits_for_what_is_being_sent(
     database: Database, database_url: str, outbox: Outbox
 ) -> None:
