@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import asyncpg
 
@@ -24,7 +25,7 @@ class Row:
     """A document as the database holds it, with the positions of its lexemes."""
 
     id: int
-    moment: str  # ISO 8601, UTC: compared as text
+    moment: str  # ISO 8601, UTC: compared as text; "" without a date
     language: str
     positions: Mapping[str, frozenset[int]]
     columns: asyncpg.Record
@@ -45,9 +46,12 @@ async def scan(database: Database, corpus: Corpus) -> list[Row]:
             timeout=120,
         )
     return [
-        Row(r["id"], f"{r['created_at']:%Y-%m-%dT%H:%M:%S}", r["language"], _read(r["vector"]), r)
-        for r in rows
+        Row(r["id"], _moment(r["created_at"]), r["language"], _read(r["vector"]), r) for r in rows
     ]
+
+
+def _moment(written: datetime | None) -> str:
+    return f"{written:%Y-%m-%dT%H:%M:%S}" if written else ""
 
 
 async def vectors(
@@ -143,6 +147,8 @@ def _stands(row: Row, chain: Sequence[tuple[str, int]]) -> bool:
 
 def _passes(row: Row, filters: Sequence[Filter], one: Filter) -> bool:
     """Tell whether a row passes a filter; one of several names is enough, unless excluded."""
+    if one.name in ("before", "after") and not row.moment:
+        return False  # nobody knows when it was written
     if one.negated or one.name in ("before", "after", "on", "min", "has", "is", "tag", "mention"):
         return _meets(row, one) != one.negated
     return any(_meets(row, f) for f in filters if f.name == one.name and not f.negated)

@@ -104,7 +104,7 @@ def _lines(tweets: list[Candidate], separators: tuple[str, str]) -> str:
         {
             "i": number,
             "id": tweet.external_id,
-            "created_at": tweet.created_at.isoformat(),
+            "created_at": tweet.created_at and tweet.created_at.isoformat(),
             "text": one_line(tweet.text, TEXT_LENGTH),
         }
         for number, tweet in enumerate(tweets, start=1)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Self
 
 from bot.i18n.words import Words, marked
 from bot.request import Request, Trigger
 from engine.prophecy.score import Sureness
 from engine.search import Candidate
+from engine.values import DateKind
 
 _MARKS = {
     "repost": marked("repost"),
@@ -81,6 +82,20 @@ def signature(voice: str | None, author: str | None) -> str | None:
     return voice or (f"@{author.removeprefix('@')}" if author else None)
 
 
+_DATED_BY = {
+    DateKind.CREATED: marked("file made {date}"),
+    DateKind.MODIFIED: marked("changed {date}"),
+}
+
+
+def say_date(moment: datetime | None, dated_by: DateKind | None, words: Words) -> str:
+    """Return the date of a text and what it tells, or "" if nothing tells when it was written."""
+    if moment is None:
+        return ""
+    date = words.date(moment.astimezone(UTC))
+    return words.say(_DATED_BY[dated_by], date=date) if dated_by else date
+
+
 def labels(flags: Iterable[str], words: Words) -> tuple[str, ...]:
     """Return what to say beside a text with these flags: whose words it holds, what became of it.
 
@@ -96,8 +111,8 @@ class HitView:
     rank: int
     text: str  # as written
     author: str | None
-    date: datetime
-    date_text: str  # "March 14, 2012", in the reader's language
+    date: datetime | None
+    date_text: str  # "March 14, 2012", in the reader's language; "" without a date
     url: str | None
     flags: tuple[str, ...]  # names of engine.values.Flag
     age: str = ""  # "9 years before", in the reader's language; "" if it follows no headline
@@ -118,7 +133,7 @@ class HitView:
             author=found.author,
             voice=found.voice,
             date=found.created_at,
-            date_text=words.date(found.created_at),
+            date_text=say_date(found.created_at, found.dated_by, words),
             url=found.url,
             flags=found.flags.names,
         )
@@ -130,7 +145,7 @@ class HitView:
 
     @property
     def introduction(self) -> tuple[str, ...]:
-        """What the line of a small one says before its date: author, place and age, if any."""
+        """What the line of a small one says before its date, if any: author, place and age."""
         author = self.signature if self.signed else None
         return tuple(filter(None, (author, self.place, self.age)))
 

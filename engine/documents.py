@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from engine.values import Flag
+from engine.values import DateKind, Flag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,8 +15,8 @@ class Thread:
     title: str | None
     documents: int
     authors: int
-    oldest: datetime
-    newest: datetime
+    oldest: datetime | None  # None: none of its documents has a date
+    newest: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class ThreadMessage:
 
     id: int
     external_id: str
-    created_at: datetime
+    created_at: datetime | None
     author: str | None
     role: str | None
     text: str
@@ -69,8 +69,9 @@ class Document:
     external_id: str
     text: str  # as shown
     search_text: str  # as searched: engine.text.clean.searchable(text)
-    created_at: datetime
+    created_at: datetime | None  # None: nothing tells when it was written
     digest: int  # 64-bit signed hash of the source record; equal digest = unchanged
+    dated_by: DateKind | None = None  # what the date tells, if not when it was written
     author: str | None = None
     title: str | None = None
     role: str | None = None
@@ -91,4 +92,5 @@ class Document:
     unread: str | None = None  # which pages could not be read, and why
 
     def __post_init__(self) -> None:
-        require_zone(self.created_at)
+        if self.created_at is not None:
+            require_zone(self.created_at)

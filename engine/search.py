@@ -5,13 +5,27 @@ Every datetime has a time zone. External ids are text, never numbers: they excee
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from engine.messages import Message
-from engine.values import Flag, Usage
+from engine.values import DateKind, Flag, Usage
 
 HIGHEST_JUDGMENT = 6
+FIRST_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
+_LAST_MOMENT = datetime(9999, 12, 31, tzinfo=UTC)
+
+
+def date_order(created_at: datetime | None) -> tuple[bool, datetime]:
+    """Return a sort key that puts the oldest first and what has no date last."""
+    return created_at is None, created_at or _LAST_MOMENT
+
+
+def told_date(created_at: datetime | None, dated_by: DateKind | None) -> dict[str, str]:
+    """Return the day of a text for a model, under the name of what it tells; {} without one."""
+    if created_at is None:
+        return {}
+    return {dated_by or "date": created_at.astimezone(UTC).date().isoformat()}
 
 
 class Mode(StrEnum):
@@ -25,12 +39,22 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Conditions that every document must meet; None means no condition."""
+    """Conditions that every document must meet; None means no condition.
+
+    A text without a date is neither before nor after any; if `undated`, it passes `before`.
+    """
 
     before: datetime | None = None  # exclusive
     after: datetime | None = None  # inclusive
     require: Flag = Flag.NONE
     exclude: Flag = Flag.NONE
+    undated: bool = False
+
+    @property
+    def since(self) -> datetime | None:
+        """The first moment that passes; None where texts without a date pass."""
+        needs_date = self.before is not None and not self.undated
+        return self.after or (FIRST_MOMENT if needs_date else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +129,7 @@ class Candidate:
     external_id: str
     text: str
     context: str | None  # text of the message it answers, if that is searched too
-    created_at: datetime
+    created_at: datetime | None  # None: nothing tells when it was written
     author: str | None
     url: str | None
     lang: str | None
@@ -119,6 +143,7 @@ class Candidate:
     place: ItemPlace | None = None  # of a part of a library's item
     voice: str | None = None  # display name of the archive's voice, if it wrote this
     platform: str | None = None  # where it was posted, if its source says so
+    dated_by: DateKind | None = None  # what its date tells, if not when it was written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

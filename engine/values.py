@@ -27,6 +27,13 @@ class CorpusRole(StrEnum):
     NEWS = "news"  # items of feeds; used only on request
 
 
+class DateKind(StrEnum):
+    """What the date of a document tells, where that is not when it was written or published."""
+
+    CREATED = "created"  # when its file was made
+    MODIFIED = "modified"  # when it was last changed, by its own account
+
+
 class Flag(IntFlag):
     """What is known about a document; stored as one integer."""
 

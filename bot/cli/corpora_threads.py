@@ -6,6 +6,7 @@ import typer
 
 from bot.cli.shared import Json, Name, settings_of, text, with_app
 from bot.console.screen import Output
+from bot.replies.dates import iso_moment
 from db.search.shown import Threads
 from engine.documents import Thread, ThreadMessage
 from engine.errors import InputError
@@ -37,7 +38,8 @@ async def show_thread(
         if json:
             output.json(_fields(message))
         else:
-            output.line(f"{message.created_at:%Y-%m-%d %H:%M}  {message.author or '-'}")
+            written = f"{message.created_at:%Y-%m-%d %H:%M}" if message.created_at else "-"
+            output.line(f"{written}  {message.author or '-'}")
             for line in message.text.splitlines():
                 output.line(f"    {line}".rstrip())
     if len(found) > limit:
@@ -50,15 +52,15 @@ def _row(thread: Thread) -> dict[str, object]:
         "title": thread.title,
         "documents": thread.documents,
         "authors": thread.authors,
-        "oldest": thread.oldest.isoformat(),
-        "newest": thread.newest.isoformat(),
+        "oldest": iso_moment(thread.oldest),
+        "newest": iso_moment(thread.newest),
     }
 
 
 def _fields(message: ThreadMessage) -> dict[str, object]:
     return {
         "id": message.external_id,
-        "created_at": message.created_at.isoformat(),
+        "created_at": iso_moment(message.created_at),
         "author": message.author,
         "role": message.role,
         "text": message.text,

@@ -12,7 +12,7 @@ from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
 from bot.commands.subscribe import SUBSCRIBE
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
-from bot.replies.dates import age_between
+from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.reply import Action, Button, HitView, ItemView, Reply
 from bot.request import Request
@@ -53,7 +53,7 @@ async def _latest(services: Services, words: Words) -> tuple[ItemView, ...]:
 def _item(post: PublicPost, found: Candidate, number: int, words: Words) -> ItemView:
     hit = replace(
         HitView.of(found, words, rank=number, text=found.text),
-        age=age_between(found.created_at, post.published).said(words),
+        age=say_age(found.created_at, post.published, words),
         small=True,
         signed=True,
     )

@@ -148,8 +148,8 @@ def _describe_chosen(
         yield item_text(subscription.template, item, story.source or "", words)
         return
     yield f"{place}. {cut(story.title, _LONGEST_HEADLINE)}"
-    facts = ", ".join((view.date_text, view.age, *labels(view.flags, words)))
-    yield f"   {facts}: {cut(view.text, _LONGEST_TEXT)}"
+    facts = filter(None, (view.date_text, view.age, *labels(view.flags, words)))
+    yield f"   {', '.join(facts)}: {cut(view.text, _LONGEST_TEXT)}"
 
 
 def _left_out(

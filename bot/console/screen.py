@@ -79,8 +79,8 @@ def lay_out(reply: Reply) -> Iterator[Line]:
 def _lay_out_hit(hit: HitView, words: Words) -> Iterator[Line]:
     if hit.small:
         text = cut(" ".join(hit.text.split()), LONGEST_SMALL)
-        said = " · ".join((*hit.introduction, hit.date_text, *hit.marks(words)))
-        yield from _lines(f"{hit.rank}. {said}: {text}")
+        said = " · ".join(filter(None, (*hit.introduction, hit.date_text, *hit.marks(words))))
+        yield from _lines(f"{hit.rank}. {said}: {text}" if said else f"{hit.rank}. {text}")
         return
     facts = [part for part in (hit.age, hit.date_text) if part]
     facts += [*_author(hit), *hit.marks(words)]

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC
 
 from bot.i18n.words import Words, marked
 from bot.replies.buttons import place_json, place_text
-from bot.reply import HitView, Reply, labels, signature
+from bot.replies.dates import iso_moment
+from bot.reply import HitView, Reply, labels, say_date, signature
 from engine.answer.cited_answer import (
     AnswerOutcome,
     CitedAnswer,
@@ -91,8 +91,13 @@ def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[
     found = source.passage.hit.candidate
     facts = [
         *((place_text(found.place, words),) if found.place else ()),
-        words.date(found.created_at),
-        *filter(None, (signature(found.voice, found.author),)),
+        *filter(
+            None,
+            (
+                say_date(found.created_at, found.dated_by, words),
+                signature(found.voice, found.author),
+            ),
+        ),
         *labels(found.flags.names, words),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
         words.say("relevance {value}", value=f"{source.passage.hit.score:.2f}"),
@@ -161,7 +166,8 @@ def _source_json(source: CitedSource, answer: CitedAnswer) -> dict[str, object]:
         "number": source.number,
         "corpus": source.passage.corpus,
         "id": found.external_id,
-        "created_at": found.created_at.astimezone(UTC).isoformat(),
+        "created_at": iso_moment(found.created_at),
+        "dated_by": found.dated_by,
         "text": found.text,
         "cited": cited_excerpt(source, answer, longest=_LONGEST_TEXT),
         "place": place_json(found.place),

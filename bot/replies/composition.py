@@ -1,11 +1,11 @@
 """A composition in a chat: the step under way, one variant at a time, its sources, and why."""
 
 from collections.abc import Iterator
-from datetime import UTC
 
 from bot.i18n.words import Words, marked
+from bot.replies.dates import iso_moment
 from bot.replies.limits import cut
-from bot.reply import Action, Button, Reply, labels
+from bot.reply import Action, Button, Reply, labels, say_date
 from engine.compose.composition import (
     ComposedSource,
     Composition,
@@ -76,7 +76,7 @@ def source_title(source: ComposedSource, words: Words) -> str:
     """Return the title and date of a source, and where it comes from."""
     passage = source.passage
     kind = words.say("web") if passage.kind is SourceKind.WEB else passage.corpus or ""
-    date = words.date(passage.date) if passage.date else ""
+    date = say_date(passage.date, passage.dated_by, words)
     facts = [cited_as(passage), date, kind, *labels(passage.flags.names, words)]
     return " · ".join(filter(None, facts))
 
@@ -144,7 +144,8 @@ def _source_json(source: ComposedSource) -> dict[str, object]:
         "title": passage.title,
         "url": passage.url,
         "page": passage.page,
-        "date": passage.date.astimezone(UTC).isoformat() if passage.date else None,
+        "date": iso_moment(passage.date),
+        "dated_by": passage.dated_by,
         "kind": passage.kind.value,
         "quote": source.quote,
         "author": passage.author,

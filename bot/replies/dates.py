@@ -52,6 +52,16 @@ def age_between(earlier: datetime, later: datetime) -> Age:
     return Age((later - earlier).days, "day")
 
 
+def say_age(earlier: datetime | None, later: datetime, words: Words) -> str:
+    """Return how long before it was in the reader's language, or "" if nobody knows when."""
+    return "" if earlier is None else age_between(earlier, later).said(words)
+
+
+def iso_moment(moment: datetime | None) -> str | None:
+    """Return a moment as JSON has it, in UTC, or None."""
+    return None if moment is None else moment.astimezone(UTC).isoformat()
+
+
 def _whole_months(earlier: datetime, later: datetime) -> int:
     begun = (later.year - earlier.year) * 12 + later.month - earlier.month
     last_is_whole = (later.day, later.time()) >= (earlier.day, earlier.time())

@@ -1,12 +1,12 @@
 """The result of a query as a reply and as JSON."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC
 
 from bot.i18n.words import Words
 from bot.replies.buttons import place_json, place_text
+from bot.replies.dates import iso_moment
 from bot.replies.limits import cut
-from bot.reply import HitView, Reply, signature
+from bot.reply import HitView, Reply, say_date, signature
 from engine.contracts.results import attachments_of, snippet_of
 from engine.query.plan import Plan
 from engine.query.results import FindHit, Found, Match
@@ -54,7 +54,8 @@ def _hit_json(hit: FindHit) -> dict[str, object]:
     return {
         "rank": hit.rank,
         "id": candidate.external_id,
-        "created_at": candidate.created_at.astimezone(UTC).isoformat(),
+        "created_at": iso_moment(candidate.created_at),
+        "dated_by": candidate.dated_by,
         "text": candidate.text,
         "context": candidate.context,
         "title": document.title,
@@ -172,8 +173,13 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
     found = hit.document.candidate
     facts = [
         *((place_text(found.place, words),) if found.place else ()),
-        words.date(found.created_at),
-        *filter(None, (signature(found.voice, found.author),)),
+        *filter(
+            None,
+            (
+                say_date(found.created_at, found.dated_by, words),
+                signature(found.voice, found.author),
+            ),
+        ),
         *((hit.document.candidate.platform,) if hit.document.candidate.platform else ()),
         *found.flags.names,
         *(() if hit.score is None else (f"{hit.score:.2f}",)),

@@ -107,8 +107,9 @@ def file_name(shown: Pictured) -> str:
     words = _APART.sub("-", plain.lower()).strip("-")
     if len(words) > _LONGEST_NAME:
         words = words[:_LONGEST_NAME].rpartition("-")[0] or words[:_LONGEST_NAME]
-    day = shown.hit.candidate.created_at.date().isoformat()
-    return "-".join(filter(None, (day, words))) + ".png"
+    written = shown.hit.candidate.created_at
+    day = written.date().isoformat() if written else ""
+    return ("-".join(filter(None, (day, words))) or "prophecy") + ".png"
 
 
 def _host(link: str | None) -> str:

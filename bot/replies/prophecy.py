@@ -7,7 +7,7 @@ from functools import partial
 
 from bot.i18n.words import DEFAULT, Words, marked, words_for
 from bot.replies.buttons import place_json, place_text
-from bot.replies.dates import age_between
+from bot.replies.dates import age_between, iso_moment, say_age
 from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
 from engine.answer.cited_answer import Passage, Wording
@@ -84,7 +84,7 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
     return replace(
         HitView.of(found, words, rank=hit.rank, text=_shown_text(hit)),
         place=place_text(found.place, words) if found.place else None,
-        age=age_between(found.created_at, until).said(words),
+        age=say_age(found.created_at, until, words),
         sureness=None if near else sureness(hit),
         judged=hit.parts.get("judgment") is not None,
         why=hit.why,
@@ -215,7 +215,7 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
     return {
         "query": headline.original,
         "headline": headline.text,
-        "date": _moment(headline.date) if headline.date else None,
+        "date": iso_moment(headline.date),
         "corpus": prophecy.corpus,
         "judged": prophecy.judged,
         "model": verdict.model,
@@ -250,8 +250,9 @@ def _hit(hit: Hit, until: datetime) -> dict[str, object]:
     return {
         "rank": hit.rank,
         "id": found.external_id,
-        "created_at": _moment(found.created_at),
-        "age": str(age_between(found.created_at, until)),
+        "created_at": iso_moment(found.created_at),
+        "dated_by": found.dated_by,
+        "age": found.created_at and str(age_between(found.created_at, until)),
         "text": found.text,
         "place": place_json(found.place),
         "url": found.url,
@@ -269,7 +270,3 @@ def _hit(hit: Hit, until: datetime) -> dict[str, object]:
 
 def _part(value: float | None) -> float | None:
     return None if value is None else round(value, _DIGITS)
-
-
-def _moment(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from bot.i18n.words import Words, marked
-from bot.replies.dates import age_between
+from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.replies.prophecy import notice_of
 from engine.contracts.results import HitReceipt, MatchedTerm, Receipt, StageCounts
@@ -38,10 +38,10 @@ def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words
 
 
 def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
-    age = age_between(hit.candidate.created_at, until).said(words)
+    age = say_age(hit.candidate.created_at, until, words)
     judgment = hit.parts.get("judgment")
     read = words.say(_UNREAD if judgment is None else _READ[round(judgment * HIGHEST_JUDGMENT)])
-    yield f"{hit.rank}. {age}: {read}"
+    yield f"{hit.rank}. {age}: {read}" if age else f"{hit.rank}. {read}"
     if hit.why:
         yield _INDENT + words.say("Why: {reason}", reason=hit.why)
     if hit.candidate.asked_for:

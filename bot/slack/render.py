@@ -190,11 +190,8 @@ def _render_left_out(reply: Reply) -> Iterator[RichTextElement]:
 def _render_hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
     if hit.small:
         text = cut(" ".join(_drop_nulls(hit.text).split()), LONGEST_SMALL)
-        date = _render_link(hit.url, hit.date_text)
-        before = "".join(f"{_drop_nulls(part)} · " for part in hit.introduction)
-        after = "".join(f" · {mark}" for mark in hit.marks(reply.words))
-        elements = [_text(f"{hit.rank}. {before}"), date, _text(f"{after}: {text}\n")]
-        yield RichTextSectionElement(elements=elements)
+        facts = _render_small_facts(hit, reply)
+        yield RichTextSectionElement(elements=[*facts, _text(f"{text}\n")])
         return
     reason = cut(_drop_nulls(hit.reason(reply.words) or ""), _REASON)
     longest = min(_TWEET, _TWEETS // of - len(reason))
@@ -205,10 +202,24 @@ def _render_hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement
         yield RichTextSectionElement(elements=[_text(reason)])
 
 
+def _render_small_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
+    """Return what stands before a text in one line; its date, else its number, links to it."""
+    before = "".join(f"{_drop_nulls(part)} · " for part in hit.introduction)
+    after = " · ".join(hit.marks(reply.words))
+    if not hit.date_text:
+        said = " · ".join(filter(None, (before.removesuffix(" · "), after)))
+        return [_render_link(hit.url, f"{hit.rank}."), _text(f" {said}: " if said else " ")]
+    date = _render_link(hit.url, hit.date_text)
+    return [_text(f"{hit.rank}. {before}"), date, _text(f" · {after}: " if after else ": ")]
+
+
 def _render_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
-    """Return one line about a tweet; its date links to it."""
+    """Return one line about a tweet; its date, else its number, links to it."""
     facts = [cut(_drop_nulls(hit.signature), _AUTHOR)] if hit.signature else []
     facts = [*facts, *hit.marks(reply.words)]
+    if not hit.date_text:
+        said = " · ".join(filter(None, (hit.age, *facts)))
+        return [_render_link(hit.url, f"{hit.rank}.", bold=True), _text(f" {said}")]
     date = _render_link(hit.url, hit.date_text, bold=True)
     age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}".strip(), style=_BOLD)
     beside = [_text(" · " + " · ".join(facts))] if facts else []

@@ -294,7 +294,7 @@ class TelegramAdapter:
         results = [
             InlineQueryResultArticle(
                 id=str(hit.rank),
-                title=f"{hit.age} · {hit.date_text}",
+                title=" · ".join(filter(None, (hit.age, hit.date_text))) or f"{hit.rank}.",
                 description=cut(hit.text, 200),
                 input_message_content=InputTextMessageContent(
                     render_messages(Reply(words=reply.words, headline=reply.headline, hits=(hit,)))[

@@ -160,19 +160,21 @@ def _render_item(item: ItemView) -> MarkupLine:
 
 def _render_hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     address = hit.url if hit.url and len(hit.url) < _LONGEST_LINK else None
+    label = hit.date_text or f"{hit.rank}."
     when = [part for part in (hit.age, hit.date_text) if part]
     if hit.small:
         text = cut(
             " ".join(defuse_mentions(hit.text).split()), min(share, LONGEST_SMALL), utf16_length
         )
-        facts = [*map(defuse_mentions, hit.introduction), hit.date_text, *hit.marks(reply.words)]
-        line = f"{hit.rank}. {' · '.join(facts)}: {text}"
-        return [MarkupLine(line, label=hit.date_text, address=address)]
+        facts = (*map(defuse_mentions, hit.introduction), hit.date_text, *hit.marks(reply.words))
+        said = " · ".join(filter(None, facts))
+        line = f"{hit.rank}. {said}: {text}" if said else f"{hit.rank}. {text}"
+        return [MarkupLine(line, label=label, address=address)]
     author = [defuse_mentions(hit.signature)] if hit.signature else []
     marks = ", ".join(hit.marks(reply.words))
     said = " · ".join(part for part in (*when, *author, marks) if part)
     lines = [
-        MarkupLine(f"{hit.rank}. {said}", "<b>", "</b>", label=hit.date_text, address=address),
+        MarkupLine(f"{hit.rank}. {said}".rstrip(), "<b>", "</b>", label=label, address=address),
     ]
     if not reply.picture:  # which shows the text
         quote = cut(defuse_mentions(hit.text), share, utf16_length)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC
 from http import HTTPStatus
 from typing import Annotated, Any, Self, cast
 
@@ -12,6 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_json
 from bot.replies.buttons import place_json
+from bot.replies.dates import iso_moment
 from bot.replies.prophecy import prophecy_json
 from bot.web.failures import Refusal, describe_problems
 from bot.web.schemas import (
@@ -175,7 +175,7 @@ async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[st
     """
     started, now = time.perf_counter(), shared.now()
     scope = await Scope.of(shared, asked)
-    filters = Filters(after=asked.period.begins(now), before=now)
+    filters = Filters(after=asked.period.begins(now), before=now, undated=True)
     request = SearchRequest(
         headline=read_headline(asked.q),
         limit=asked.limit,
@@ -340,7 +340,8 @@ def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
     return {
         "corpus": corpus.name,
         "id": found.external_id,
-        "created_at": found.created_at.astimezone(UTC).isoformat(),
+        "created_at": iso_moment(found.created_at),
+        "dated_by": found.dated_by,
         "text": found.text,
         "context": found.context,
         "title": document.title,

@@ -28,7 +28,7 @@ from engine.budget import require_open
 from engine.compose.composition import ComposeRequest, Composition, Progress, SourceKind, StepName
 from engine.errors import UsageError
 from engine.messages import Message
-from engine.values import Corpus
+from engine.values import Corpus, DateKind
 
 _Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0-9]{2,8})?$")]
 
@@ -94,6 +94,9 @@ class SourceAnswer(_Part):
     url: str | None
     page: int | None
     date: str | None
+    dated_by: DateKind | None = Field(
+        description="What the date tells, if not when it was written."
+    )
     kind: SourceKind
     quote: str = Field(description="Verbatim, at most 20 words.")
     author: str | None

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
-from bot.replies.dates import age_between
-from bot.reply import labels
+from bot.replies.dates import say_age
+from bot.reply import labels, say_date
 from bot.web.rendering import web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import Visitor, find_visitor, format_day, own_address
@@ -119,10 +119,10 @@ def _build_entry(post: PublicPost, found: Candidate, visitor: Visitor, origin: s
 
 def _write_paragraphs(post: PublicPost, found: Candidate, words: Words) -> list[str]:
     """Return the text that foretold, when, and where both can be read."""
-    age = age_between(found.created_at, post.published).said(words)
-    date = words.date(found.created_at.astimezone(UTC))
+    age = say_age(found.created_at, post.published, words)
+    date = say_date(found.created_at, found.dated_by, words)
     source = " · ".join(part for part in (post.source, web_address(post.link)) if part)
-    when = " · ".join((date, age, *labels(found.flags.names, words)))
+    when = " · ".join(filter(None, (date, age, *labels(found.flags.names, words))))
     said = [f"“{found.text}”", when, web_address(found.url), source]
     return [part for part in said if part]
 

@@ -1,6 +1,5 @@
 """The pages for people. Everything works without scripts."""
 
-from datetime import UTC
 from http import HTTPStatus
 from typing import Any
 
@@ -15,7 +14,7 @@ from bot.replies.answer import answer_label, quote_labels
 from bot.replies.buttons import place_text
 from bot.replies.picture import card_of, picture_answer
 from bot.replies.prophecy import notice_of, prophecy_reply
-from bot.reply import labels, signature
+from bot.reply import labels, say_date, signature
 from bot.web.examples import choose_examples
 from bot.web.failures import Failure, Refusal
 from bot.web.reading import reading
@@ -97,7 +96,7 @@ def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
         "corpus": source.passage.corpus,
         "id": found.external_id,
         "day": format_day(found.created_at),
-        "date_text": words.date(found.created_at.astimezone(UTC)),
+        "date_text": say_date(found.created_at, found.dated_by, words),
         "signature": signature(found.voice, found.author),
         "labels": labels(found.flags.names, words),
         "place": place_text(found.place, words) if found.place else None,

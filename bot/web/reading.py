@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 
 from fastapi import APIRouter, Depends, Request
@@ -14,8 +14,8 @@ from fastapi.responses import FileResponse, Response
 from bot.i18n.words import Words
 from bot.media import Media
 from bot.queries.find import find, months
-from bot.replies.dates import age_between
-from bot.reply import labels
+from bot.replies.dates import age_between, say_age
+from bot.reply import labels, say_date
 from bot.web.api import read_document
 from bot.web.examples import (
     MonthChart,
@@ -44,6 +44,7 @@ from db.search.shown import Shown
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.query.results import FindHit, Found
+from engine.search import date_order
 from engine.text.address import address_candidate
 from engine.values import Corpus, Flag
 
@@ -73,7 +74,7 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A year ("2015") or a month ("2015-03") with its texts."""
+    """A year ("2015") or a month ("2015-03") with its texts; "" holds those without a date."""
 
     name: str
     texts: int  # in total
@@ -142,25 +143,36 @@ async def timeline(
     lexemes = {lexeme for hit in found.hits for match in hit.matched for lexeme in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
     marked = await Shown(shared.app.database).mark_words(known, ids, lexemes)
-    counted = await months(shared.app, known, found) if found.hits else {}
+    counted = Counter(await months(shared.app, known, found) if found.hits else {})
     by_year = (
         bool(counted) and _year_of_month(max(counted)) - _year_of_month(min(counted)) >= _YEARS
     )
-    texts = _by_span(counted, by_year=by_year)
+    texts = dict(_by_span(counted, by_year=by_year))
     entries: dict[str, list[TimelineEntry]] = {name: [] for name in texts}
-    for hit in sorted(found.hits, key=lambda hit: (hit.created_at, hit.document.candidate.id)):
+    for hit in sorted(found.hits, key=_by_date):
         candidate = hit.document.candidate
         text = marked.get(candidate.id, candidate.text)
         # A text added between the two queries may have no span.
         entries.setdefault(_name(hit, by_year=by_year), []).append(
             _build_timeline_entry(hit, text, words)
         )
+    if (undated := found.counts.passing - counted.total()) > 0:
+        texts[""] = max(undated, len(entries.get("", ())))
     most = max(texts.values(), default=0)
     spans = [
-        Span(name=name, texts=number, entries=entries[name], percent=round(100 * number / most))
+        Span(
+            name=name,
+            texts=number,
+            entries=entries.get(name, ()),
+            percent=round(100 * number / most),
+        )
         for name, number in texts.items()
     ]
     return Timeline(found=found, spans=spans, by_year=by_year, chart=draw_month_chart(counted))
+
+
+def _by_date(hit: FindHit) -> tuple[object, ...]:
+    return (*date_order(hit.created_at), hit.document.candidate.id)
 
 
 def _build_timeline_entry(hit: FindHit, text: str, words: Words) -> TimelineEntry:
@@ -168,7 +180,7 @@ def _build_timeline_entry(hit: FindHit, text: str, words: Words) -> TimelineEntr
     return TimelineEntry(
         id=found.external_id,
         day=format_day(found.created_at),
-        date_text=words.date(found.created_at.astimezone(UTC)),
+        date_text=say_date(found.created_at, found.dated_by, words),
         author=found.author,
         labels=labels(found.flags.names, words),
         url=web_address(found.url),
@@ -244,7 +256,8 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     favourites = [
         (answer, answer.headline.date or answer.asked_at) for answer in await Ballots(shared).wall()
     ]
-    leads = [until - favourite.hit.candidate.created_at for favourite, until in favourites]
+    dated = ((favourite.hit.candidate.created_at, until) for favourite, until in favourites)
+    leads = [until - written for written, until in dated if written]
     for favourite, until in favourites:
         cards.append(
             (
@@ -258,7 +271,7 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
                     marked={},
                     tally=favourite.tally,
                     judged=False,
-                    earliest=until - max(leads),
+                    earliest=until - max(leads, default=timedelta()),
                 ),
             )
         )
@@ -313,7 +326,9 @@ async def _show_document(
         visitor.words,
         await open_overview(shared),
     )
-    before, after = await reader.neighbours(known, found.id, found.created_at)
+    before, after = (None, None)
+    if found.created_at:
+        before, after = await reader.neighbours(known, found.id, found.created_at)
     media = await asyncio.to_thread(Media(shared.settings.data_dir).of, known, found.external_id)
     foretold = await reader.foretold_by(known, found.external_id, limit=_MOST_FORETOLD)
     return render(
@@ -327,12 +342,12 @@ async def _show_document(
         labels=labels(found.flags.names, words),
         url=web_address(found.url),
         day=format_day(found.created_at),
-        date_text=words.date(found.created_at.astimezone(UTC)),
+        date_text=say_date(found.created_at, found.dated_by, words),
         pieces=split_marks(found.text),
         before=_describe_neighbour(before, words),
         after=_describe_neighbour(after, words),
         foretold=[
-            (headline, format_day(until), age_between(found.created_at, until).said(words))
+            (headline, format_day(until), say_age(found.created_at, until, words))
             for headline, until in foretold
         ],
     )

@@ -122,6 +122,7 @@ TEXTS = {
     "years": marked("Texts by year"),
     "months": marked("Texts by month"),
     "all_texts": marked("All texts, oldest first"),
+    "undated": marked("Without a date"),
     "listed_texts": marked("The best texts, oldest first"),
     "no_texts": marked("No text says that."),
     "wall_about": marked("The prophecies with the best votes."),
@@ -237,7 +238,8 @@ def build_cards(
     near: bool = False,
 ) -> list[CardView]:
     """Return the cards of hits of a prophecy, which share one span of time."""
-    earliest = min((hit.candidate.created_at for hit in hits), default=until)
+    dates = (hit.candidate.created_at for hit in hits)
+    earliest = min(filter(None, dates), default=until)
     return [
         build_card(
             hit,
@@ -254,8 +256,10 @@ def build_cards(
     ]
 
 
-def place_in_time(moment: datetime, earliest: datetime, until: datetime) -> int:
+def place_in_time(moment: datetime | None, earliest: datetime | None, until: datetime) -> int:
     """Return where a moment stands between two others, 0 to 100."""
+    if moment is None or earliest is None:
+        return 0
     whole = (until - earliest).total_seconds()
     return _percent((moment - earliest).total_seconds() / whole) if whole > 0 else 0
 

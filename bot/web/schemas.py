@@ -12,7 +12,9 @@ from engine.contracts.results import Attachment
 from engine.prophecy.score import Sureness
 from engine.search import Mode
 from engine.settings.searching import MOST_MONTHS
-from engine.values import Kind
+from engine.values import DateKind, Kind
+
+_DATED_BY = "What the date tells, if not when it was written or published."
 
 LONGEST_TEXT = 2000  # characters of a headline or a question
 
@@ -133,8 +135,14 @@ class ProphecyHit(_Answer):
 
     rank: int
     id: str = Field(description="Id at the source, which is text.", examples=["1374658291"])
-    created_at: str = Field(examples=["2012-03-14T09:30:00+00:00"])
-    age: str = Field(description="How long before the headline.", examples=["9 years before"])
+    created_at: str | None = Field(
+        description="Null if nothing tells when it was written.",
+        examples=["2012-03-14T09:30:00+00:00"],
+    )
+    dated_by: DateKind | None = Field(description=_DATED_BY)
+    age: str | None = Field(
+        description="How long before the headline.", examples=["9 years before"]
+    )
     text: str
     place: ItemPart | None = Field(description="Null for what is no part of a document.")
     url: str | None
@@ -234,7 +242,8 @@ class AnswerSource(_Originating):
     number: int = Field(description="What stands in the brackets.")
     corpus: str
     id: str
-    created_at: str
+    created_at: str | None
+    dated_by: DateKind | None = Field(description=_DATED_BY)
     text: str
     cited: str = Field(description="The part of the text that the answer is about.")
     place: ItemPart | None = Field(description="Null for what is no part of a document.")
@@ -298,7 +307,8 @@ class DocumentAnswer(_Answer):
 
     corpus: str
     id: str
-    created_at: str
+    created_at: str | None
+    dated_by: DateKind | None = Field(description=_DATED_BY)
     text: str
     context: str | None = Field(description="The message that it answers.")
     title: str | None

@@ -305,6 +305,6 @@ async def prophesy_asked(shared: SharedState, asked: Asked) -> Prophecy:
     return await shared.prophesy(await shared.corpus(asked.corpus), request)
 
 
-def format_day(moment: datetime) -> str:
-    """Return the day (UTC) in ISO format."""
-    return moment.astimezone(UTC).date().isoformat()
+def format_day(moment: datetime | None) -> str:
+    """Return the day (UTC) in ISO format, or "" if there is none."""
+    return moment.astimezone(UTC).date().isoformat() if moment else ""

@@ -21,7 +21,7 @@ COLUMNS = (
     "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
     "lang", "language", "url", "reply_to",
     "platform", "thread_id", "attribution", "tags", "mentions", "engagement", "flags", "meta",
-    "item", "part", "heading", "page", "last_page",
+    "item", "part", "heading", "page", "last_page", "dated_by",
 )  # fmt: skip
 ITEM_COLUMNS = (
     "external_id", "digest", "created_at", "title", "author", "lang", "url", "attribution",
@@ -34,7 +34,8 @@ def document_rows(
 ) -> Iterator[tuple[object, ...]]:
     """Yield the rows of a document in COLUMNS: one, or one for each of its parts."""
     if not document.parts:
-        yield (*_record(document, corpus, known), None, None, None, None, None)
+        nowhere = (None, None, None, None, None)
+        yield (*_record(document, corpus, known), *nowhere, document.dated_by)
         return
     for number, part in enumerate(document.parts, start=1):
         row = replace(
@@ -47,8 +48,10 @@ def document_rows(
             flags=document.flags | (Flag.RECOGNISED if part.recognised else Flag.NONE),
         )
         place = (document.external_id, number, part.heading, part.page, part.last_page)
-        whole = (*_record(row, corpus, known), *place)
-        yield _record(replace(row, digest=_digest(whole)), corpus, known) + place
+        # Digests from before dates had kinds stay what they were.
+        whole = (*_record(row, corpus, known), *place, *filter(None, (document.dated_by,)))
+        found = _record(replace(row, digest=_digest(whole)), corpus, known)
+        yield (*found, *place, document.dated_by)
 
 
 def _attribution(whole: str | None, page: int | None) -> str | None:

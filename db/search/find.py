@@ -218,7 +218,7 @@ def _values(
         "query_languages": None if queries is None else list(queries),
         "lexemes": [quote_lexeme(x.lexeme) for x in lexemes],
         "before": required.before,
-        "after": required.after,
+        "after": required.since,
         "not_during": ranges or None,
         "require": int(required.require),
         "exclude": int(required.exclude),

@@ -181,7 +181,7 @@ class LexicalIndex(Readings):
             *constants(self._bm25, request.corpus.average_length),
             request.limit,
             filters.before,
-            filters.after,
+            filters.since,
             int(filters.require),
             int(filters.exclude),
             *values,
@@ -220,12 +220,13 @@ class LexicalIndex(Readings):
         """Estimate which share of the corpus passes the filters, and where to begin."""
         filters = request.filters
         dated = share = await self._share(
-            reader, request, Filters(before=filters.before, after=filters.after)
+            reader, request, Filters(before=filters.before, after=filters.since)
         )
         if filters.require or filters.exclude:
             share = await self._share(reader, request, filters)
         matching = min(request.postings, _PASSING_A_HIT * request.limit / share)
-        few_dates = dated * request.corpus.documents < matching
+        needs_date = filters.since is not None
+        few_dates = needs_date and dated * request.corpus.documents < matching
         return replace(request, dates_first=few_dates), share
 
     async def _share(self, reader: Fetches, request: _Request, filters: Filters) -> float:
@@ -236,7 +237,7 @@ class LexicalIndex(Readings):
             about_corpus("search", "share", request.corpus.id),
             request.corpus.id,
             filters.before,
-            filters.after,
+            filters.since,
             passing_flags(filters),
         )
         rows = float(orjson.loads(plan)[0]["Plan"]["Plan Rows"])

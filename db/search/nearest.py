@@ -114,7 +114,7 @@ class Nearest:
 
         Exact, unless there is an index and enough of its proposals pass the filters.
         """
-        passing = (filters.before, filters.after, int(filters.require), int(filters.exclude))
+        passing = (filters.before, filters.since, int(filters.require), int(filters.exclude))
         asked = (corpus.id, as_text(vector), limit, *passing)
         if space.indexed:
             nearest, local = "nearest_indexed", _WALK

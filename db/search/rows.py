@@ -15,7 +15,7 @@ from engine.query.results import FoundDocument, FoundDocuments
 from engine.ranking import Bm25
 from engine.search import Candidate, Filters, ItemPlace
 from engine.text.terms import Reading
-from engine.values import Corpus, Flag
+from engine.values import Corpus, DateKind, Flag
 
 
 async def add_places(
@@ -82,8 +82,9 @@ class Readings:
         return [Reading(**row) for row in rows]
 
 
-# Looking up a member of Flag takes longer than reading a column.
+# Looking up a member of an enumeration takes longer than reading a column.
 _flags = lru_cache(maxsize=None)(Flag)
+_date_kinds: dict[str | None, DateKind | None] = {None: None} | {one.value: one for one in DateKind}
 _STORED = (
     "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length",
     "platform",
@@ -92,7 +93,8 @@ _stored = itemgetter(*_STORED)
 _SETTERS = [
     Candidate.__dict__[name].__set__
     for name in (
-        *_STORED, "flags", "bm25", "matched", "similarity", "ranks", "asked_for", "place", "voice",
+        *_STORED, "flags", "dated_by", "bm25", "matched", "similarity", "ranks", "asked_for",
+        "place", "voice",
     )
 ]  # fmt: skip
 
@@ -106,7 +108,8 @@ def candidate(
     150 candidates would be a tenth of a search.
     """
     one = object.__new__(Candidate)
-    values = (*_stored(row), _flags(row["flags"]), bm25, matched or {}, None, {}, {}, None, None)
+    coded = (_flags(row["flags"]), _date_kinds[row["dated_by"]])
+    values = (*_stored(row), *coded, bm25, matched or {}, None, {}, {}, None, None)
     for set_value, value in zip(_SETTERS, values, strict=True):
         set_value(one, value)
     return one

@@ -238,7 +238,7 @@ class Shown:
             counted = await reader.fetchval(
                 about_corpus("shown", "count", corpus.id),
                 corpus.id,
-                filters.after,
+                filters.since,
                 filters.before,
                 tag,
             )

@@ -17,7 +17,6 @@ from db.search.rows import passes
 from db.search.scoring import WeightedLexeme, frequencies, operands, quote_lexeme, score
 from engine.query.filters import Conditions
 from engine.ranking import Bm25
-from engine.search import Filters
 
 # GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
 _MOST_OPERANDS = 400
@@ -89,7 +88,10 @@ _FIRST_CLASS = 9
 _FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
 
 # Of a candidate.
-COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length, platform"
+COLUMNS = (
+    "id, external_id, text, context, created_at, author, url, lang, flags, length, platform,"
+    " dated_by"
+)
 _SLOTS = ("$5", "$6", "$7", "$8")
 # No index serves the date conditions of `passes`. The planner, which sees no values, expects few
 # rows from these.
@@ -220,8 +222,8 @@ def _fill_postings(name: str, names: Mapping[str, str]) -> str:
     return statements("postings")[name].format(**names)
 
 
-_SHARED = tuple(field.name for field in fields(Filters))  # the same as for headlines
-_CONDITIONS = tuple(field.name for field in fields(Conditions))
+_SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
+_CONDITIONS = tuple(one.name for one in fields(Conditions) if one.name != "undated")
 # In the order of their placeholders: db.search.scoring needs these three first. `ranked` then adds,
 # for each scored lexeme, its tsquery and its weight.
 SCORING = ("k1", "norm", "norm_per_token")

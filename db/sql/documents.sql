@@ -14,7 +14,7 @@ CREATE TEMPORARY TABLE staging (
     author text, title text, role text, lang text, language text, url text, reply_to text,
     platform text, thread_id text, attribution text,
     tags text[], mentions text[], engagement integer, flags integer, meta text,
-    item text, part integer, heading text, page integer, last_page integer
+    item text, part integer, heading text, page integer, last_page integer, dated_by text
 ) ON COMMIT DROP
 
 -- name: stage_items
@@ -37,7 +37,7 @@ UPDATE document d
        thread_id = s.thread_id, attribution = s.attribution, tags = s.tags,
        mentions = s.mentions, engagement = s.engagement, flags = s.flags,
        meta = s.meta::jsonb, context = NULL, context_search_text = NULL,
-       heading = s.heading, page = s.page, last_page = s.last_page
+       heading = s.heading, page = s.page, last_page = s.last_page, dated_by = s.dated_by
   FROM staging s
  WHERE d.corpus_id = {corpus} AND d.external_id = s.external_id AND d.digest <> s.digest
 RETURNING d.id, d.item_id
@@ -51,14 +51,14 @@ WITH new AS (
 INSERT INTO document
        (corpus_id, external_id, text, search_text, created_at, digest, author, title, role,
         lang, language, url, reply_to, platform, thread_id, attribution, tags, mentions,
-        engagement, flags, meta, item_id, part, heading, page, last_page)
+        engagement, flags, meta, item_id, part, heading, page, last_page, dated_by)
 SELECT {corpus}, s.external_id, s.text, s.search_text, s.created_at, s.digest, s.author, s.title,
        s.role, s.lang, s.language, s.url, s.reply_to, s.platform, s.thread_id, s.attribution,
        s.tags, s.mentions, s.engagement, s.flags, s.meta::jsonb,
        CASE WHEN s.item IS NOT NULL
             THEN (SELECT i.id FROM item i
                    WHERE i.corpus_id = {corpus} AND i.external_id = s.item) END,
-       s.part, s.heading, s.page, s.last_page
+       s.part, s.heading, s.page, s.last_page, s.dated_by
   FROM staging s
  WHERE NOT EXISTS (SELECT FROM {document} d
                     WHERE d.corpus_id = {corpus} AND d.external_id = s.external_id)

@@ -3,7 +3,8 @@
 
 -- name: passes
 {filters}
-AND ({not_during}::tstzrange[] IS NULL OR NOT created_at <@ ANY ({not_during}))
+AND ({not_during}::tstzrange[] IS NULL
+     OR NOT coalesce(created_at <@ ANY ({not_during}), false))
 AND ({least}::integer IS NULL OR engagement >= {least})
 AND ({below}::integer IS NULL OR engagement < {below})
 AND ({authors}::text[] IS NULL OR lower(author) = ANY ({authors}))
@@ -42,7 +43,7 @@ SELECT id, bm25 FROM matching WHERE passes
 -- Whatever a profile could put first: good by words, or new, or much liked.
 ({best_by_words})
 UNION
-(SELECT id, bm25 FROM matching WHERE passes ORDER BY created_at DESC, id LIMIT {limit})
+(SELECT id, bm25 FROM matching WHERE passes ORDER BY created_at DESC NULLS LAST, id LIMIT {limit})
 UNION
 (SELECT id, bm25 FROM matching WHERE passes
   ORDER BY engagement DESC, created_at, id LIMIT {limit})
@@ -73,13 +74,13 @@ SELECT id, created_at FROM {document}
 
 -- name: newest
 WITH passing AS MATERIALIZED ({allowed}), best AS (
-    SELECT id FROM passing ORDER BY created_at DESC, id DESC LIMIT {limit}
+    SELECT id FROM passing ORDER BY created_at DESC NULLS LAST, id DESC LIMIT {limit}
 )
 SELECT NULL::bigint AS matching, counts.passing, 0::float8 AS bm25, {columns}
   FROM (SELECT count(*) AS passing FROM passing) counts
   LEFT JOIN best ON true
   LEFT JOIN {document} d ON d.corpus_id = {corpus} AND d.id = best.id
- ORDER BY d.created_at DESC, d.id DESC
+ ORDER BY d.created_at DESC NULLS LAST, d.id DESC
 
 -- The addition prevents the use of a vector index: everything that passes is compared.
 -- name: nearest
@@ -103,12 +104,14 @@ SELECT created_at FROM ({branches}) AS found WHERE passes
 -- name: months
 SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS month, count(*) AS documents
   FROM ({found}) AS found
+ WHERE created_at IS NOT NULL
  GROUP BY 1
  ORDER BY 1
 
 -- name: columns
 d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags, d.length,
-d.title, d.role, d.platform, d.thread_id, d.attribution, d.tags, d.mentions, d.engagement,
+d.dated_by, d.title, d.role, d.platform, d.thread_id, d.attribution, d.tags, d.mentions,
+d.engagement,
 d.meta ->> 'attachments' AS attachments, d.meta ->> 'participants' AS participants,
 (domains_of(d.meta, d.url))[1] AS domain,
 ARRAY(SELECT CASE WHEN d.tsv @@ x.lexeme THEN term_frequency(d.tsv, x.lexeme)::integer ELSE 0 END

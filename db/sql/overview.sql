@@ -1,6 +1,7 @@
 -- name: months
 SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS month, count(*) AS documents
   FROM {document}
+ WHERE created_at IS NOT NULL
  GROUP BY 1
  ORDER BY 1
 

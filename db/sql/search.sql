@@ -1,7 +1,8 @@
 -- Braces stand for parameters, or for the table of a corpus.
 
 -- name: passes
-({before}::timestamptz IS NULL OR created_at < {before})
+-- `after` is given where texts without a date do not pass.
+({before}::timestamptz IS NULL OR created_at < {before} OR created_at IS NULL)
 AND ({after}::timestamptz IS NULL OR created_at >= {after})
 AND flags & {require}::integer = {require} AND flags & {exclude}::integer = 0
 
@@ -26,6 +27,6 @@ SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
 EXPLAIN (FORMAT JSON)
 SELECT FROM {document}
  WHERE corpus_id = $1
-   AND ($2::timestamptz IS NULL OR created_at < $2)
+   AND ($2::timestamptz IS NULL OR created_at < $2 OR created_at IS NULL)
    AND ($3::timestamptz IS NULL OR created_at >= $3)
    AND ($4::integer[] IS NULL OR flags = ANY ($4))

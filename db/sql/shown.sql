@@ -1,6 +1,6 @@
 -- name: document(corpus_id, external_id)
-SELECT id, external_id, text, context, created_at, author, url, lang, flags, length, title, role,
-       platform, thread_id, attribution, tags, mentions, engagement,
+SELECT id, external_id, text, context, created_at, author, url, lang, flags, length, dated_by, title,
+       role, platform, thread_id, attribution, tags, mentions, engagement,
        meta ->> 'attachments' AS attachments, meta ->> 'participants' AS participants
   FROM {document} WHERE corpus_id = $1 AND external_id = $2
 
@@ -23,7 +23,7 @@ SELECT id FROM {document} WHERE corpus_id = $1 AND id = ANY ($2::bigint[]) AND $
 SELECT count(*) FROM {document}
  WHERE corpus_id = $1
    AND ($2::timestamptz IS NULL OR created_at >= $2)
-   AND ($3::timestamptz IS NULL OR created_at < $3)
+   AND ($3::timestamptz IS NULL OR created_at < $3 OR created_at IS NULL)
    AND ($4::text IS NULL OR $4 = ANY (tags))
 
 -- name: origins(corpus_id, document_ids)

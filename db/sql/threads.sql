@@ -4,7 +4,7 @@ SELECT thread_id AS id, max(title) AS title, count(*) AS documents,
   FROM {document}
  WHERE corpus_id = $1 AND thread_id IS NOT NULL
  GROUP BY thread_id
- ORDER BY newest DESC, id
+ ORDER BY newest DESC NULLS LAST, id
  LIMIT $2
 
 -- name: read(corpus_id, thread_id, limit)

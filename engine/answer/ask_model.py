@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from engine.judge.request import one_line
 from engine.llm.asking import ModelQuestion, Prompt, ask_and_repair, objects
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
+from engine.search import told_date
 from engine.text.chunks import sentences
 from engine.text.clean import without_links, without_markup
 from engine.values import Corpus, Usage
@@ -35,7 +36,8 @@ You answer a question from numbered passages, and from nothing else.
 
 Input: the first line is the question as JSON: question what is asked, earlier, where there is \
 one, what was asked just before, in order. Every further line is one passage as JSON: i is its \
-number, date the day it was written, author who wrote it, passed_on, where it holds words of \
+number, date the day it was written (modified or created, in its place, only when its file was; \
+none, if nobody knows), author who wrote it, passed_on, where it holds words of \
 somebody else: repost (all of them) or quote (those in quotation marks), reply_to the message it \
 answers, text what it says (long ones are cut).
 
@@ -224,7 +226,7 @@ def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
     found = passage.hit.candidate
     shown: dict[str, object] = {
         "i": number,
-        "date": found.created_at.astimezone(UTC).date().isoformat(),
+        **told_date(found.created_at, found.dated_by),
     }
     if found.place:
         shown["title"] = without_brackets(one_line(found.place.title, _NAME_LENGTH))

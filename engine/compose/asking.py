@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Generic, TypeVar
 
 from engine.answer.cited_answer import without_brackets
@@ -16,6 +16,7 @@ from engine.judge.request import one_line
 from engine.llm.asking import ChatModel, ModelQuestion, Prompt, ask_and_repair
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
+from engine.search import told_date
 from engine.values import Corpus, Usage
 
 logger = logging.getLogger("presagio.compose")
@@ -131,8 +132,7 @@ def as_line(value: Mapping[str, object]) -> str:
 def passage_line(number: int, passage: SourcePassage, length: int) -> str:
     """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
     shown: dict[str, object] = {"passage": number, "from": passage.kind.value}
-    if passage.date:
-        shown["date"] = passage.date.astimezone(UTC).date().isoformat()
+    shown |= told_date(passage.date, passage.dated_by)
     shown["title"] = plain(passage.title, _NAME_LENGTH)
     if passage.author:
         shown["author"] = plain(passage.author, _NAME_LENGTH)

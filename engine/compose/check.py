@@ -23,8 +23,9 @@ You check sentences against the passages that they cite.
 
 Input: first the sentences, one a line as JSON: i is its number, text what it says, sources the \
 passages that it cites, fault, where there is one, what a program found wrong with it. Then the \
-passages, one a line as JSON: passage is its number, date the day it was written, title and author \
-where it comes from, passed_on, where it holds words of somebody else, repost (all of them) or \
+passages, one a line as JSON: passage is its number, date the day it was written (modified or \
+created, in its place, only when its file was; none, if nobody knows), title and author where it \
+comes from, passed_on, where it holds words of somebody else, repost (all of them) or \
 quote (those in quotation marks), text what it says.
 
 For each sentence: supported, if its passages say all of it; partly, if they say some of it; not, \

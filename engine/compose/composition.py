@@ -8,7 +8,7 @@ from enum import StrEnum
 from engine.answer.cited_answer import Passage as Found
 from engine.judge.request import one_line
 from engine.messages import Message
-from engine.values import Corpus, Flag, Usage
+from engine.values import Corpus, DateKind, Flag, Usage
 
 
 class StepName(StrEnum):
@@ -58,6 +58,7 @@ class SourcePassage:
     title: str  # of the item, the page, or the account
     score: float = 0.0
     date: datetime | None = None
+    dated_by: DateKind | None = None  # what the date tells, if not when it was written
     url: str | None = None
     page: int | None = None  # of a library's item
     author: str | None = None
@@ -203,6 +204,6 @@ def cited_as(passage: SourcePassage) -> str:
     title = one_line(passage.title, len(passage.title))
     if passage.page is not None:
         return f"{title}, p. {passage.page}"
-    if passage.date and not passage.url:
+    if passage.date and not passage.dated_by and not passage.url:
         return f"{title}, {passage.date.date().isoformat()}"
     return title

@@ -31,9 +31,10 @@ PROMPT = Prompt(
 You collect the evidence for a tweet from numbered passages, and from nothing else.
 
 Input: the first line is the request as JSON. Every further line is one passage as JSON: passage \
-is its number, from tells whether it is internal or from the web, date the day it was written, \
-title and author where it comes from, passed_on, where it holds words of somebody else, repost \
-(all of them) or quote (those in quotation marks), text what it says.
+is its number, from tells whether it is internal or from the web, date the day it was written \
+(modified or created, in its place, only when its file was; none, if nobody knows), title and \
+author where it comes from, passed_on, where it holds words of somebody else, repost (all of them) \
+or quote (those in quotation marks), text what it says.
 
 Give 5 to 10 facts that bear on the request, what matters most first; fewer if there are fewer, \
 none if the passages say nothing about it. For each: text, the fact in your own words, with who \

@@ -22,8 +22,9 @@ Somebody wants a tweet that is supported by sources. Which evidence is still mis
 should be looked for on the web?
 
 Input: the first line is the request as JSON. Every further line is one passage that is already \
-held, as JSON: passage is its number, date the day it was written, title and author where it \
-comes from, text what it says (long ones are cut).
+held, as JSON: passage is its number, date the day it was written (modified or created, in its \
+place, only when its file was; none, if nobody knows), title and author where it comes from, text \
+what it says (long ones are cut).
 
 Missing may be: numbers, recent data, visuals (a chart, a picture), an authoritative voice. Give \
 at most five queries for a search engine, each for one thing that is missing, with the names, \

@@ -151,7 +151,7 @@ class Witness:
         """Collect what passages hold, their titles, authors and dates included."""
         texts = [text for one in passages for text in (one.title, one.author or "", one.text)]
         # A person who reads the source sees its date as well.
-        dated = [one.date for one in passages if one.date]
+        dated = [one.date for one in passages if one.date and not one.dated_by]
         together = "\n".join(texts)
         return cls(
             figures=Figures.of([*texts, *(day.date().isoformat() for day in dated)]),

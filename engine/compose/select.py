@@ -193,6 +193,7 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
         title=place.title if place else account,
         score=min(1.0, max(0.0, found.hit.score)),
         date=candidate.created_at,
+        dated_by=candidate.dated_by,
         url=candidate.url,
         page=place.page if place else None,
         author=author if place else None,  # else it is the title

@@ -5,7 +5,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
 from functools import cache
 from importlib import resources
 
@@ -23,6 +22,7 @@ from engine.compose.composition import (
 from engine.compose.guard import open_quotation, outside_quotations
 from engine.judge.request import one_line
 from engine.llm.asking import Prompt, objects
+from engine.search import told_date
 from engine.text.chunks import sentences
 from engine.text.clean import without_links, without_markup
 
@@ -312,8 +312,7 @@ def _line(fact: Fact, passage: SourcePassage) -> str:
     }
     if passage.author:
         shown["author"] = plain(passage.author, 120)
-    if passage.date:
-        shown["date"] = passage.date.astimezone(UTC).date().isoformat()
+    shown |= told_date(passage.date, passage.dated_by)
     return as_line(shown)
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from engine.contracts.requests import SearchContract
 from engine.query.results import Comment, FindHit, Found, FoundDocument, Match
-from engine.values import Flag, Kind
+from engine.values import DateKind, Flag, Kind
 
 _DIGITS = 4
 
@@ -144,7 +144,8 @@ class Snippet(Value):
     snippet: str
     source: str
     platform: str | None
-    date: datetime
+    date: datetime | None  # None: nothing tells when it was written
+    dated_by: DateKind | None  # what the date tells, if not when it was written
     author: str | None
     tags: tuple[str, ...]
     voice_terms: tuple[str, ...]
@@ -226,7 +227,8 @@ def _values(hit: FindHit) -> dict[str, object]:
     document, candidate = hit.document, hit.document.candidate
     return {
         "snippet": hit.excerpt.text if hit.excerpt else candidate.text,
-        "date": candidate.created_at.astimezone(UTC),
+        "date": candidate.created_at and candidate.created_at.astimezone(UTC),
+        "dated_by": candidate.dated_by,
         "author": candidate.author,
         "tags": document.tags,
         "voice_terms": hit.voice_terms,

@@ -7,7 +7,6 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, Protocol, TypeVar
@@ -39,9 +38,6 @@ class Files(Protocol):
 
     def size(self, name: str) -> int | None:
         """Return the number of bytes that reading the file will count, if known."""
-
-    def modified(self, name: str) -> datetime | None:
-        """Return when the file was last changed, if known."""
 
     def open(self, name: str) -> Readable:
         """Open the file. Raises OSError or InputError."""
@@ -105,12 +101,6 @@ class FolderFiles:
             return None  # opening it will raise the reason
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
-    def modified(self, name: str) -> datetime | None:
-        try:
-            return datetime.fromtimestamp(int((self._root / name).stat().st_mtime), UTC)
-        except (OSError, OverflowError, ValueError):
-            return None
-
     def open(self, name: str) -> Readable:
         place, reason = self._placed(name)
         if reason:
@@ -160,12 +150,6 @@ class ZipFiles:
     def size(self, name: str) -> int | None:
         return self._zip.getinfo(name).file_size
 
-    def modified(self, name: str) -> datetime | None:
-        try:
-            return datetime(*self._zip.getinfo(name).date_time, tzinfo=UTC)
-        except ValueError:  # a month 0
-            return None
-
     def open(self, name: str) -> Readable:
         try:
             member = self._zip.open(name)
@@ -199,9 +183,6 @@ class OneStream:
         return None
 
     def size(self, name: str) -> int | None:  # noqa: ARG002 - the protocol's signature
-        return None
-
-    def modified(self, name: str) -> datetime | None:  # noqa: ARG002 - the protocol's signature
         return None
 
     def open(self, name: str) -> Readable:

@@ -60,6 +60,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         text=text,
         search_text="" if parts else _searched(text, post, keywords),
         created_at=post.created_at,
+        dated_by=post.dated_by,
         # What lacks pages is read again by the next ingest, which may have the program for them.
         digest=~record.digest if post.unread else record.digest,
         author=_clean((post.author or defaults.author or "").removeprefix("@")),

@@ -10,7 +10,7 @@ from typing import Literal
 from engine.errors import RecordError
 from engine.messages import Message
 from engine.text.chunks import Block
-from engine.values import Flag, Kind
+from engine.values import DateKind, Flag, Kind
 
 # Part of every digest: raise it when the same record would become another document, so that files
 # ingested before are stored again.
@@ -118,7 +118,8 @@ class PostFields:
     """
 
     text: str
-    created_at: datetime
+    created_at: datetime | None  # None: nothing tells when it was written
+    dated_by: DateKind | None = None  # what the date tells, if not when it was written
     searched: str | None = None  # the text to search, if it differs from `text`
     keywords: tuple[str, ...] = ()  # also found by these: tags and authors of a file
     author: str | None = None

@@ -4,7 +4,6 @@ import io
 import stat
 import zipfile
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Protocol
@@ -144,10 +143,6 @@ class Source:
     def alive(self) -> None:
         """Tell the watch that work on the file goes on."""
         self._watch.alive()
-
-    def modified(self, name: str) -> datetime | None:
-        """Return when the file was last changed, if known; zips do not record the zone."""
-        return self._files.modified(name)
 
     def beside(self, name: str, companion: str) -> str | None:
         """Return the name of the file `companion` in the folder of `name`, if there is one."""

@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from hashlib import sha256
 
-from engine.search import Candidate, Headline
+from engine.search import Candidate, Headline, told_date
 from engine.text.snippet import window, words
 
 HEADLINE_LENGTH = 500
@@ -52,7 +51,7 @@ def build_judge_request(
         ids=tuple(candidate.id for candidate in ordered),
         key=_key(
             [version, model, title],
-            [(one.id, *said) for one, said in zip(ordered, shown, strict=True)],
+            {one.id: said for one, said in zip(ordered, shown, strict=True)},
         ),
     )
 
@@ -98,19 +97,17 @@ def _place(title: str, candidate: Candidate) -> tuple[bytes, int]:
     return sha256(seed.encode("utf-8", "replace")).digest(), candidate.id
 
 
-def _cut_candidate(candidate: Candidate, title: str) -> tuple[str, str]:
-    """Return the day and the text that the model sees."""
-    day = candidate.created_at.astimezone(UTC).date().isoformat()
-    return day, around(candidate.text, title, TEXT_LENGTH)
+def _cut_candidate(candidate: Candidate, title: str) -> dict[str, str]:
+    """Return the day, if there is one, and the text that the model sees."""
+    day = told_date(candidate.created_at, candidate.dated_by)
+    return {**day, "text": around(candidate.text, title, TEXT_LENGTH)}
 
 
-def _line(number: int, shown: tuple[str, str]) -> str:
+def _line(number: int, shown: Mapping[str, str]) -> str:
     """Return one JSON object without spaces, which would cost tokens."""
-    day, text = shown
-    line = {"i": number, "date": day, "text": text}
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps({"i": number, **shown}, ensure_ascii=False, separators=(",", ":"))
 
 
-def _key(asked: Sequence[str], shown: Sequence[tuple[int, str, str]]) -> str:
+def _key(asked: Sequence[str], shown: Mapping[int, Mapping[str, str]]) -> str:
     """Return the SHA-256 of everything that may change the judgments."""
-    return sha256(json.dumps([*asked, sorted(shown)]).encode()).hexdigest()
+    return sha256(json.dumps([*asked, sorted(shown.items())]).encode()).hexdigest()

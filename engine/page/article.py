@@ -15,7 +15,8 @@ from typing import Any
 
 from engine.errors import ExtraMissing
 from engine.messages import Message
-from engine.page.read import decode_page, read_page
+from engine.page.read import Page, decode_page, read_page
+from engine.values import DateKind
 
 LONGEST_PAGE = 1_000_000  # bytes; what comes after is not read
 
@@ -43,6 +44,7 @@ class Article:
     title: str | None
     author: str | None
     date: datetime | None
+    dated_by: DateKind | None  # what the date tells, if not when it was published
     site: str | None
     language: str | None
     text: str  # headings and paragraphs, separated by blank lines
@@ -71,15 +73,26 @@ def article(
     if not any(isinstance(part, ArticleBlock) for part in parts):
         return None
     page = read_page(html, content_type, now=now or _NO_LATEST)
+    date, dated_by = _dated(page, _date(found.date))
     return Article(
         title=_line(found.title, _LONGEST_TITLE) or page.title,
         author=_line(found.author, _LONGEST_NAME),
-        date=page.published or _date(found.date),
+        date=date,
+        dated_by=dated_by,
         site=page.site or _line(found.sitename, _LONGEST_NAME),
         language=page.language,
         text="\n\n".join(part if isinstance(part, str) else part.text for part in parts),
         blocks=tuple(part for part in parts if isinstance(part, ArticleBlock)),
     )
+
+
+def _dated(page: Page, found: datetime | None) -> tuple[datetime | None, DateKind | None]:
+    """Return the date of a page and what it tells; `found` may be either of the two."""
+    if page.published or not page.modified:
+        return page.published or found, None
+    if found and found.date() < page.modified.date():
+        return found, None
+    return page.modified, DateKind.MODIFIED
 
 
 def load_libraries() -> Any:

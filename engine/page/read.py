@@ -84,7 +84,7 @@ _NAME = re.compile(
 )
 _REST_OF_TAG = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
 _TELLING_META = re.compile(
-    r"title|date|publish|created|issued|site_name|application-name|locale", re.IGNORECASE
+    r"title|date|publish|created|issued|modified|site_name|application-name|locale", re.IGNORECASE
 )
 # Elements whose content is not markup of the page.
 _OPAQUE = ("script", "style", "noscript", "template", "textarea", "svg")
@@ -281,6 +281,11 @@ _LAST_DATES = (
     "article.published",
 )
 
+_MODIFIED = (
+    "article:modified_time", "og:modified_time", "og:updated_time", "og:article:modified_time",
+    "datemodified", "dc.date.modified", "dcterms.modified", "dc.modified", "last-modified",
+    "lastmod", "modified",
+)  # fmt: skip
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what sites write for "no date"
 _EARLIEST = datetime(1800, 1, 1, tzinfo=UTC)  # newspapers have put their archives online
 # A local time read without its zone can be up to 14 hours ahead.
@@ -295,6 +300,7 @@ class Page:
     published: datetime | None
     site: str | None
     language: str | None
+    modified: datetime | None = None  # when it was last changed, by its own account
 
 
 def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
@@ -319,6 +325,7 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
         *_attribute(tree, "time", "datetime"),
         *_pick_values(meta, *_LAST_DATES),
     )
+    changes = (*_pick_values(meta, *_MODIFIED), *find_texts(described, "dateModified"))
     languages = (
         *_attribute(tree, "html", "lang"),
         *_pick_values(meta, "og:locale"),
@@ -328,6 +335,7 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
         title=_first(map(_line_of_text, titles)),
         published=_first(_moment(date, now) for date in dates),
         site=_first(map(_line_of_text, _pick_values(meta, "og:site_name", "application-name"))),
+        modified=_first(_moment(date, now) for date in changes),
         language=_first(map(_language, languages)),
     )
 

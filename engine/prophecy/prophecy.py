@@ -199,13 +199,21 @@ class Prophet:
             await asyncio.sleep(0)
 
     def _narrow_filters(self, request: SearchRequest, asked_at: datetime) -> Filters:
-        """Return the user's filters, narrowed to texts that are older than the headline."""
+        """Return the user's filters, narrowed to texts that are older than the headline.
+
+        What has no date is older only than a headline of now, as it is here already.
+        """
         months = request.exclude_recent
         if months is None:
             months = self._settings.search.exclude_recent_months
         limit = asked_at - timedelta(days=months * _DAYS_A_MONTH)
-        before = request.filters.before
-        return replace(request.filters, before=min(before, limit) if before else limit)
+        given = request.filters
+        undated = request.headline.date is None and given.before is None and given.after is None
+        return replace(
+            given,
+            before=min(given.before, limit) if given.before else limit,
+            undated=given.undated or undated,
+        )
 
     async def _verdict(
         self, corpus: Corpus, request: SearchRequest, candidates: Sequence[Candidate]

@@ -225,9 +225,13 @@ class Scorer:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
             "lexical": min(1.0, self._coverage(candidate)),
-            "age": age(candidate.created_at, self.asked_at, _AGE_FULL_YEARS),
+            "age": self._age(candidate),
             "semantic": candidate.similarity,
         }
+
+    def _age(self, candidate: Candidate) -> float | None:
+        written = candidate.created_at
+        return None if written is None else age(written, self.asked_at, _AGE_FULL_YEARS)
 
     def _hit(self, candidate: Candidate, parts: Parts) -> Hit:
         multipliers = factors(candidate)

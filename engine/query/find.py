@@ -166,7 +166,8 @@ def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) 
 
 
 def _recency(found: FoundDocument, asked: FeatureContext, decay_days: float) -> float | None:
-    return recency(found.candidate.created_at, asked.now, decay_days) if asked.now else None
+    written = found.candidate.created_at
+    return recency(written, asked.now, decay_days) if asked.now and written else None
 
 
 DEFAULT_LIMIT = 20

@@ -23,6 +23,11 @@ from engine.values import Corpus
 from engine.vectors import Vector, VectorSpace
 
 
+def _newest_first(hit: FindHit) -> tuple[bool, float]:
+    written = hit.created_at
+    return written is None, -written.timestamp() if written else 0.0
+
+
 def found_together(answers: Sequence[tuple[Corpus, Found]], limit: int) -> Found:
     """Return one answer with the first `limit` hits of all: best first, or newest first.
 
@@ -31,7 +36,7 @@ def found_together(answers: Sequence[tuple[Corpus, Found]], limit: int) -> Found
     """
     founds = [found for _, found in answers]
     hits = [_name_author(hit, corpus) for corpus, found in answers for hit in found.hits]
-    hits.sort(key=lambda hit: (-(hit.score or 0), -hit.created_at.timestamp()))
+    hits.sort(key=lambda hit: (-(hit.score or 0), *_newest_first(hit)))
     kept = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:limit], start=1))
     return replace(
         founds[0],

@@ -111,7 +111,7 @@ class FindHit:
     similarity: float | None = None  # by meaning, if requested
 
     @property
-    def created_at(self) -> datetime:
+    def created_at(self) -> datetime | None:
         """When the document was written."""
         return self.document.candidate.created_at
 
@@ -196,7 +196,8 @@ def attribute_document(found: FoundDocument, corpus: Corpus) -> FoundDocument:
     """
     candidate = address_candidate(found.candidate, corpus)
     place = f"{candidate.platform or corpus.name}#{candidate.external_id}"
-    made = ", ".join(filter(None, (candidate.author, place, f"{candidate.created_at:%Y-%m-%d}")))
+    day = f"{candidate.created_at:%Y-%m-%d}" if candidate.created_at else None
+    made = ", ".join(filter(None, (candidate.author, place, day)))
     return replace(found, candidate=candidate, attribution=found.attribution or made)
 
 

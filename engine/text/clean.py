@@ -21,6 +21,7 @@ _BLOCK = re.compile(
     r"^[ \t]*(?:```.*|~~~.*|#{1,6} |>+ ?(?=[^\s\d<>=])|[*•] |[-+] (?!\d)|[-*_=]{3,}[ \t]*$)",
     re.MULTILINE,
 )
+_SLACK_LINK = re.compile(r"<(?:https?|mailto):[^\s<>|]*(?:\|([^<>]*))?>", re.IGNORECASE)
 _TAG = re.compile(r"<!--[^<>]*>|<[!@#][^\s<>]*>|<(/?)([a-z][a-z0-9]*)\b([^<>]*)>", re.IGNORECASE)
 _ELEMENT_NAMES = """
     a abbr b blockquote br cite code del div em font h1 h2 h3 h4 h5 h6 hr i iframe img ins kbd li
@@ -91,6 +92,7 @@ def _unlink_word(word: str, held: str) -> str:
 def _without_tags(text: str) -> str:
     if "<" not in text:
         return text
+    text = _SLACK_LINK.sub(lambda found: found[1] or " ", text)
     named = [(one[1], (one[2] or "").lower()) for one in _TAG.finditer(text)]
     closed = {name for slash, name in named if slash} & {name for slash, name in named if not slash}
 

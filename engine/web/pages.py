@@ -204,7 +204,9 @@ class Pages:
             raise PageUnreadable(
                 Message("The page of {host} has no text to read.", host=shown_host(address))
             )
-        date = found.date if found.date and found.date <= now + _AHEAD else None
+        date = (
+            found.date if found.date and not found.dated_by and found.date <= now + _AHEAD else None
+        )
         return FetchedPage(
             url=canonical_address(fetched.url) or address,
             title=found.title,

@@ -79,7 +79,7 @@ class Stored:
 
     id: int
     external_id: str
-    created_at: datetime
+    created_at: datetime | None
     flags: int
     length: int
     max_tf: int

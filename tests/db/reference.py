@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.ranking import Bm25
 from engine.search import Candidate, Filters, Term
@@ -44,9 +44,16 @@ def scores(documents: Sequence[Stored], terms: Sequence[Term], bm25: Bm25) -> li
 
 def passes(stored: Stored, filters: Filters) -> bool:
     """Whether a document meets the conditions."""
+    if stored.created_at is None:
+        dated = filters == replace(filters, before=None, after=None) or (
+            filters.undated and filters.after is None
+        )
+    else:
+        dated = (filters.before is None or stored.created_at < filters.before) and (
+            filters.after is None or stored.created_at >= filters.after
+        )
     return (
-        (filters.before is None or stored.created_at < filters.before)
-        and (filters.after is None or stored.created_at >= filters.after)
+        dated
         and stored.flags & filters.require == filters.require
         and not stored.flags & filters.exclude
     )
@@ -65,8 +72,9 @@ def ranked(scored: Sequence[Scored], filters: Filters, limit: int) -> list[Score
     return (ordered + sorted(tied, key=_age))[:limit]
 
 
-def _age(scored: Scored) -> tuple[object, int]:
-    return (scored.stored.created_at, scored.stored.id)
+def _age(scored: Scored) -> tuple[bool, object, int]:
+    written = scored.stored.created_at
+    return (written is None, written, scored.stored.id)
 
 
 def assert_same(found: Sequence[Candidate], expected: Sequence[Scored]) -> None:

@@ -13,8 +13,9 @@ from db.corpus.corpora import Corpora
 from db.migrate import Migration, available, check, migrate, pending
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageOutdated, StorageRights
+from engine.values import Kind
 from tests.database import execute, until_blocked, wait_for, with_database
-from tests.db.loading import load_texts
+from tests.db.loading import assert_exact, load_texts
 from tests.patience import PATIENCE, movable_time
 
 ALL = [f"{migration.version:04} {migration.name}" for migration in available()]
@@ -214,3 +215,48 @@ def test_pending_of_nothing_applied_is_everything() -> None:
 def test_a_migration_left_out_in_the_middle_still_runs() -> None:
     known = [Migration(1, "a", "x"), Migration(2, "b", "y")]
     assert pending(known, {2: known[1].checksum}) == known[:1]
+
+
+async def test_the_date_of_a_file_is_forgotten_and_that_of_a_document_gets_its_name(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = next(n for n, name in enumerate(ALL) if name.endswith("undated"))
+    monkeypatch.setattr(module, "available", lambda: available()[:before])
+    await empty.migrate()
+    monkeypatch.undo()
+    corpus = await Corpora(empty).ensure(
+        "lib", kind=Kind.LIBRARY, language="simple", author=None, url_template=None
+    )
+    rows = {
+        "a": ("epub", '{"dated_by": "file"}'),
+        "b": ("pdf", "{}"),
+        "c": ("docx", "{}"),
+        "d": ("html", "{}"),
+    }
+    async with empty.connection() as connection:
+        for name, (platform, meta) in rows.items():
+            item = await connection.fetchval(
+                "INSERT INTO item (corpus_id, external_id, digest, created_at, parts)"
+                " VALUES ($1, $2, 1, now(), 1) RETURNING id",
+                corpus.id,
+                name,
+            )
+            await connection.execute(
+                "INSERT INTO document (corpus_id, created_at, digest, external_id, language, text,"
+                " search_text, platform, item_id, part, meta)"
+                " VALUES ($1, now(), 1, $2, 'simple', 'storm', 'storm', $3, $4, 1, $5::jsonb)",
+                corpus.id, f"{name}~part1", platform, item, meta,
+            )  # fmt: skip
+    await empty.migrate()
+    async with empty.connection() as connection:
+        found = await connection.fetch(
+            "SELECT i.external_id, d.created_at IS NULL, i.created_at IS NULL, d.dated_by,"
+            " d.meta::text FROM document d JOIN item i ON i.id = d.item_id ORDER BY 1"
+        )
+    assert [tuple(row) for row in found] == [
+        ("a", True, True, None, "{}"),
+        ("b", False, False, "created", "{}"),
+        ("c", False, False, "modified", "{}"),
+        ("d", False, False, None, "{}"),
+    ]
+    await assert_exact(empty, await Corpora(empty).get("lib"))

@@ -128,8 +128,13 @@ def _word_paragraph(text: str) -> str:
     return f"<w:p>{style}<w:r><w:t>{text.lstrip('# ')}</w:t></w:r></w:p>"
 
 
-def epub(*chapters: str, title: str = "A book", encrypted: bool = False) -> bytes:
-    """Return an EPUB book; each chapter is the markup of its body."""
+def epub(
+    *chapters: str,
+    title: str = "A book",
+    encrypted: bool = False,
+    dates: str = "<dc:date>1999</dc:date>",
+) -> bytes:
+    """Return an EPUB book; each chapter is the markup of its body, `dates` that of its dates."""
     items = "".join(
         f'<item id="c{number}" href="c%20{number}.xhtml" media-type="application/xhtml+xml"/>'
         for number in range(len(chapters))
@@ -148,9 +153,10 @@ def epub(*chapters: str, title: str = "A book", encrypted: bool = False) -> byte
             ),
             "text/book.opf": (
                 '<package xmlns="http://www.idpf.org/2007/opf"'
+                ' xmlns:opf="http://www.idpf.org/2007/opf"'
                 ' xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata>'
                 f"<dc:title>{title}</dc:title><dc:creator>Ana Paz</dc:creator>"
-                f"<dc:date>1999</dc:date><dc:language>es</dc:language></metadata><manifest>{items}</manifest>"
+                f"{dates}<dc:language>es</dc:language></metadata><manifest>{items}</manifest>"
                 f"<spine>{order}</spine></package>"
             ),
             **{

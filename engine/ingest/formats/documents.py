@@ -1,6 +1,6 @@
 """Reads documents: PDF, Word, EPUB, web pages, text, Markdown and pictures of text.
 
-The date of a document is the one that it names, else the day when its file was last changed.
+The date of a document is the one that it names. That of its file tells when it was copied.
 """
 
 import io
@@ -9,7 +9,6 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import PurePosixPath
 
 from engine.errors import RecordError
@@ -136,6 +135,7 @@ def checked_form(name: str, content: bytes) -> str:
 
 
 LARGEST_FILE = 256_000_000  # bytes
+_VERSION = "2"  # of what this reader makes of a file; part of every digest
 
 _DATA, _DATA_ENDINGS = "data", (".json", ".jsonl", ".js", ".csv")
 _LONGEST_TITLE = 100  # characters of a first line that is taken for one
@@ -157,7 +157,7 @@ class DocumentReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name, PARTS_VERSION)
+        digest = fingerprint(defaults, self.name, PARTS_VERSION, _VERSION)
         for name in names:
             label = source.label(name)
             with source.open(name) as stream:
@@ -177,11 +177,11 @@ class DocumentReader:
         if form == MARKDOWN:
             return _markdown_post(payload, content)
         parsed = _parsed(form, content, _ocr(payload))
-        date = parsed.date or _changed(payload)
         return PostFields(
             text="",
             blocks=tuple(parsed.blocks),
-            created_at=date,
+            created_at=parsed.date,
+            dated_by=parsed.dated_by,
             author=parsed.author,
             title=parsed.title or _first_line(parsed) or _title_of(name),
             lang=parsed.language,
@@ -192,7 +192,7 @@ class DocumentReader:
             unread=parsed.unread,
             tags=(),
             mentions=(),
-            meta={"domain": host_of(parsed.url), "dated_by": None if parsed.date else "file"},
+            meta={"domain": host_of(parsed.url)},
         )
 
 
@@ -218,7 +218,7 @@ def _record(
     identity = f"{PurePosixPath(name).name[-80:]}-{made_id(source.origin(name))[:10]}"
     payload = {
         "content": content, "name": name, "file": source.citation(name),
-        "changed": source.modified(name), "language": defaults.language, "alive": source.alive,
+        "language": defaults.language, "alive": source.alive,
     }  # fmt: skip
     return JsonObject(source.label(name), 1, "line", b"", {}).record(
         DocumentReader.name, "".join(filter(str.isprintable, identity)), digest(content), payload
@@ -273,13 +273,6 @@ def _ocr(payload: Mapping[str, object]) -> Ocr:
     return Ocr(
         language if isinstance(language, str) else None, alive=alive if callable(alive) else None
     )
-
-
-def _changed(payload: Mapping[str, object]) -> datetime:
-    changed = payload.get("changed")
-    if not isinstance(changed, datetime):
-        raise RecordError(Message("no date"))
-    return changed
 
 
 READERS: tuple[Reader, ...] = (DocumentReader(),)

@@ -80,7 +80,7 @@ def _read(read: Callable[[str], object], text: str, name: str) -> object:
 
 
 LARGEST_FILE = 4_000_000  # bytes
-_VERSION = "2"  # of what this reader makes of a file; part of every digest
+_VERSION = "3"  # of what this reader makes of a file; part of every digest
 _DATES = ("date", "published", "created", "publishdate", "pubdate")
 _NAMED_DATE = re.compile(r"(\d{4}-\d\d-\d\d)[-_ ]?(.*)", re.DOTALL)
 _HEADING = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
@@ -125,7 +125,7 @@ class MarkdownReader:
             text=text_of(body),
             blocks=article_blocks(body, markdown_blocks),
             searched=f"{title}\n\n{body}",
-            created_at=_date(fields, path, payload.get("changed")),
+            created_at=_date(fields, path),
             keywords=(*authors, *(tag.removeprefix("#") for tag in tags)),
             author=string(_first(fields.get("author") or fields.get("authors"))),
             title=title,
@@ -151,14 +151,8 @@ def _record(
         fields, text = split_front_matter(raw.decode("utf-8", "replace").replace("\r\n", "\n"))
     except RecordError as exc:
         return found.reject(str(exc))
-    # The day of the last change is used only if nothing better is known: copying a file changes it.
-    changed = None if _said_date(fields, PurePosixPath(name)) else source.modified(name)
-    payload = {
-        "fields": fields, "text": text, "path": name, "changed": changed,
-        "file": source.citation(name),
-    }  # fmt: skip
-    said = digest(raw + str(changed or "").encode())
-    return found.record(MarkdownReader.name, name, said, payload)
+    payload = {"fields": fields, "text": text, "path": name, "file": source.citation(name)}
+    return found.record(MarkdownReader.name, name, digest(raw), payload)
 
 
 def _title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:
@@ -180,11 +174,9 @@ def _said_date(fields: Mapping[str, object], path: PurePosixPath) -> object:
     return next(told, named[1] if named else None)
 
 
-def _date(fields: Mapping[str, object], path: PurePosixPath, changed: object) -> datetime:
-    said = _said_date(fields, path) or changed
-    if said is None:
-        raise RecordError(Message("no date: write date: 2019-05-23 into the front matter"))
-    return moment(said)
+def _date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:
+    said = _said_date(fields, path)
+    return None if said is None else moment(said)
 
 
 def _first(value: object) -> object:

@@ -16,6 +16,7 @@ from engine.ingest.dates import LATEST
 from engine.ingest.html_text import html_blocks
 from engine.ingest.parsers.parsed import (
     Parsed,
+    first_date,
     is_damaged,
     is_protected,
     needs_extra,
@@ -25,6 +26,7 @@ from engine.ingest.parsers.parsed import (
 from engine.page.article import LONGEST_PAGE, article
 from engine.page.read import decode_page, read_page
 from engine.text.chunks import Block
+from engine.values import DateKind
 
 _LARGEST = 64_000_000  # bytes that a member may unpack to
 
@@ -74,11 +76,13 @@ def parse_epub(content: bytes) -> Parsed:
         raise is_damaged() from exc
     if not blocks:
         raise says_nothing()
+    date, dated_by = first_date(*_book_dates(package))
     return Parsed(
         blocks=blocks,
         title=text_at(package, f"{_DUBLIN_CORE}title"),
         author=text_at(package, f"{_DUBLIN_CORE}creator"),
-        date=_parse_publication_date(text_at(package, f"{_DUBLIN_CORE}date")),
+        date=date,
+        dated_by=dated_by,
         language=text_at(package, f"{_DUBLIN_CORE}language"),
     )
 
@@ -114,6 +118,18 @@ def _require_open(archive: zipfile.ZipFile, blocks: list[Block]) -> None:
         raise is_protected()
 
 
+def _book_dates(package: Element) -> Iterator[tuple[datetime | None, DateKind | None]]:
+    """Yield the dates of a book with what they tell: first those of its publication."""
+    events = {None: None, "creation": DateKind.CREATED, "modification": DateKind.MODIFIED}
+    told = [
+        (_parse_publication_date((one.text or "").strip()), events.get(one.get(f"{_BOOK}event")))
+        for one in package.iterfind(f".//{_DUBLIN_CORE}date")
+    ]
+    yield from sorted(told, key=lambda one: one[1] is not None)
+    for one in package.iterfind(f".//{_BOOK}meta[@property='dcterms:modified']"):
+        yield _parse_publication_date((one.text or "").strip()), DateKind.MODIFIED
+
+
 def _parse_publication_date(text: str | None) -> datetime | None:
     if not text:
         return None
@@ -145,13 +161,16 @@ def parse_word(content: bytes) -> Parsed:
     blocks = html_blocks(markup)
     if not blocks:
         raise says_nothing()
+    date, dated_by = first_date(
+        (_parse_property_date(text_at(said, f"{_TERMS}modified")), DateKind.MODIFIED),
+        (_parse_property_date(text_at(said, f"{_TERMS}created")), DateKind.CREATED),
+    )
     return Parsed(
         blocks=blocks,
         title=text_at(said, f"{_DUBLIN_CORE}title"),
         author=text_at(said, f"{_DUBLIN_CORE}creator"),
-        date=_parse_property_date(
-            text_at(said, f"{_TERMS}modified") or text_at(said, f"{_TERMS}created")
-        ),
+        date=date,
+        dated_by=dated_by,
         language=text_at(said, f"{_DUBLIN_CORE}language"),
     )
 
@@ -174,11 +193,13 @@ def parse_page(content: bytes) -> Parsed:
         raise needs_extra() from exc
     if found is None:
         return _whole(content)
+    date, dated_by = first_date((said_date(found.date), found.dated_by))
     return Parsed(
         blocks=[Block(text=one.text, headings=one.headings) for one in found.blocks],
         title=found.title,
         author=found.author,
-        date=said_date(found.date),
+        date=date,
+        dated_by=dated_by,
         language=found.language,
     )
 
@@ -188,6 +209,9 @@ def _whole(content: bytes) -> Parsed:
     if not blocks:
         raise says_nothing()
     page = read_page(content[:LONGEST_PAGE], None, now=LATEST)
+    date, dated_by = first_date(
+        (said_date(page.published), None), (said_date(page.modified), DateKind.MODIFIED)
+    )
     return Parsed(
-        blocks=blocks, title=page.title, date=said_date(page.published), language=page.language
+        blocks=blocks, title=page.title, date=date, dated_by=dated_by, language=page.language
     )

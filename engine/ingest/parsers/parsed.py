@@ -13,6 +13,7 @@ from engine.ingest.dates import written_at
 from engine.messages import Message
 from engine.page.read import decode_page
 from engine.text.chunks import MOST, Block, token_count
+from engine.values import DateKind
 
 _ITEM = re.compile(r"(?:[•▪◦●‣·*–-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
 _SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
@@ -85,6 +86,7 @@ class Parsed:
     title: str | None = None
     author: str | None = None
     date: datetime | None = None
+    dated_by: DateKind | None = None  # what the date tells, if not when it was published
     language: str | None = None
     url: str | None = None
     pages: int | None = None  # None = the format has no pages
@@ -144,6 +146,13 @@ def needs_extra() -> RecordError:
     """Return the error for a format whose library is not installed."""
     how = how_to_install("documents")
     return RecordError(Message("reading it needs libraries that are not installed. {how}", how=how))
+
+
+def first_date(
+    *dates: tuple[datetime | None, DateKind | None],
+) -> tuple[datetime | None, DateKind | None]:
+    """Return the first date there is, and what it tells."""
+    return next((one for one in dates if one[0]), (None, None))
 
 
 def said_date(moment: datetime | None) -> datetime | None:

@@ -12,6 +12,7 @@ from engine.ingest.parsers.ocr import Ocr
 from engine.ingest.parsers.parsed import (
     Heading,
     Parsed,
+    first_date,
     is_damaged,
     is_protected,
     needs_extra,
@@ -23,6 +24,7 @@ from engine.ingest.parsers.parsed import (
 )
 from engine.messages import Message
 from engine.text.chunks import Block
+from engine.values import DateKind
 
 _PASSWORD = 4  # FPDF_ERR_PASSWORD
 _DPI = 200
@@ -62,12 +64,16 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
     blocks = _joined(under_headings(_parts(pages, headings)))
     if not blocks:
         raise pages.faults[0] if pages.faults else says_nothing()
+    date, dated_by = first_date(
+        (_date(said["CreationDate"]), DateKind.CREATED), (_date(said["ModDate"]), DateKind.MODIFIED)
+    )
     title = said["Title"].strip()
     return Parsed(
         blocks=blocks,
         title=None if _NO_TITLE.fullmatch(title) else title or None,
         author=said["Author"].strip() or None,
-        date=_date(said["CreationDate"]),
+        date=date,
+        dated_by=dated_by,
         pages=len(pages.texts),
         unread=pages.unread,
     )

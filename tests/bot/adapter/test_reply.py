@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
-from bot.reply import Action, HitView, aside
+from bot.reply import Action, HitView, aside, say_date
 from bot.request import Trigger
 from engine.prophecy.score import Sureness
+from engine.values import DateKind
 from tests.bot.conversing import event
 
 names = st.sampled_from(["up", "down", "more", "why", "set", "más"])
@@ -133,3 +134,29 @@ def test_a_word_aside_passes_on_a_button_and_is_a_message_elsewhere() -> None:
     assert (pressed.toast, pressed.text, pressed.ephemeral) == ("Noted.", None, True)
     said = aside(event("x"), "Noted.")
     assert (said.toast, said.text, said.ephemeral) == (None, "Noted.", True)
+
+
+@pytest.mark.parametrize(
+    ("date", "told", "english", "spanish"),
+    [
+        (datetime(2012, 3, 14, tzinfo=UTC), None, "March 14, 2012", "14 de marzo de 2012"),
+        (
+            datetime(2012, 3, 14, tzinfo=UTC),
+            DateKind.CREATED,
+            "file made March 14, 2012",
+            "archivo del 14 de marzo de 2012",
+        ),
+        (
+            datetime(2012, 3, 14, tzinfo=UTC),
+            DateKind.MODIFIED,
+            "changed March 14, 2012",
+            "cambiado el 14 de marzo de 2012",
+        ),
+        (None, None, "", ""),
+    ],
+)
+def test_a_date_is_named_for_what_it_is_and_none_is_made_up(
+    date: datetime | None, told: DateKind | None, english: str, spanish: str
+) -> None:
+    assert say_date(date, told, words_for("en")) == english
+    assert say_date(date, told, words_for("es")) == spanish

@@ -43,7 +43,7 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
 }
 SOURCE_FIELDS = {
     *("number", "corpus", "id", "created_at", "text", "url", "author", "relevance"),
-    *("matched", "flags", "cited", "place"),
+    *("matched", "flags", "cited", "place", "dated_by"),
 }
 
 
@@ -247,5 +247,6 @@ class TestModel:
         got = (await self.ask(server, database, "--json")).json
         assert_contract(got)
         assert (got["outcome"], [one["id"] for one in got["sources"]]) == ("answered", ["1"])
-        assert not re.search(r"https?:|evil\.\w|@\w|[<>\u202e]|\[99\]|9】", got["answer"])
+        assert not re.search(r"https?:|\u202e|\[99\]|9】", got["answer"])
+        assert "this (99) evil.example @all coffee" in got["answer"]  # as the source has it
         assert "[1]" in got["answer"]

@@ -1,5 +1,6 @@
 """A library of documents: stored in parts, cited by title and page, replaced as a whole."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,42 @@ def test_only_changed_files_are_parsed(invoke: Invoke, database: str, folder: Pa
     assert (again["updated"], again["unchanged"]) == (1, 2)
     assert ask(database, "SELECT count(*) FROM document") < before
     assert ask(database, "SELECT count(*) FROM item") == 3
+
+
+def test_a_file_without_a_date_has_none_wherever_it_is_shown(
+    invoke: Invoke, database: str, tmp_path: Path
+) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "a.epub").write_bytes(epub("<p>The harbour froze over.</p>", title="Old", dates=""))
+    (library / "b.epub").write_bytes(epub("<p>The harbour froze again.</p>", title="New"))
+    changed = word("The harbour froze in June.", title="Word")
+    (library / "c.docx").write_bytes(changed)
+    os.utime(library / "a.epub", (1_000_000_000, 1_000_000_000))
+    invoke("ingest", str(library))
+
+    answer = invoke("search", "Harbour froze", "--corpus", "library", "--no-llm", "--json").json
+    found = {hit["place"]["title"]: hit for hit in (*answer["hits"], *answer["near"])}
+    dates = {name: (hit["created_at"], hit["dated_by"], hit["age"]) for name, hit in found.items()}
+    assert dates["Old"] == (None, None, None)
+    assert dates["New"][:2] == ("1999-01-01T00:00:00+00:00", None)
+    assert dates["Word"][:2] == ("2020-03-01T10:00:00+00:00", "modified")
+    told = invoke("search", "Harbour froze", "--corpus", "library", "--no-llm", "--near").out
+    lines = {line.partition("Old, ")[0] for line in told.splitlines() if "Old" in line}
+    assert lines and not any("before" in line or "20" in line for line in lines)
+    assert "changed March 1, 2020" in told
+
+    for narrowed in (("--date", "2021"), ("--before", "2021"), ("--after", "1990")):
+        left = invoke(
+            "search", "Harbour froze", "--corpus", "library", "--no-llm", "--json", *narrowed
+        ).json
+        titles = {hit["place"]["title"] for hit in (*left["hits"], *left["near"])}
+        assert "Old" not in titles and "New" in titles
+
+    newest = invoke("find", "-storm", "--corpus", "library", "--json").json["hits"]
+    assert [hit["title"] for hit in newest] == ["Word", "New", "Old"]
+    assert (newest[2]["created_at"], newest[2]["date"]) == (None, None)
+    asked = invoke("ask", "What froze over?", "--corpus", "library", "--no-llm", "--json").json
+    assert {one["created_at"] for one in asked["sources"]} >= {None}
+    quoted = invoke("ask", "What froze over?", "--corpus", "library", "--no-llm").out
+    assert "] Old · Ana Paz" in quoted or "] Old · @Ana Paz" in quoted

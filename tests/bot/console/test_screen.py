@@ -4,6 +4,7 @@ import io
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -175,3 +176,14 @@ def test_a_pipe_never_loads_the_terminal_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"x\n\n")
+
+
+def test_a_text_without_a_date_shows_none() -> None:
+    hits = [
+        replace(one, date=None, date_text="", age="", sureness=None, flags=())
+        for one in (view(), view("Tea", rank=2, small=True))
+    ]
+    assert shown(Reply(words=WORDS, hits=tuple(hits)), width=90) == (
+        "\n1. @ana · not judged\n   Coffee will be dear\n   https://x.com/ana/status/1\n"
+        "\n2. Tea\n\n"
+    )

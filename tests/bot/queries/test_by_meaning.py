@@ -109,7 +109,7 @@ async def test_filters_and_excluded_words_hold_for_the_nearest_too(database_url:
         day = (NOW - timedelta(days=401)).date()
         found = await find(app, f"rust before:{day}", mode=FindMode.SEMANTIC)
         assert found.hits
-        assert all(hit.created_at.date() < day for hit in found.hits)
+        assert all(hit.created_at and hit.created_at.date() < day for hit in found.hits)
         with pytest.raises(UsageError, match="no word whose meaning"):
             await find(app, "-rust", mode=FindMode.SEMANTIC)
 

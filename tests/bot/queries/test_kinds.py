@@ -98,7 +98,7 @@ async def test_filters_of_articles_hold(
 
 
 async def test_dates_hold_on_both_ends(app: App) -> None:
-    day = POSTS[0].created_at.date().isoformat()
+    day = f"{POSTS[0].created_at:%Y-%m-%d}"
     assert await social(app, date_from=day, date_to=day) == ["p1"]
 
 

@@ -55,6 +55,7 @@ def test_a_judged_prophecy() -> None:
                 "rank": 1,
                 "id": "9007199254740993",
                 "created_at": "2014-03-01T09:00:00+00:00",
+                "dated_by": None,
                 "age": "5 years before",
                 "text": "Café ☕",
                 "place": None,

@@ -157,3 +157,12 @@ def test_the_last_row_of_buttons_is_never_left_out() -> None:
 def test_what_is_escaped_reads_as_before(text: str) -> None:
     assert read(escape_mrkdwn(text)).text == text
     assert plain_text(escape_mrkdwn(text)) == text.strip()
+
+
+def test_a_text_without_a_date_shows_none_and_its_number_leads_to_it() -> None:
+    whole = replace(HIT, date=None, date_text="", age="", sureness=None)
+    small = replace(whole, rank=2, small=True, flags=("quote",))
+    shown = seen(Reply(words=WORDS, headline="News", hits=(whole, small)))
+    assert [link.url for link in shown.links] == [HIT.url, HIT.url]
+    assert "1. @ana" in shown.text
+    assert "2. quote: Coffee will be dear" in shown.text

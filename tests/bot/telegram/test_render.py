@@ -182,3 +182,15 @@ def test_a_button_carries_its_action() -> None:
     markup = render_keyboard(((Button(label="More", action=Action(name="more", answer_id=7)),),))
     assert markup
     assert [(b.text, b.callback_data) for b in markup.inline_keyboard[0]] == [("More", "more:7:")]
+
+
+def test_a_text_without_a_date_shows_none_and_its_number_leads_to_it() -> None:
+    hit = view("Rain", date=None, date_text="", age="", sureness=None)
+    small = view("Wind", date=None, date_text="", age="", rank=2, small=True, author=None)
+    (html,) = render_messages(Reply(words=WORDS, headline="x", hits=(hit, small)))
+    assert html.splitlines()[2:] == [
+        '<b><a href="https://x.com/ana/status/1">1.</a> @\u2060ana</b>',
+        "<blockquote>Rain</blockquote>",
+        "",
+        '<a href="https://x.com/ana/status/1">2.</a> Wind',
+    ]

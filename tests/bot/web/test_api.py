@@ -28,7 +28,7 @@ from engine.values import Kind
 from tests.bot.prophecies import NOW as ASKED_AT
 from tests.bot.prophecies import make_hit, make_prophecy
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
-from tests.db.loading import document, load, load_texts
+from tests.db.loading import START, document, load, load_texts
 from tests.db.vectors import can_keep_vectors
 from tests.engine.embed.libraries import put_library
 from tests.fakes.model import ModelServer, failure, scoring
@@ -511,4 +511,4 @@ def _quoted(text: str) -> str:
     return quote(text, safe="")
 
 
-_START = document("x", "x").created_at
+_START = START

@@ -1,6 +1,7 @@
 """The pages to look at: corpora, single texts, the wall, and timelines of the bundled corpus."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
@@ -241,3 +242,21 @@ async def test_pages_of_the_bundled_corpus_are_light(demo_web: WebStage, path: s
     answered = await demo_web.client.get(path, headers=asked, follow_redirects=True)
     assert answered.headers["content-encoding"] == "gzip"
     assert 500 < int(answered.headers["content-length"]) < 60_000
+
+
+async def test_a_text_without_a_date_has_a_page_and_stands_at_the_end(database_url: str) -> None:
+    said = [
+        text_of("1", "The coffee was cold.", days_ago=3003),
+        replace(text_of("2", "No coffee for the crew."), created_at=None),
+    ]
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        await fill(stage.app.database, "books", Kind.PUBLISHED, said)
+        page = read(await stage.get("/documents/books/2"))
+        assert texts(page, "h1") == ["Without a date"]
+        assert not page.css("time") and not page.css(".neighbours a")
+        timeline = read(await stage.get("/timeline", q="coffee"))
+        assert texts(timeline, "section h3")[-1] == "Without a date"
+        assert len(texts(timeline, ".entries li")) == 2
+        asked = read(await stage.get("/ask", question="What about coffee for the crew?"))
+        assert "Without a date" in " ".join(texts(asked, ".entries .when"))
+        assert (await stage.json("/api/documents/books/2"))["created_at"] is None

@@ -11,7 +11,7 @@ from db.search.shown import Shown
 from engine.documents import Document, Part
 from engine.search import Filters, ItemPlace
 from engine.text.clean import searchable
-from engine.values import Corpus, Kind
+from engine.values import Corpus, DateKind, Kind
 from tests.db.loading import assert_exact, document
 
 NOW = datetime(2020, 1, 31, tzinfo=UTC)
@@ -159,3 +159,20 @@ async def test_hits_know_where_they_stand(database: Database) -> None:
     assert (shown.candidate.place and shown.candidate.place.page, shown.attribution) == (
         2, "a.pdf#page=2",
     )  # fmt: skip
+
+
+async def test_a_date_and_what_it_tells_are_kept_for_each_part_and_none_is_made_up(
+    database: Database,
+) -> None:
+    corpus, documents = await _library(database), Documents(database)
+    dates = {"a": (NOW, DateKind.MODIFIED), "b": (None, None), "c": (NOW, None)}
+    items = [
+        replace(_item(name, f"storm {name}", "rain"), created_at=date, dated_by=told)
+        for name, (date, told) in dates.items()
+    ]
+    assert await documents.upsert(corpus, items) == (3, 0)
+    for name, expected in dates.items():
+        found = await Shown(database).document(corpus, f"{name}~part1")
+        assert found and (found.candidate.created_at, found.candidate.dated_by) == expected
+    assert await Retention(database).forget(corpus, before=NOW + timedelta(days=1)) == 4
+    assert await _ids(database) == ["b~part1", "b~part2"]

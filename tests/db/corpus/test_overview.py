@@ -1,5 +1,6 @@
 """What a corpus holds, counted for display. What it foretold: tests/bot/web/test_reading.py."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from db.corpus.health import Overview
@@ -25,7 +26,7 @@ async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Dat
     told = {}
     for name in days:
         found = await shown.document(corpus, name)
-        assert found
+        assert found and found.candidate.created_at
         before, after = await overview.neighbours(
             corpus, found.candidate.id, found.candidate.created_at
         )
@@ -46,3 +47,17 @@ async def test_nothing_was_foretold_yet(database: Database) -> None:
 async def test_ids_that_a_document_has(database: Database) -> None:
     corpus = await load(database, "c", [document("1", "x"), document("2", "y")])
     assert await Shown(database).find_existing_ids(corpus, ["2", "3"]) == {"2"}
+
+
+async def test_what_has_no_date_is_in_no_month_and_next_to_nothing(database: Database) -> None:
+    undated = replace(document("u", "storm"), created_at=None)
+    corpus = await load(
+        database, "c", [document("a", "rain"), undated, document("b", "fog", day=1)]
+    )
+    overview, found = Overview(database), await Shown(database).document(corpus, "a")
+    assert sum((await overview.months(corpus)).values()) == 2
+    assert found and found.candidate.created_at
+    before, after = await overview.neighbours(
+        corpus, found.candidate.id, found.candidate.created_at
+    )
+    assert (before, after and after.external_id) == (None, "b")

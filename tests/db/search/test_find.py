@@ -23,6 +23,7 @@ from engine.query.plan import Plan, plan_query, units
 from engine.query.query import Phrase, Unit, Word
 from engine.query.read import parse_query
 from engine.query.results import Found
+from engine.search import date_order
 from engine.text.clean import searchable
 from engine.values import Flag
 from tests.database import Clones, wait_for
@@ -75,7 +76,7 @@ RICH: dict[str, dict[str, object]] = {
 def chance_documents() -> list[Document]:
     chance = random.Random(3)
     words = ["wall", "border", "china", "great", "people", "the", "casas", "país", "state-run"]
-    return [
+    made = [
         document(
             str(number),
             " ".join(chance.choices(words, k=chance.randint(0, 30))),
@@ -85,6 +86,7 @@ def chance_documents() -> list[Document]:
         )
         for number in range(400)
     ]
+    return [replace(one, created_at=None) if n % 17 == 0 else one for n, one in enumerate(made)]
 
 
 @pytest.fixture
@@ -203,7 +205,10 @@ async def test_parts_of_the_score_add_up_and_name_their_terms(database: Database
 
 async def test_best_first_and_the_oldest_of_equals(database: Database) -> None:
     found = await ask(database, "wall border", corpus="chance", limit=1000)
-    keys = [(-round(h.score or 0, 9), h.created_at, h.document.candidate.id) for h in found.hits]
+    keys = [
+        (-round(h.score or 0, 9), date_order(h.created_at), h.document.candidate.id)
+        for h in found.hits
+    ]
     assert len(keys) > 50
     assert keys == sorted(keys)
 
@@ -231,6 +236,7 @@ async def test_random_queries_find_what_a_scan_finds(database: Database, corpus:
     chance = random.Random(7)
     words = "wall walls the great casas china people street of país state-run -wall -china -the"
     more = 'OR OR "great wall" "the wall" -"wall of" is:repost -has:media before:2010-02 lang:es'
+    more += " -before:2010-01-20 -on:2010-01"
     asked, counted = 0, Counter[Plan]()
     for _ in range(150):
         query = parse_query(" ".join(chance.choices(f"{words} {more}".split(), k=4)))
@@ -240,7 +246,8 @@ async def test_random_queries_find_what_a_scan_finds(database: Database, corpus:
         if plan.plan is not Plan.NOTHING:
             required = conditions(query.filters)
             months = await index.months(where, plan.by_language, required, plan=plan.plan)
-            assert months == Counter(row.moment[:7] for row in rows if row.id in expected)
+            dated = [row for row in rows if row.id in expected and row.moment]
+            assert months == Counter(row.moment[:7] for row in dated)
             counted[plan.plan] += 1
         if plan.plan is not Plan.RANKED:
             continue
@@ -376,3 +383,27 @@ def test_there_is_one_statement_a_plan_and_number_of_lexemes() -> None:
     assert len(ranked) == 64
     for statement in ranked | {newest_statement("document_1")}:
         assert "{" not in statement
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("storm", ["1", "2", "3", "none"]),
+        ("before:2010-01-03 storm", ["1"]),
+        ("after:2010-01-03 storm", ["2", "3"]),
+        ("-before:2010-01-03 storm", ["2", "3"]),
+        ("-after:2010-01-03 storm", ["1"]),
+        ("on:2010 storm", ["1", "2", "3"]),
+        ("-on:2010-01-03 storm", ["1", "3", "none"]),  # nobody knows that it is of that day
+        ("-rain", ["3", "2", "1", "none"]),
+    ],
+)
+async def test_what_has_no_date_comes_last_and_is_of_no_time(
+    database: Database, query: str, expected: list[str]
+) -> None:
+    told = {"1": "storm hits old Lima", "2": "storm over wet Oslo", "3": "storm near big Rome"}
+    dated = [document(name, text, day=int(name)) for name, text in told.items()]
+    undated = replace(document("none", "storm leaves dry Cairo"), created_at=None)
+    await load(database, "c", [undated, *dated])
+    found = await ask(database, query, "c")
+    assert ids(found) == expected

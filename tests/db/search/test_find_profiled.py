@@ -13,7 +13,7 @@ from engine.query.filters import conditions
 from engine.query.find import Finder
 from engine.query.plan import plan_query, units
 from engine.query.read import parse_query
-from engine.query.results import Found, FoundDocuments
+from engine.query.results import Found, FoundDocument, FoundDocuments
 from engine.settings.searching import FindSettings, SocialSettings
 from engine.text.clean import searchable
 from engine.values import Kind
@@ -53,14 +53,17 @@ async def pool(database: Database, text: str, limit: int, *, profiled: bool) -> 
     )
 
 
+def newest_first(one: FoundDocument) -> tuple[float, int]:
+    assert one.candidate.created_at
+    return -one.candidate.created_at.timestamp(), one.candidate.id
+
+
 @pytest.mark.parametrize("text", ["coffee", "coffee OR tea", "coffee -milk platform:mastodon"])
 async def test_the_pool_is_the_union_of_the_three_best(database: Database, text: str) -> None:
     await load(database, "c", documents())
     everything = (await pool(database, text, 1000, profiled=False)).documents
     best = list(everything[:10])
-    best += sorted(everything, key=lambda d: (-d.candidate.created_at.timestamp(), d.candidate.id))[
-        :10
-    ]
+    best += sorted(everything, key=newest_first)[:10]
     best += sorted(
         everything, key=lambda d: (-d.engagement, d.candidate.created_at, d.candidate.id)
     )[:10]
@@ -163,7 +166,7 @@ async def test_without_a_word_the_newest_come_first_and_no_profile_ranks(
 ) -> None:
     await fill(database, "c", Kind.SOCIAL, documents())
     found = await find(database, LIKED, "platform:mastodon")
-    moments = [hit.created_at for hit in found.hits]
+    moments = [hit.created_at for hit in found.hits if hit.created_at]
     assert moments == sorted(moments, reverse=True)
     assert (found.counts.candidates, found.hits[0].score, found.hits[0].parts) == (None, None, {})
 
@@ -213,7 +216,9 @@ async def test_who_says_one_of_two_alternatives_has_said_that_part_of_the_query(
 
 async def test_what_is_recent_depends_on_when_it_is_asked(database: Database) -> None:
     rows = [document("old", "coffee again", day=0), document("new", "coffee once more", day=30)]
-    decay_days_later = rows[1].created_at + (rows[1].created_at - rows[0].created_at)
+    old, new = (one.created_at for one in rows)
+    assert old and new
+    decay_days_later = new + (new - old)
     await fill(database, "c", Kind.SOCIAL, rows)
     corpus = await Corpora(database).get("c")
     profile = SocialSettings(lexical=0.1, recency=0.9, engagement=0, hashtags=0, decay_days=30)

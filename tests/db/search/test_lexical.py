@@ -54,7 +54,9 @@ def synthetic(count: int, seed: int) -> list[Document]:
             text = []
         # Several documents a day, so that dates tie too.
         day = draw.randint(0, count // 3)
-        made.append(document(str(number), " ".join(text), day=day, flags=draw.choice(FLAGS)))
+        flags = draw.choice(FLAGS)
+        whole = document(str(number), " ".join(text), day=day, flags=flags)
+        made.append(replace(whole, created_at=None) if number % 13 == 0 else whole)
     return made
 
 
@@ -190,6 +192,25 @@ async def test_before_is_exclusive_and_after_inclusive(database: Database) -> No
     checked = await Checked.of(database, "c")
     filters = Filters(after=START + timedelta(days=1), before=START + timedelta(days=3))
     assert [c.external_id for c in await checked.ask("storm", filters)] == ["1", "2"]
+
+
+async def test_what_has_no_date_passes_no_date_and_comes_last(database: Database) -> None:
+    documents = [document(str(day), "storm", day=day) for day in (2, 1, 3)]
+    documents += [
+        replace(one, external_id=f"u{n}", created_at=None) for n, one in enumerate(documents)
+    ]
+    await load(database, "c", documents)
+    checked = await Checked.of(database, "c")
+    until, since = START + timedelta(days=2.5), START + timedelta(days=1.5)
+    for filters, expected in (
+        (ANY, ["1", "2", "3", "u0", "u1", "u2"]),
+        (Filters(before=until), ["1", "2"]),
+        (Filters(after=since), ["2", "3"]),
+        (Filters(before=until, undated=True), ["1", "2", "u0", "u1", "u2"]),
+        (Filters(before=until, after=since, undated=True), ["2"]),
+        (Filters(exclude=Flag.REPOST), ["1", "2", "3", "u0", "u1", "u2"]),
+    ):
+        assert [c.external_id for c in await checked.ask("storm", filters)] == expected
 
 
 class Needs:

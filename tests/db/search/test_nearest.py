@@ -1,6 +1,7 @@
 """The nearest vectors: exactly the nearest, under every filter."""
 
 import random
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from engine.search import Filters
 from engine.values import Corpus, Flag
 from engine.vectors import VectorSpace
 from tests.db.loading import START, document, load, read_back
+from tests.db.reference import passes
 from tests.db.vectors import WordModel, can_keep_vectors, cosine
 
 NUMBER = 600
@@ -23,7 +25,7 @@ MODEL = WordModel()
 def documents() -> list[Document]:
     chance = random.Random(7)
     words = [f"w{n}" for n in range(60)]
-    return [
+    made = [
         document(
             str(n),
             " ".join(chance.sample(words, 5)),
@@ -32,6 +34,7 @@ def documents() -> list[Document]:
         )
         for n in range(NUMBER)
     ]
+    return [replace(one, created_at=None) if n % 13 == 0 else one for n, one in enumerate(made)]
 
 
 @pytest.fixture
@@ -55,6 +58,7 @@ FILTERS = [
     Filters(),
     Filters(before=START + timedelta(days=300)),
     Filters(before=START + timedelta(days=20)),
+    Filters(before=START + timedelta(days=20), undated=True),
     Filters(after=START + timedelta(days=100), before=START + timedelta(days=130)),
     Filters(require=Flag.REPOST),
     Filters(exclude=Flag.REPOST),
@@ -67,14 +71,7 @@ async def reference(
 ) -> list[int]:
     """All documents that pass, nearest first, compared one by one."""
     texts = {one.external_id: one.search_text for one in documents()}
-    passing = [
-        stored
-        for stored in await read_back(database, corpus)
-        if (filters.before is None or stored.created_at < filters.before)
-        and (filters.after is None or stored.created_at >= filters.after)
-        and stored.flags & filters.require == filters.require
-        and not stored.flags & filters.exclude
-    ]
+    passing = [stored for stored in await read_back(database, corpus) if passes(stored, filters)]
     passing.sort(key=lambda one: -cosine(asked, MODEL.vector(texts[one.external_id])))
     return [one.id for one in passing]
 

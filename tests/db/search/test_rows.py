@@ -21,6 +21,7 @@ _COLUMNS: dict[str, Any] = {
     "lang": "en",
     "length": 3,
     "platform": "mastodon",
+    "dated_by": None,
 }
 _ROW = cast("asyncpg.Record", {**_COLUMNS, "flags": 6, "bm25": 2.5, "frequencies": [1, 0, 2, 3]})
 

@@ -58,6 +58,19 @@ async def test_threads_are_listed_from_the_latest(database: Database) -> None:
     )
     rain, sun = await Threads(database).list(corpus, limit=9)
     assert (rain.id, rain.title, rain.documents, rain.authors) == ("rain", "RAIN", 2, 2)
+    assert rain.oldest and rain.newest
     assert ((rain.oldest - START).days, (rain.newest - START).days) == (1, 9)
     assert (sun.id, sun.documents, sun.authors) == ("sun", 1, 1)
     assert await Threads(database).list(corpus, limit=1) == [rain]
+
+
+async def test_what_has_no_date_comes_last(database: Database) -> None:
+    texts = [said(1, "rain", day=2), said(2, "rain", day=1), said(3, "sun", day=1)]
+    texts[0] = replace(texts[0], created_at=None)
+    texts[2] = replace(texts[2], created_at=None)
+    corpus = await load(database, "c", texts)
+    threads = Threads(database)
+    rain, sun = await threads.list(corpus, limit=9)
+    assert (rain.id, rain.newest, sun.id, sun.newest) == ("rain", texts[1].created_at, "sun", None)
+    read = await threads.read(corpus, "rain", limit=9)
+    assert [one.created_at for one in read] == [texts[1].created_at, None]

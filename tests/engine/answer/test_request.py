@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 
 from engine.answer.ask_model import AnswerRequest, build_answer_request
 from engine.answer.cited_answer import Passage, Question
-from engine.values import Flag
-from tests.engine.passages import passage
+from engine.compose.asking import passage_line
+from engine.compose.select import source_passage
+from engine.values import DateKind, Flag
+from tests.engine.passages import ME, passage
 
 QUESTION = Question(text="What about coffee?")
 
@@ -99,3 +102,24 @@ def test_any_text_fits_on_its_line(text: str, asked: str, author: str) -> None:
     built = request(passage(text, author=author, context=text), question=Question(text=asked))
     assert len(lines(built)) == 2
     built.content.encode()
+
+
+@pytest.mark.parametrize(
+    ("date", "dated_by", "told"),
+    [
+        (datetime(2014, 5, 4, tzinfo=UTC), None, {"date": "2014-05-04"}),
+        (datetime(2014, 5, 4, tzinfo=UTC), DateKind.CREATED, {"created": "2014-05-04"}),
+        (datetime(2014, 5, 4, tzinfo=UTC), DateKind.MODIFIED, {"modified": "2014-05-04"}),
+        (None, None, {}),
+    ],
+)
+def test_a_date_is_told_for_what_it_is_and_none_is_made_up(
+    date: datetime | None, dated_by: DateKind | None, told: dict[str, str]
+) -> None:
+    one = passage("Coffee.")
+    found = replace(one.hit.candidate, created_at=date, dated_by=dated_by)
+    dated = replace(one, hit=replace(one.hit, candidate=found))
+    [_, line] = lines(request(dated))
+    assert {name: line[name] for name in line if name not in ("i", "author", "text")} == told
+    written = json.loads(passage_line(1, source_passage(dated, ME), 90))
+    assert {k: v for k, v in written.items() if k in ("date", "created", "modified")} == told

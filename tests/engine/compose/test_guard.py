@@ -1,5 +1,6 @@
 """The guard: its tables, and its precision and recall on the labelled set that is shipped."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from engine.compose.guard import (
     stands_in,
 )
 from engine.evaluate.compositions import Flaw, measure_guard, read_labelled
+from engine.values import DateKind
 from tests.engine.compose.bench import passage
 
 LABELLED = Path(__file__).parents[3] / "examples" / "guarded.jsonl"
@@ -242,3 +244,21 @@ def test_a_number_at_the_beginning_does(text: str) -> None:
 def test_what_claims_something_does(text: str) -> None:
     assert makes_claim(text)
     assert [one.fault for one in guard(DraftSentence(text=text), [])] == [GuardFault.UNCITED]
+
+
+@pytest.mark.parametrize(
+    ("date", "dated_by", "right"),
+    [
+        (WRITTEN, None, True),
+        (WRITTEN, DateKind.CREATED, False),
+        (WRITTEN, DateKind.MODIFIED, False),
+        (None, None, False),
+    ],
+)
+def test_only_the_date_of_writing_is_evidence(
+    date: datetime | None, dated_by: DateKind | None, right: bool
+) -> None:
+    held = replace(passage("Rents rose.", date=date), dated_by=dated_by)
+    said = f"Rents rose in {WRITTEN.year}."
+    faults = [one.fault for one in guard(DraftSentence(text=said, sources=(1,)), [held])]
+    assert (faults == []) is right

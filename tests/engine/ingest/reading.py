@@ -1,6 +1,7 @@
 """Reads sources whole, for tests."""
 
 import io
+from datetime import datetime
 from pathlib import Path
 
 import orjson
@@ -65,3 +66,9 @@ def reason(value: object, *, form: str = "auto") -> str:
 def javascript(variable: str, items: list[object]) -> bytes:
     """Return a file of an X export."""
     return f"{variable} = ".encode() + orjson.dumps(items, option=orjson.OPT_INDENT_2)
+
+
+def moment_of(document: Document) -> datetime:
+    """Return when a document that has a date was written."""
+    assert document.created_at is not None
+    return document.created_at

@@ -8,7 +8,7 @@ from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_the_real_channel_is_one_thread_in_order(shared_data: Path) -> None:
     stored, _ = documents(shared_data / "exports" / "telegram_fragment")
     assert {(d.thread, d.title, d.author) for d in stored} == {("10083966286", "KHream", "KHream")}
     assert [d.external_id.partition("/")[2] for d in stored] == [str(n) for n in range(4984, 4991)]
-    assert stored == sorted(stored, key=lambda document: document.created_at)
+    assert stored == sorted(stored, key=moment_of)

@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -166,3 +167,11 @@ def test_one_line_keeps_to_its_limit_and_is_stable(text: str, limit: int) -> Non
     assert len(line) <= limit
     assert one_line(line, limit) == line
     assert not line or len(line.splitlines()) == 1
+
+
+def test_what_has_no_date_is_sent_without_one() -> None:
+    undated = replace(candidate(1), created_at=None)
+    content = build_judge_request(
+        Headline(text="x", original="x"), [undated], model="m", version="1"
+    ).content
+    assert json.loads(content.split("\n")[1]) == {"i": 1, "text": "a tweet"}

@@ -116,3 +116,25 @@ def test_real_articles_come_out_whole_and_alone(shared_data: Path) -> None:
         noise += sum(" ".join(part.split()) in text for part in one["without"])
     assert found / (found + lost) > 0.97
     assert found / (found + noise) > 0.92
+
+
+@pytest.mark.parametrize(
+    ("head", "date", "told"),
+    [
+        ('<meta property="article:modified_time" content="2014-05-04">', "2014-05-04", "modified"),
+        (
+            '<meta property="article:published_time" content="2001-05-04">'
+            '<meta property="article:modified_time" content="2014-05-04">',
+            "2001-05-04",
+            None,
+        ),
+        ("", "None", None),
+    ],
+)
+def test_a_date_is_that_of_publication_or_named_for_what_it_is(
+    head: str, date: str, told: str | None
+) -> None:
+    sentence = "The harbour was dredged again, as everybody in the town had long foretold."
+    body = f"<body><article>{f'<p>{sentence}</p>' * 6}</article></body>"
+    found = read(f"<html><head>{head}</head>{body}</html>")
+    assert (str(found.date)[:10], found.dated_by) == (date, told)

@@ -22,6 +22,7 @@ def test_a_british_article() -> None:
     assert read(BRITISH) == Page(
         title="Ministers to scrap the Wexcombe tunnel & its 'ghost station'",
         published=datetime(2019, 11, 5, 6, 30, 12, tzinfo=UTC),
+        modified=datetime(2019, 11, 6, 1, 0, tzinfo=UTC),
         site="ABC News Online",
         language="en",
     )
@@ -31,6 +32,7 @@ def test_an_argentine_article() -> None:
     assert read(ARGENTINE) == Page(
         title='Murió el "padre" del semáforo: tenía 98 años',
         published=datetime(2016, 3, 14, 21, 5, tzinfo=UTC),
+        modified=datetime(2016, 3, 15, 12, 0, tzinfo=UTC),
         site="La Gaceta del Plata",
         language="es",
     )
@@ -269,3 +271,26 @@ def test_no_page_raises_and_what_is_read_can_be_stored(pieces: list[str], rest: 
 @given(st.binary(), st.one_of(st.none(), st.text()))
 def test_no_bytes_and_no_header_raise(body: bytes, content_type: str | None) -> None:
     read_page(body, content_type, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("meta", "published", "modified"),
+    [
+        ('<meta property="article:modified_time" content="2014-05-04">', None, 2014),
+        ('<meta name="dcterms.modified" content="2014-05-04">', None, 2014),
+        ('<meta itemprop="dateModified" content="2014-05-04">', None, 2014),
+        (
+            '<meta property="article:published_time" content="2001-05-04">'
+            '<meta property="og:updated_time" content="2014-05-04">',
+            2001,
+            2014,
+        ),
+        ("", None, None),
+    ],
+)
+def test_when_it_was_changed_is_told_apart(
+    meta: str, published: int | None, modified: int | None
+) -> None:
+    found = read(f"<html><head>{meta}<title>A</title></head><body>B</body></html>")
+    assert (found.published and found.published.year) == published
+    assert (found.modified and found.modified.year) == modified

@@ -374,3 +374,12 @@ def test_a_receipt_names_an_alias_with_what_it_stands_for() -> None:
     alias = replace(term("espresso", weight=0.8, of="coffee"), alias=True)
     [hit] = hits([found(1, {0: 1, 1: 1})], terms=(term("coffee"), alias))
     assert hit.matched == ("coffee", "coffee → espresso")
+
+
+def test_what_has_no_date_follows_its_equals_and_counts_as_new() -> None:
+    undated = found(1, {0: 1})
+    undated = replace(undated, created_at=None)
+    [new, last] = hits([undated, found(2, {0: 1}, days=0)])
+    assert [new.candidate.id, last.candidate.id] == [2, 1]
+    assert (last.parts["age"], last.score) == (None, new.score)
+    assert hits([found(3, {0: 1}, days=3000), undated])[0].candidate.id == 3

@@ -196,3 +196,10 @@ def test_scores_are_shares_and_parts_are_those_weighed(profile: KindProfile) -> 
 def test_a_feature_without_weight_is_no_part() -> None:
     [one] = rank_documents([found(1)], ASKED, SocialSettings(recency=0))
     assert set(one.parts) == {"lexical", "engagement", "hashtags"}
+
+
+def test_what_has_no_date_is_not_recent() -> None:
+    undated = found(1)
+    undated = replace(undated, candidate=replace(undated.candidate, created_at=None))
+    for profile in (PERSONAL, SOCIAL):
+        assert order(profile, undated, found(2, days=3000)) == [2, 1]

@@ -39,7 +39,7 @@ def plain(text: str, held: str = "") -> str:
         ("&lt;script&gt;alert(1)&lt;/script&gt; ok", "alert(1) ok"),
         ("&amp;lt;img src=x onerror=alert(1)&amp;gt; ok", "ok"),
         ("I <b>love</b> it<br>so", "I love it so"),
-        ("<!channel> <@U123> hear", "hear"),
+        ("<!channel> <@U123> hear <https://evil.example|this> <https://evil.example>", "hear this"),
         ("Go to https://evil.example now", "Go to now"),
         ("evilhttps://www.a", ""),
         ("Go to evil.example/x now", "Go to evil. example/x now"),

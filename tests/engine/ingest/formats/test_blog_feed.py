@@ -6,7 +6,7 @@ import pytest
 
 from engine.documents import Document
 from engine.errors import InputError
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 RSS = """<?xml version="1.0"?>
 <rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"
@@ -37,7 +37,7 @@ def test_an_article_says_what_its_entry_says() -> None:
     assert (storm.external_id, storm.title) == ("tag:1", "The storm")
     assert storm.text == "It is coming.\n\nSoon & hard."
     assert storm.search_text == "The storm It is coming Soon hard"
-    assert storm.created_at.isoformat() == "2019-05-23T02:54:59+00:00"
+    assert moment_of(storm).isoformat() == "2019-05-23T02:54:59+00:00"
     assert (storm.author, storm.lang, storm.tags) == ("Ana Paz", "es", ("sea",))
     assert (storm.url, storm.meta) == ("https://blog.example/storm", {"domain": "blog.example"})
     assert (storm.platform, storm.attribution) == ("web", "standard input#tag:1")
@@ -47,7 +47,7 @@ def test_an_article_says_what_its_entry_says() -> None:
 
 def test_atom_is_read_too() -> None:
     (sun,) = read(ATOM)
-    assert (sun.external_id, sun.text, sun.created_at.day) == ("tag:2", "At last", 25)
+    assert (sun.external_id, sun.text, moment_of(sun).day) == ("tag:2", "At last", 25)
 
 
 def test_an_entry_without_a_date_is_refused_alone() -> None:

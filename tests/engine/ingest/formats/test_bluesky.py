@@ -13,7 +13,7 @@ from engine.documents import Document
 from engine.errors import InputError
 from engine.ingest import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 DID = "did:plc:ana"
 POST, REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
@@ -72,7 +72,7 @@ def test_a_post_says_what_its_record_says() -> None:
     document = one()
     assert document.external_id == f"at://{DID}/{POST}/3a"
     assert (document.text, document.lang, document.author) == ("The storm is coming", "en", DID)
-    assert document.created_at.isoformat() == "2023-05-01T10:00:00.123000+00:00"
+    assert moment_of(document).isoformat() == "2023-05-01T10:00:00.123000+00:00"
     assert document.url == f"https://bsky.app/profile/{DID}/post/3a"
     assert (document.platform, document.thread) == ("bluesky", document.external_id)
     assert document.attribution == "standard input#3a"

@@ -6,7 +6,7 @@ import orjson
 
 from engine.ingest import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 
 def node(
@@ -53,7 +53,7 @@ def test_the_branch_that_was_kept_is_read_in_order() -> None:
     assert (answer.external_id, answer.title) == ("m-a2", "Storms")
     assert (answer.platform, answer.url) == ("chatgpt", "https://chatgpt.com/c/c1")
     assert answer.attribution == "standard input#m-a2"
-    assert answer.created_at.isoformat() == "2023-11-14T22:13:20.250000+00:00"
+    assert moment_of(answer).isoformat() == "2023-11-14T22:13:20.250000+00:00"
     assert answer.meta == {"app": "chatgpt", "model": "gpt-4o"}
 
 
@@ -93,7 +93,7 @@ def test_pictures_and_speech_stand_beside_words() -> None:
 def test_a_message_without_a_time_has_that_of_its_conversation() -> None:
     chat = conversation(node("q", None, "user", "x", create_time=None), current="q")
     (document,), _ = documents(orjson.dumps([chat]))
-    assert document.created_at.isoformat() == "2023-11-14T22:13:19+00:00"
+    assert moment_of(document).isoformat() == "2023-11-14T22:13:19+00:00"
 
 
 def test_a_tree_that_goes_in_circles_ends() -> None:

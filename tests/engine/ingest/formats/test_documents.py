@@ -11,6 +11,7 @@ from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import documents_prevail
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
+from tests.engine.ingest.reading import moment_of
 from tests.fakes.documents import epub, pdf, word
 
 _DATE = "D:20200131"
@@ -59,7 +60,7 @@ def test_a_folder_of_all_formats(tmp_path: Path) -> None:
     first, last = documents[0], documents[-1]
     assert (first.pages, first.parts[0].page, first.author) == (1, 1, "Ana Paz")
     assert first.parts[0].search_text.startswith("A ")
-    assert (last.tags, last.parts[0].heading, last.created_at.year) == (("tea",), "One", 2019)
+    assert (last.tags, last.parts[0].heading, moment_of(last).year) == (("tea",), "One", 2019)
     assert first.attribution == f"{tmp_path.name}/a.pdf"
     assert len({one.external_id for one in documents}) == len(documents)
 
@@ -149,11 +150,12 @@ def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> N
     assert len(ids) == 2
 
 
-def test_a_file_without_a_date_has_that_of_its_last_change(tmp_path: Path) -> None:
-    import os
-
+def test_a_file_without_a_date_has_none(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"Hello.")
-    os.utime(tmp_path / "a.txt", (1_600_000_000, 1_600_000_000))
-    [document], [] = _read(tmp_path / "a.txt")
-    assert document.created_at.timestamp() == 1_600_000_000
-    assert document.meta == {"dated_by": "file"}
+    (tmp_path / "b.html").write_bytes(
+        b"<html><title>B</title><p>Hello there, all of you.</p></html>"
+    )
+    (tmp_path / "c.epub").write_bytes(epub("Hello.", dates=""))
+    documents, [] = _read(tmp_path)
+    assert [(one.created_at, one.dated_by) for one in documents] == [(None, None)] * 3
+    assert all("dated_by" not in one.meta for one in documents)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.documents import Document
 from engine.ingest.formats.meta import mended
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 POST = {
     "timestamp": 1577880000,
@@ -42,7 +42,7 @@ def test_a_sound_text_stays() -> None:
 def test_a_post_says_what_the_export_says() -> None:
     document = one()
     assert (document.text, document.tags) == ("café 😀 #Storm", ("storm",))
-    assert document.created_at.isoformat() == "2020-01-01T12:00:00+00:00"
+    assert moment_of(document).isoformat() == "2020-01-01T12:00:00+00:00"
     assert (document.platform, document.flags) == ("facebook", Flag.NONE)
     assert document.attribution == f"standard input#{document.external_id}"
 

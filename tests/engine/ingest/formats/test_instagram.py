@@ -7,7 +7,7 @@ import pytest
 
 from engine.documents import Document
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 MEDIA = {"uri": "media/posts/a.jpg", "creation_timestamp": 1577880000,
          "title": "caf\u00c3\u00a9 #Storm @Bob"}  # fmt: skip
@@ -29,13 +29,13 @@ def test_the_caption_of_one_picture_stands_at_the_picture() -> None:
     assert (document.text, document.tags, document.mentions) == (
         "café #Storm @Bob", ("storm",), ("bob",),
     )  # fmt: skip
-    assert document.created_at.isoformat() == "2020-01-01T12:00:00+00:00"
+    assert moment_of(document).isoformat() == "2020-01-01T12:00:00+00:00"
     assert (document.platform, document.flags) == ("instagram", Flag.MEDIA)
 
 
 def test_that_of_several_stands_at_the_post() -> None:
     document = one(ALBUM)
-    assert (document.text, document.created_at.minute) == ("Two ships", 1)
+    assert (document.text, moment_of(document).minute) == ("Two ships", 1)
     assert document.meta["attachments"] == ["a.jpg", "b.mp4"]
 
 

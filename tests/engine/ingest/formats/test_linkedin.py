@@ -11,7 +11,7 @@ from engine.documents import Document
 from engine.errors import InputError
 from engine.ingest import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 SHARE = {
     "Date": "2023-01-02 10:11:12",
@@ -46,7 +46,7 @@ def test_a_post_says_what_its_row_says() -> None:
     document = one(SHARE)
     assert (document.external_id, document.attribution) == ("7015", "linkedin:post/7015")
     assert (document.text, document.tags) == ("The storm is coming #weather", ("weather",))
-    assert document.created_at.isoformat() == "2023-01-02T10:11:12+00:00"
+    assert moment_of(document).isoformat() == "2023-01-02T10:11:12+00:00"
     assert (document.platform, document.url) == ("linkedin", SHARE["ShareLink"])
     assert document.meta == {"visibility": "MEMBER_NETWORK"}
 

@@ -12,7 +12,7 @@ from engine.documents import Document
 from engine.errors import RecordError
 from engine.ingest.formats.markdown import split_front_matter
 from engine.text.clean import clean_for_display
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 from tests.patterns import grows_faster, needs_timer
 
 ARTICLE = """---
@@ -42,7 +42,7 @@ def test_an_article_says_what_its_front_matter_says(tmp_path: Path) -> None:
     assert (document.external_id, document.thread) == ("2019/storm.md", "2019")
     assert (document.title, document.text) == ("The storm", "It *is* coming.")
     assert document.search_text == "The storm It *is* coming Ana Paz Weather Sea news ships"
-    assert document.created_at.isoformat() == "2019-05-23T00:00:00+00:00"
+    assert moment_of(document).isoformat() == "2019-05-23T00:00:00+00:00"
     assert (document.author, document.lang) == ("Ana Paz", "es")
     assert document.tags == ("weather", "sea", "news", "ships")
     assert (document.url, document.meta) == (
@@ -75,34 +75,23 @@ def test_each_part_is_found_by_all_authors_and_tags(tmp_path: Path) -> None:
 )
 def test_dates_as_people_write_them(tmp_path: Path, text: str, moment: str) -> None:
     document = one(tmp_path, text)
-    assert (document.text, document.created_at.isoformat()) == ("x", moment)
+    assert (document.text, moment_of(document).isoformat()) == ("x", moment)
 
 
 def test_the_name_of_a_file_may_tell_its_date_and_title(tmp_path: Path) -> None:
     document = one(tmp_path, "x", "2019-05-23-the-storm.md")
-    assert (document.title, document.created_at.date().isoformat()) == ("the-storm", "2019-05-23")
+    assert (document.title, moment_of(document).date().isoformat()) == ("the-storm", "2019-05-23")
 
 
-def test_a_note_without_a_date_has_that_of_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "note.md"
+def test_a_note_without_a_date_has_none_whenever_its_file_was_copied(tmp_path: Path) -> None:
+    file, digests = tmp_path / "note.md", []
     file.write_text("# The storm\n\nIt is coming.")
-    os.utime(file, (1577880000, 1577880000))
-    (document,), _ = documents(tmp_path)
-    assert document.created_at.isoformat() == "2020-01-01T12:00:00+00:00"
-    assert (document.title, document.text) == ("The storm", "It is coming.")
-
-
-def test_touching_a_file_that_tells_its_date_changes_nothing(tmp_path: Path) -> None:
-    dated, undated = tmp_path / "a.md", tmp_path / "b.md"
-    dated.write_text(ARTICLE)
-    undated.write_text("x")
-    digests = []
     for moment in (1577880000, 1577890000):
-        for file in (dated, undated):
-            os.utime(file, (moment, moment))
-        digests.append([record.digest for record in records(tmp_path)[0]])
-    assert digests[0][0] == digests[1][0]
-    assert digests[0][1] != digests[1][1]
+        os.utime(file, (moment, moment))
+        (document,), _ = documents(tmp_path)
+        assert (document.created_at, document.title) == (None, "The storm")
+        digests.append(document.digest)
+    assert digests[0] == digests[1]
 
 
 def test_a_folder_is_read_whole_without_what_is_hidden(tmp_path: Path) -> None:

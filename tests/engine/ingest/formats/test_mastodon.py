@@ -8,7 +8,7 @@ import pytest
 from engine.documents import Document
 from engine.ingest import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 ANA = "https://example.social/users/ana"
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
@@ -57,7 +57,7 @@ def one(activity: object) -> Document:
 def test_a_post_says_what_the_outbox_says() -> None:
     document = one(created())
     assert (document.external_id, document.text) == (NOTE["id"], "The storm is coming")
-    assert document.created_at.isoformat() == "2022-11-11T17:33:26+00:00"
+    assert moment_of(document).isoformat() == "2022-11-11T17:33:26+00:00"
     assert (document.author, document.lang) == ("ana@example.social", "en")
     assert (document.platform, document.thread) == ("mastodon", NOTE["conversation"])
     assert (document.url, document.reply_to) == (NOTE["url"], None)

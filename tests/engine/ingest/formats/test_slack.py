@@ -9,7 +9,7 @@ import pytest
 from engine.documents import Document
 from engine.ingest import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 USERS = [
     {"id": "U1", "name": "ana", "profile": {"display_name": "Ana", "real_name": "Ana Paz"}},
@@ -43,7 +43,7 @@ def one(folder: Path, **fields: object) -> Document:
 def test_a_message_says_what_the_export_says(tmp_path: Path) -> None:
     document = one(tmp_path)
     assert (document.external_id, document.text) == ("C1/1577880000.000100", "Storm & rain")
-    assert document.created_at.isoformat() == "2020-01-01T12:00:00.000100+00:00"
+    assert moment_of(document).isoformat() == "2020-01-01T12:00:00.000100+00:00"
     assert (document.author, document.role) == ("Ana", None)
     assert (document.platform, document.thread, document.title) == ("slack", "general", "#general")
     assert document.attribution == f"{tmp_path.name}/general/2020-01-01.json#1577880000.000100"

@@ -7,7 +7,7 @@ from engine.documents import Document
 from engine.errors import UsageError
 from engine.ingest import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 MESSAGE = {
     "id": 5,
@@ -45,7 +45,7 @@ def one(message: object) -> Document:
 def test_a_message_says_what_the_export_says() -> None:
     document = one(MESSAGE)
     assert (document.external_id, document.text) == ("99/5", "The storm is coming")
-    assert document.created_at.isoformat() == "2021-01-31T21:02:29+00:00"
+    assert moment_of(document).isoformat() == "2021-01-31T21:02:29+00:00"
     assert (document.author, document.role) == ("Ana", None)
     assert (document.platform, document.thread, document.title) == ("telegram", "99", "Weather")
     assert document.attribution == "standard input#5"
@@ -82,7 +82,7 @@ def test_of_a_single_chat_the_owner_must_be_named() -> None:
 def test_an_older_message_has_a_time_in_utc_and_a_number_for_its_author() -> None:
     old = {k: v for k, v in MESSAGE.items() if k not in ("date_unixtime", "text_entities")}
     document = one(old | {"from_id": 10083966286, "from": None})
-    assert document.created_at.isoformat() == "2021-01-31T21:02:29+00:00"
+    assert moment_of(document).isoformat() == "2021-01-31T21:02:29+00:00"
     assert document.author == "10083966286"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import InputError
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, one, reason
+from tests.engine.ingest.reading import documents, moment_of, one, reason
 
 OLD = {
     "source": "Twitter for iPhone",
@@ -73,7 +73,7 @@ def test_times_in_the_csv_are_utc_as_the_ids_say() -> None:
     row = ROW | {"id": "98454970654916608", "date": "2011-08-02 18:07:48"}
     (document,), _ = documents(table(COLUMNS, row))
     told_by_id = ((int(document.external_id) >> 22) + 1288834974657) // 1000
-    assert document.created_at.timestamp() == told_by_id
+    assert moment_of(document).timestamp() == told_by_id
 
 
 def test_flags_are_read() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.ingest import Defaults
 from engine.values import Flag
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.reading import documents, moment_of, records
 
 ANDROID = """31/12/2020, 23:58 - Messages and calls are end-to-end encrypted.
 31/12/2020, 23:58 - Bob created group "Weather"
@@ -50,7 +50,7 @@ def test_the_style_of_android() -> None:
         ("Ana", "<Media omitted>"),
         ("Ana", "map.jpg (file attached)\nthe way home"),
     ]
-    assert stored[0].created_at.isoformat() == "2020-12-31T23:59:00+00:00"
+    assert moment_of(stored[0]).isoformat() == "2020-12-31T23:59:00+00:00"
     assert len({d.external_id for d in stored}) == 5
     assert [d.search_text for d in stored[3:]] == ["", "the way home"]
     assert [d.flags for d in stored] == [Flag.NONE] * 3 + [Flag.MEDIA] * 2
@@ -67,7 +67,7 @@ def test_the_style_of_ios() -> None:
         ("Bob", "The map <attached: 00000013-map.pdf>", "The map"),
         ("+1 (555) 010-0000", "Hello", "Hello"),
     ]
-    assert stored[0].created_at.isoformat() == "2020-12-31T23:59:59+00:00"
+    assert moment_of(stored[0]).isoformat() == "2020-12-31T23:59:59+00:00"
     assert stored[2].meta["attachments"] == ["00000012-PHOTO.jpg"]
 
 
@@ -93,17 +93,17 @@ def test_the_style_of_ios() -> None:
 def test_dates_of_many_countries(line: str, moment: str) -> None:
     (document,), rejects = documents(line.encode())
     assert rejects == []
-    assert (document.text, document.created_at.isoformat()) == ("x", f"{moment}+00:00")
+    assert (document.text, moment_of(document).isoformat()) == ("x", f"{moment}+00:00")
 
 
 def test_a_later_date_tells_the_order_of_an_earlier_one() -> None:
     first, _ = documents(lines("3/4/20, 10:00 PM - Ana: x", "13/4/20, 10:00 PM - Ana: y"))[0]
-    assert first.created_at.day == 3
+    assert moment_of(first).day == 3
     # Both exist either way, but time does not run backwards.
     first, _ = documents(lines("03/04/20, 22:00 - Ana: x", "01/05/20, 22:00 - Ana: y"))[0]
-    assert first.created_at.month == 4
+    assert moment_of(first).month == 4
     first, _ = documents(lines("01/12/20, 22:00 - Ana: x", "02/01/20, 22:00 - Ana: y"))[0]
-    assert (first.created_at.month, first.created_at.day) == (1, 12)
+    assert (moment_of(first).month, moment_of(first).day) == (1, 12)
 
 
 def test_a_date_that_does_not_exist_is_refused_alone() -> None:

@@ -8,6 +8,7 @@ from engine.errors import RecordError
 from engine.ingest.parsers.ocr import Ocr
 from engine.ingest.parsers.pdf import parse_pdf
 from engine.messages import Message
+from engine.values import DateKind
 from tests.fakes.documents import pdf
 
 
@@ -64,6 +65,7 @@ def test_paragraphs_know_their_pages() -> None:
     ]
     assert (found.title, found.author, found.pages) == ("Prices", "Ana Paz", 2)
     assert found.date == datetime(2020, 1, 31, 11, tzinfo=UTC)
+    assert found.dated_by is DateKind.CREATED
 
 
 def test_a_paragraph_may_continue_on_the_next_page() -> None:

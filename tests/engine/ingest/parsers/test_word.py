@@ -6,6 +6,7 @@ import pytest
 
 from engine.errors import RecordError
 from engine.ingest.parsers.packed import parse_word
+from engine.values import DateKind
 from tests.fakes.documents import word
 
 
@@ -21,6 +22,7 @@ def test_paragraphs_stand_under_their_headings() -> None:
     ]
     assert (found.title, found.author, found.pages) == ("T", "Ana Paz", None)
     assert found.date == datetime(2020, 3, 1, 10, tzinfo=UTC)
+    assert found.dated_by is DateKind.MODIFIED
 
 
 @pytest.mark.parametrize(
