@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from rapidfuzz import fuzz, process
 
-from engine.search import Candidate, ItemPlace, date_order
+from engine.search import Candidate, ItemPlace, order_by_date
 from engine.values import Flag
 
 # Width of a bin, in units of idf, for estimating thresholds.
@@ -155,7 +155,7 @@ def weighted_mean(parts: Parts, weights: Mapping[str, float]) -> float:
 
 def best_first(score: float, candidate: Candidate) -> tuple[float, object, int]:
     """Return a sort key that puts the best first, ties by date then id."""
-    return (-round(score, 9), date_order(candidate.created_at), candidate.id)
+    return (-round(score, 9), order_by_date(candidate.created_at), candidate.id)
 
 
 def level(texts: Sequence[Parts], names: Collection[str]) -> list[Parts]:
@@ -276,4 +276,4 @@ def bare(text: str) -> str:
 def _seniority(candidate: Candidate) -> tuple[bool, bool, object, int]:
     repost = bool(candidate.flags & Flag.REPOST)
     cut = bool(candidate.flags & Flag.TRUNCATED)
-    return (repost, cut, date_order(candidate.created_at), candidate.id)
+    return (repost, cut, order_by_date(candidate.created_at), candidate.id)

@@ -16,7 +16,7 @@ FIRST_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
 _LAST_MOMENT = datetime(9999, 12, 31, tzinfo=UTC)
 
 
-def date_order(created_at: datetime | None) -> tuple[bool, datetime]:
+def order_by_date(created_at: datetime | None) -> tuple[bool, datetime]:
     """Return a sort key that puts the oldest first and what has no date last."""
     return created_at is None, created_at or _LAST_MOMENT
 

@@ -44,7 +44,7 @@ from db.search.shown import Shown
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.query.results import FindHit, Found
-from engine.search import date_order
+from engine.search import order_by_date
 from engine.text.address import address_candidate
 from engine.values import Corpus, Flag
 
@@ -172,7 +172,7 @@ async def timeline(
 
 
 def _by_date(hit: FindHit) -> tuple[object, ...]:
-    return (*date_order(hit.created_at), hit.document.candidate.id)
+    return (*order_by_date(hit.created_at), hit.document.candidate.id)
 
 
 def _build_timeline_entry(hit: FindHit, text: str, words: Words) -> TimelineEntry:

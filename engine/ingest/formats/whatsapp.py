@@ -24,7 +24,7 @@ _AFTERNOON = re.compile(r"p\.?\s?m", re.IGNORECASE)
 _MORNING = re.compile(r"a\.?\s?m", re.IGNORECASE)
 
 
-def date_order(written: Iterable[tuple[str, str]]) -> str:
+def guess_date_order(written: Iterable[tuple[str, str]]) -> str:
     """Return whether the day or the month comes first, from dates and times in file order.
 
     The right order makes every date valid and none earlier than the one before it. If both do, the
@@ -184,7 +184,7 @@ class WhatsAppReader:
         for name in names:
             chat, label = _chat(source, name), source.label(name)
             head = source.head(name).removeprefix(BOM).decode("utf-8", "replace")
-            order = date_order(headers(head))
+            order = guess_date_order(headers(head))
             digest = fingerprint(defaults, self.name, order)
             context = {"chat": chat, "order": order, "owner": defaults.author}
             with source.open(name) as stream:

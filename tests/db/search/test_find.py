@@ -23,7 +23,7 @@ from engine.query.plan import Plan, plan_query, units
 from engine.query.query import Phrase, Unit, Word
 from engine.query.read import parse_query
 from engine.query.results import Found
-from engine.search import date_order
+from engine.search import order_by_date
 from engine.text.clean import searchable
 from engine.values import Flag
 from tests.database import Clones, wait_for
@@ -206,7 +206,7 @@ async def test_parts_of_the_score_add_up_and_name_their_terms(database: Database
 async def test_best_first_and_the_oldest_of_equals(database: Database) -> None:
     found = await ask(database, "wall border", corpus="chance", limit=1000)
     keys = [
-        (-round(h.score or 0, 9), date_order(h.created_at), h.document.candidate.id)
+        (-round(h.score or 0, 9), order_by_date(h.created_at), h.document.candidate.id)
         for h in found.hits
     ]
     assert len(keys) > 50

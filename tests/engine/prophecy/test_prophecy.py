@@ -24,7 +24,7 @@ from engine.search import (
     SearchRequest,
     Term,
     Verdict,
-    date_order,
+    order_by_date,
 )
 from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus, Flag, Usage
@@ -206,7 +206,7 @@ async def test_where_nothing_is_found_no_model_is_paid() -> None:
 async def test_a_prophecy_is_older_than_its_headline(date: datetime | None, newest: int) -> None:
     prophecy = await ask(date=date)
     found = [hit.candidate for hit in prophecy.hits]
-    assert max(found, key=lambda one: date_order(one.created_at)).id == newest
+    assert max(found, key=lambda one: order_by_date(one.created_at)).id == newest
 
 
 async def test_a_headline_of_the_future_does_not_find_what_is_not_yet_said() -> None:
