@@ -350,6 +350,7 @@ class TestCrashes:
         with pytest.raises(StorageUnreachable, match=r"server\.log: (Directory|No such)"):
             careless(data_dir).acquire()
 
+    @pytest.mark.needs("sleep")
     async def test_a_recovery_that_takes_too_long_is_reported_and_goes_on(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -507,6 +508,7 @@ class TestOwners:
             careless(data_dir).acquire()
 
     @posix_only
+    @pytest.mark.needs("chmod")
     def test_a_folder_that_others_may_enter_is_told_how_to_mend(self, data_dir: Path) -> None:
         (data_dir / "postgres").chmod(0o755)
         with pytest.raises(StorageRights, match="is open to others") as told:
