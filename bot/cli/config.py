@@ -21,7 +21,7 @@ from bot.settings.sources import (
     read_file,
     usual_place,
 )
-from bot.settings.writing import starter_toml, toml_value
+from bot.settings.writing import make_passable, starter_toml, toml_value
 from engine.errors import SettingsError, UsageError
 from engine.messages import Message
 
@@ -51,7 +51,7 @@ def _value(origin: SettingOrigin) -> str:
 def write_first(path: Path, *, output: Output) -> None:
     """Write a first config.toml. Raises SettingsError if there is a file, or none can be made."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_passable(path.parent)
         with path.open("x", encoding="utf-8") as file:
             file.write(starter_toml())
         path.chmod(0o644)  # it holds no secrets, and the account that serves is another than root

@@ -199,7 +199,7 @@ def write_whole(path: Path, text: str, *, mode: int) -> None:
     Raises SettingsError.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_passable(path.parent)
         with tempfile.NamedTemporaryFile(
             "w", dir=path.parent, encoding="utf-8", delete=False
         ) as file:
@@ -211,3 +211,14 @@ def write_whole(path: Path, text: str, *, mode: int) -> None:
             f"{escaped_line(path)} cannot be written: {(exc.strerror or str(exc)).lower()}.",
             fix="Name another place with --config.",
         ) from exc
+
+
+def make_passable(folder: Path) -> None:
+    """Make a folder of settings that other accounts may enter, whatever the umask. Raises OSError.
+
+    Root writes settings for an account that serves; what is secret in the folder is closed itself.
+    """
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        each.chmod(0o755)

@@ -143,9 +143,10 @@ class TestInit:
                 assert f"\n#{row['key']} = " in text
 
     def test_the_account_that_serves_can_read_what_root_wrote(self, tmp_path: Path) -> None:
-        file = tmp_path / "config.toml"
+        file = tmp_path / "etc" / "presagio" / "config.toml"
         assert forked("config", "init", str(file)).code == 0
-        assert file.stat().st_mode & 0o777 == 0o644
+        modes = [each.stat().st_mode & 0o777 for each in (file, file.parent, file.parent.parent)]
+        assert modes == [0o644, 0o755, 0o755]
 
     def test_leaves_a_file_as_it_is(self, invoke: Invoke, config: Path) -> None:
         before = config.read_text()
