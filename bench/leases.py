@@ -17,7 +17,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -51,15 +51,15 @@ async def disturbed(groups: Sequence[Group], trouble: Trouble, events: int) -> N
         while count() < events:
             await group.disturb()
 
+    over = asyncio.Event()
+
     async def step() -> None:
-        while WallClock.library:
-            await asyncio.sleep(_BETWEEN_STEPS)
+        while WallClock.library and not await is_over_within(over, _BETWEEN_STEPS):
             await trouble.step()
 
     async def crash() -> None:
         reached, between = 0, min(_BETWEEN_CRASHES, events // 2)
-        while True:
-            await asyncio.sleep(0.5)
+        while not await is_over_within(over, 0.5):
             if count() >= reached + between:
                 reached = count()
                 progress(f"{reached} events")
@@ -67,13 +67,20 @@ async def disturbed(groups: Sequence[Group], trouble: Trouble, events: int) -> N
 
     if not all(await asyncio.gather(*(group.led(elapsed_seconds()) for group in groups))):
         raise RuntimeError("the processes do not start")
-    aside = [asyncio.create_task(step()), asyncio.create_task(crash())]
+    aside = asyncio.gather(step(), crash())
     try:
         await asyncio.gather(*map(disturb, groups))
     finally:
-        for task in aside:
-            task.cancel()
-        await asyncio.gather(*aside, return_exceptions=True)
+        over.set()
+        await aside  # a server that has crashed starts again
+
+
+async def is_over_within(over: asyncio.Event, seconds: float) -> bool:
+    """Wait so long at most for an event; return whether it has come."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await over.wait()
+    return over.is_set()
 
 
 def made(
