@@ -1,0 +1,242 @@
+"""Counts the small faults, put into core modules one at a time, that the tests notice.
+
+`python -m bench.mutants [MODULE ...] [--number N] [--seed N] [--jobs N]`
+
+Each fault is put into a copy of the source, where the tests of that module run until one fails.
+Each that goes unnoticed is printed with its line: it wants a test, or it makes no difference. The
+exit code is 1 if fewer than nine of ten are noticed. bench/README.md says more.
+"""
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
+
+from bench.store import folder
+from bench.timing import Output
+from db.embedded.server import EmbeddedServer
+from tests.database import CARELESS
+
+ROOT = Path(__file__).resolve().parents[1]
+# The core, and the tests of each of its modules.
+CORE = {
+    "engine/prophecy/score.py": (
+        "engine/prophecy/test_score.py",
+        "engine/prophecy/test_sureness.py",
+    ),
+    "engine/ranking.py": ("engine/ranking", "engine/prophecy/test_together.py"),
+    "engine/query/read.py": ("engine/query",),
+    "engine/query/plan.py": ("engine/query",),
+    "engine/query/filters.py": ("engine/query",),
+    "engine/query/query.py": ("engine/query",),
+    "engine/compose/guard.py": ("engine/compose",),
+    "db/lease.py": ("db/test_lease.py",),
+    "db/posting/outbox.py": ("db/posting",),
+    "db/posting/finds.py": ("db/posting",),
+    "bot/jobs/scheduler.py": ("bot/jobs",),
+    "bot/jobs/digest.py": ("bot/jobs",),
+}
+RIGHT = 0.9
+_LEAST_SECONDS = 60.0  # for the tests of a fault; else five times what they take without one
+_COPIED = ("bot", "db", "engine", "tests", "bench", "pyproject.toml")
+_SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+Node = TypeVar("Node", bound=ast.AST)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A module with one fault."""
+
+    line: int
+    fault: str
+    source: str
+
+
+def list_mutants(source: str) -> list[Mutant]:
+    """Return a mutant for each fault that can be put into a module."""
+    tree = ast.parse(source)
+    return [
+        Mutant(
+            node.lineno,
+            f"{ast.unparse(node).splitlines()[0]} -> {ast.unparse(faulty).splitlines()[0]}",
+            ast.unparse(_Exchange(node, faulty).visit(copy.deepcopy(tree))),
+        )
+        for node in _list_executed(tree)
+        for faulty in _list_faults(node)
+    ]
+
+
+def _list_executed(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    """Yield what does something: no annotations, no decorators, nothing that is logged."""
+    for name, value in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list"):
+            continue
+        for node in value if isinstance(value, list) else [value]:
+            if isinstance(node, ast.AST) and not _is_logging(node):
+                if isinstance(node, ast.expr | ast.stmt):
+                    yield node
+                yield from _list_executed(node)
+
+
+def _is_logging(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and ast.unparse(node).startswith(("logger.", "_log."))
+
+
+def _list_faults(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    match node:
+        case ast.Compare(ops=[operator]) if type(operator) in _SWAPPED:
+            yield _change(node, ops=[_SWAPPED[type(operator)]()])
+        case ast.Constant(value=bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int() | float() as value):
+            yield ast.Constant(value + 1)
+            yield ast.Constant(value - 1)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield operand
+        case ast.BoolOp(op=operator):
+            yield _change(node, op=ast.Or() if isinstance(operator, ast.And) else ast.And())
+        case ast.If(test=test) | ast.IfExp(test=test) if not isinstance(test, ast.Compare):
+            yield _change(node, test=ast.UnaryOp(ast.Not(), test))
+        case ast.Expr(value=ast.Call() | ast.Await(value=ast.Call())):
+            yield ast.Pass()
+
+
+def _change(node: Node, **fields: object) -> Node:
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+class _Exchange(ast.NodeTransformer):
+    """Puts one node in the place of another, which is told by its position and its text."""
+
+    def __init__(self, node: ast.expr | ast.stmt, faulty: ast.expr | ast.stmt) -> None:
+        self._place, self._faulty = self._locate(node), faulty
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.expr | ast.stmt) and self._locate(node) == self._place:
+            return ast.copy_location(self._faulty, node)
+        return self.generic_visit(node)
+
+    def _locate(self, node: ast.expr | ast.stmt) -> tuple[object, ...]:
+        return type(node), node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+class Copies:
+    """Copies of the source in which tests run, as many at a time as there are copies."""
+
+    def __init__(self, parent: Path, number: int, database_url: str) -> None:
+        self._idle: SimpleQueue[Path] = SimpleQueue()
+        self._environment = {**os.environ, "PRESAGIO_TEST_DATABASE_URL": database_url}
+        for each in range(number):
+            place = parent / f"copy-{each}"
+            place.mkdir()
+            for name in _COPIED:
+                copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+                copied(ROOT / name, place / name)
+            self._idle.put(place)
+
+    def is_noticed(self, module: str, source: str, tests: Sequence[str], seconds: float) -> bool:
+        """Return whether a test fails, or hangs, with this source of a module."""
+        place = self._idle.get()
+        original = (place / module).read_bytes()
+        (place / module).write_text(source, encoding="utf-8")
+        try:
+            return self._run(place, tests, seconds) != 0
+        except subprocess.TimeoutExpired:
+            return True
+        finally:
+            (place / module).write_bytes(original)
+            self._idle.put(place)
+
+    def _run(self, place: Path, tests: Sequence[str], seconds: float) -> int:
+        paths = [f"tests/{path}" for path in tests]
+        options = ("-q", "-x", "-m", "not slow", "-p", "no:cacheprovider")
+        with subprocess.Popen(
+            [sys.executable, "-m", "pytest", *options, *paths],
+            cwd=place,
+            env={**self._environment, "PYTHONPATH": str(place)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+        ) as running:
+            try:
+                return running.wait(seconds)
+            finally:
+                if running.poll() is None:
+                    os.killpg(running.pid, 9)
+
+
+def list_tests(module: str) -> tuple[str, ...]:
+    """Return the tests of a module: as the core names them, else those that mirror it."""
+    path = Path(module)
+    mirror = path.with_name(f"test_{path.name}")
+    return CORE.get(module) or (str(mirror if (ROOT / "tests" / mirror).exists() else path.parent),)
+
+
+def try_module(
+    module: str, copies: Copies, pool: ThreadPoolExecutor, arguments: argparse.Namespace
+) -> tuple[int, list[Mutant]]:
+    """Return how many faults of a module were tried, and those that no test noticed."""
+    source, tests = (ROOT / module).read_text(encoding="utf-8"), list_tests(module)
+    begun = time.monotonic()
+    if copies.is_noticed(module, ast.unparse(ast.parse(source)), tests, 600):
+        raise RuntimeError(f"the tests of {module} fail without a fault")
+    seconds = max(_LEAST_SECONDS, 5 * (time.monotonic() - begun))
+    faults = list_mutants(source)
+    chance = random.Random(f"{arguments.seed} {module}")
+    chosen = chance.sample(faults, min(arguments.number, len(faults)))
+    noticed = pool.map(lambda one: copies.is_noticed(module, one.source, tests, seconds), chosen)
+    return len(chosen), [mutant for mutant, seen in zip(chosen, noticed, strict=True) if not seen]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the arguments, try the faults, print what was noticed; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m bench.mutants", description=__doc__)
+    parser.add_argument("modules", nargs="*", default=[*CORE], metavar="MODULE")
+    parser.add_argument("--number", type=int, default=5, help="faults for each module (5)")
+    parser.add_argument("--seed", type=int, default=0, help="of which faults are tried (0)")
+    parser.add_argument("--jobs", type=int, default=2, help="faults tried at a time (2)")
+    arguments = parser.parse_args(argv)
+    output, tried, survived = Output("mutants"), 0, 0
+    with folder() as place, ExitStack() as stack:
+        server = stack.enter_context(EmbeddedServer(place, extra=CARELESS))
+        copies = Copies(place, arguments.jobs, server.url("postgres"))
+        pool = stack.enter_context(ThreadPoolExecutor(arguments.jobs))
+        for module in arguments.modules:
+            number, survivors = try_module(module, copies, pool, arguments)
+            tried, survived = tried + number, survived + len(survivors)
+            output.row(module=module, faults=number, noticed=number - len(survivors))
+            for mutant in survivors:
+                output.row(module=module, line=mutant.line, unnoticed=mutant.fault)
+    output.row(module="all", faults=tried, noticed=tried - survived, at_least=RIGHT)
+    output.table()
+    return 0 if tried - survived >= RIGHT * tried else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Faults are put where they matter, and a fault that no test notices is told."""
+
+import argparse
+import ast
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bench import mutants
+from bench.mutants import CORE, ROOT, Copies, list_mutants, list_tests, try_module
+
+MODULE = '''
+"""At most 3."""
+
+@cached(limit=2)
+def is_short(text: Annotated[str, 4], most: int = 3) -> bool:
+    """Return whether a text is short."""
+    logger.info(5)
+    note(text)
+    return not len(text) > most
+'''
+
+
+def test_each_place_that_does_something_gets_faults() -> None:
+    assert [mutant.fault for mutant in list_mutants(MODULE)] == [
+        "3 -> 4",
+        "3 -> 2",
+        "note(text) -> pass",
+        "not len(text) > most -> len(text) > most",
+        "len(text) > most -> len(text) >= most",
+    ]
+
+
+def test_a_mutant_differs_from_its_module_in_one_line() -> None:
+    original = ast.unparse(ast.parse(MODULE)).splitlines()
+    for mutant in list_mutants(MODULE):
+        lines = mutant.source.splitlines()
+        assert sum(a != b for a, b in zip(original, lines, strict=True)) == 1, mutant
+
+
+def test_the_modules_of_the_core_and_their_tests_exist() -> None:
+    assert not [module for module in CORE if not (ROOT / module).is_file()]
+    tests = {path for module in CORE for path in list_tests(module)}
+    assert not [path for path in tests if not (ROOT / "tests" / path).exists()]
+
+
+def test_other_modules_have_the_tests_that_mirror_them() -> None:
+    assert list_tests("engine/query/find.py") == ("engine/query",)
+    assert list_tests("engine/text/clean.py") == ("engine/text/test_clean.py",)
+
+
+def test_what_no_test_notices_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    monkeypatch.setattr(mutants, "_COPIED", ("short.py", "tests"))
+    monkeypatch.setitem(CORE, "short.py", ("test_short.py",))
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "short.py").write_text("def is_short(text):\n    return len(text) < 3\n")
+    tests = tmp_path / "tests" / "test_short.py"
+    tests.write_text(
+        "from short import is_short\n"
+        "def test_short():\n    assert is_short('ab')\n    assert not is_short('abcd')\n"
+    )
+    (tmp_path / "copies").mkdir()
+    copies = Copies(tmp_path / "copies", 1, "")
+    arguments = argparse.Namespace(seed=0, number=9)
+    with ThreadPoolExecutor(1) as pool:
+        tried, survivors = try_module("short.py", copies, pool, arguments)
+    assert tried == 3
+    assert {one.fault for one in survivors} == {"len(text) < 3 -> len(text) <= 3", "3 -> 4"}
