@@ -160,7 +160,7 @@ async def open_app(
             embedder=embedders,
             vectors=embeddings,
             descriptions=described,
-            reranker=open_reranker(settings, embedders, embeddings),
+            reranker=open_reranker(settings, embedders, embeddings, stack),
         )
         phrases = None
         if client:

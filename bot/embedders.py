@@ -65,13 +65,21 @@ def open_embedders(
 
 
 def open_reranker(
-    settings: Settings, embedders: Embedders | None, embeddings: Embeddings
+    settings: Settings,
+    embedders: Embedders | None,
+    embeddings: Embeddings,
+    stack: AsyncExitStack,
 ) -> HeadlineReranker | None:
-    """Return the reranker of the best candidates, or None unless a local model can do it."""
+    """Return the reranker of the best candidates, or None unless a local model can do it.
+
+    It is closed by `stack`.
+    """
     chosen = settings.search
     if embedders is None or settings.embeddings.backend not in {"auto", "local"}:
         return None
-    return HeadlineReranker(embedders, embeddings, chosen)
+    reranker = HeadlineReranker(embedders, embeddings, chosen)
+    stack.push_async_callback(reranker.aclose)
+    return reranker
 
 
 def behind_others(embedder: Embedder) -> Embedder:

@@ -256,11 +256,8 @@ def _in_a_hurry() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _patient() -> Iterator[None]:
-    """Let searches take their time: after a second they answer without their log or meaning."""
-    with (
-        patch("db.search_log._PATIENCE", PATIENCE),
-        patch("engine.prophecy.rerank._PATIENCE", PATIENCE),
-    ):
+    """Let searches take their time: after a second they answer without their log."""
+    with patch("db.search_log._PATIENCE", PATIENCE):
         yield
 
 

@@ -1,17 +1,16 @@
 """Re-ranking of the best few texts by meaning, with vectors made on the fly.
 
-Texts are embedded best first, as many as the time allows, and the vectors are stored for later
-searches. Re-ranking ends at the first text without a vector: that text and those after it keep
-their lexical order, so that nothing is compared with an unknown similarity.
+All of them are compared or none, so that an answer does not depend on how busy the machine is: what
+has no vector in time is embedded all the same, and the next search has it.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import Protocol, runtime_checkable
 
-from engine.embed.fill import embed_batch
+from engine.closing import Closable
+from engine.embed.fill import batches, embed_batch
 from engine.embed.store import SCALES, VectorStore
 from engine.errors import (
     ModelError,
@@ -25,13 +24,10 @@ from engine.ports import Embedder
 from engine.search import Candidate
 from engine.settings.searching import SearchSettings
 from engine.values import Corpus
-from engine.vectors import Unembedded
+from engine.vectors import Vector
 
 _LONGEST_QUESTION = 1000  # characters
-_PATIENCE = 1.0  # seconds for the vector of a question; a new process must load the model
-_FIRST_GUESS = 0.0004  # seconds per character, until measured
-_SURE = 0.8  # share of the remaining time to use: a text that is not ready in time is lost
-_AT_ONCE = 8  # texts
+_AT_ONCE = 8  # texts, which are stored together
 _BEST = 24  # texts that are compared
 
 
@@ -56,7 +52,7 @@ class StartsEarly(Protocol):
         """Start in the background, unless it has started."""
 
 
-class HeadlineReranker:
+class HeadlineReranker(Closable):
     """Compares the best few texts with a headline.
 
     Only one call embeds at a time; the time that others wait counts against their limit.
@@ -76,7 +72,13 @@ class HeadlineReranker:
         self._vectors = vectors
         self._settings = settings or SearchSettings()
         self._alone = asyncio.Lock()
-        self._pace = _FIRST_GUESS
+        self._work = set[asyncio.Task[object]]()
+
+    async def aclose(self) -> None:
+        """End what is still being embedded; what is stored stays."""
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
 
     def start(self, corpus: Corpus) -> None:
         """Start the process of the model, which takes as long as finding texts to compare."""
@@ -87,13 +89,13 @@ class HeadlineReranker:
     async def compare(
         self, corpus: Corpus, headline: str, best_first: Sequence[Candidate]
     ) -> Compared | None:
-        """Return the similarities of the texts before the first one without a vector.
+        """Return the similarities of the best few texts: of all of them, or of none.
 
         Returns None if there is nothing to compare or the database cannot store vectors. Raises
         the errors of storage ports, except StorageRights and StorageFull, which become a notice.
         """
         embedder = self._embedder(corpus)
-        chosen = best_first[: self.best]
+        chosen = [one.id for one in best_first[: self.best]]
         if not chosen or embedder.dimensions == 0:
             return None
         try:
@@ -102,7 +104,9 @@ class HeadlineReranker:
             return None
         except TimeoutError:  # the model is not loaded yet, or busy
             reason = Message(
-                "The headline was not embedded within {seconds:g} s.", seconds=_PATIENCE
+                "the best {number} were not embedded within {seconds:g} s; ask again.",
+                number=len(chosen),
+                seconds=self._settings.rerank_seconds,
             )
             return Compared(similarity={}, model=embedder.name, notice=_not_ordered(reason))
         except (ModelError, UsageError, StorageRights, StorageFull) as error:
@@ -111,70 +115,62 @@ class HeadlineReranker:
         return Compared(similarity=similarity, model=embedder.name) if similarity else None
 
     async def _similarities(
-        self, embedder: Embedder, corpus: Corpus, headline: str, chosen: Sequence[Candidate]
+        self, embedder: Embedder, corpus: Corpus, headline: str, chosen: Sequence[int]
     ) -> dict[int, float]:
-        async with asyncio.timeout(_PATIENCE):
-            asked = await embedder.embed_query(headline[:_LONGEST_QUESTION])
-        if not any(asked):
-            return {}
-        model_id = await self._vectors.prepare(embedder.name, len(asked))
-        ids = [one.id for one in chosen]
-        missing = {
-            one.id: one for one in await self._vectors.find_unembedded(corpus, model_id, ids)
-        }
-        wanted = [missing[one] for one in ids if one in missing]
-        made = await self._made(embedder, corpus, model_id, wanted)
-        known = list(takewhile(lambda one: one not in missing or one in made, ids))
-        space = await self._vectors.space(corpus, embedder.name)
+        """Return the similarities of the texts. Raises TimeoutError if a vector is late."""
+        asked = await self._embed_in_time(embedder, corpus, headline, chosen)
+        space = await self._vectors.space(corpus, embedder.name) if any(asked) else None
         if space is None or not (scale := space.scale or SCALES.get(space.model)):
             return {}
-        cosines = await self._vectors.cosines(corpus, space, asked, known)
+        cosines = await self._vectors.cosines(corpus, space, asked, chosen)
         # A text that means nothing to the model is similar to nothing.
-        return {one: scale.calibrate(cosines[one]) if one in cosines else 0.0 for one in known}
+        return {one: scale.calibrate(cosines[one]) if one in cosines else 0.0 for one in chosen}
 
-    async def _made(
+    async def _embed_in_time(
+        self, embedder: Embedder, corpus: Corpus, headline: str, chosen: Sequence[int]
+    ) -> Vector:
+        """Return the vector of the headline once all texts have one.
+
+        Embedding that has begun goes on after a TimeoutError, for the next search.
+        """
+        begun = asyncio.Event()
+        task = asyncio.create_task(self._embed(embedder, corpus, headline, chosen, begun))
+        self._work.add(task)
+        task.add_done_callback(self._forget)
+        try:
+            async with asyncio.timeout(self._settings.rerank_seconds):
+                return await asyncio.shield(task)
+        finally:
+            if not begun.is_set():
+                task.cancel()
+
+    def _forget(self, task: asyncio.Task[object]) -> None:
+        self._work.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody may be waiting for it
+
+    async def _embed(
         self,
         embedder: Embedder,
         corpus: Corpus,
-        model_id: int,
-        wanted: Sequence[Unembedded],
-    ) -> set[int]:
-        """Make and store vectors, in this order, as time allows; return the ids embedded."""
-        made: set[int] = set()
-        clock = asyncio.get_running_loop().time
-        until = clock() + self._settings.rerank_seconds
-        embedding = False
-        try:
-            async with asyncio.timeout_at(until), self._alone:
-                embedding = True
-                while some := self._select_fitting(wanted[len(made) :], until - clock()):
-                    began = clock()
-                    vectors = await embed_batch(embedder, some)
-                    self._learn(some, clock() - began)
-                    await self._vectors.store(corpus, model_id, vectors)
-                    made |= {one.id for one in some}
-        except TimeoutError:
-            if embedding:  # rather than waiting for others
-                self._pace *= 2  # the machine is slower than measured
-        else:
-            if wanted and not made:  # else a pace that was once slow would never be measured again
-                self._pace /= 2
-        return made
-
-    def _select_fitting(self, wanted: Sequence[Unembedded], seconds: float) -> Sequence[Unembedded]:
-        """Return the first texts of `wanted` that can be embedded within `seconds`."""
-        left = _SURE * seconds
-        for number, one in enumerate(wanted[:_AT_ONCE]):
-            left -= self._pace * len(one.text)
-            if left < 0:
-                return wanted[:number]
-        return wanted[:_AT_ONCE]
-
-    def _learn(self, some: Sequence[Unembedded], seconds: float) -> None:
-        characters = sum(len(one.text) for one in some)
-        if characters:
-            self._pace = (self._pace + seconds / characters) / 2
+        headline: str,
+        chosen: Sequence[int],
+        begun: asyncio.Event,
+    ) -> Vector:
+        """Return the vector of the headline; make and store those that the texts lack."""
+        async with self._alone:
+            begun.set()
+            asked = await embedder.embed_query(headline[:_LONGEST_QUESTION])
+            if not any(asked):
+                return asked
+            model_id = await self._vectors.prepare(embedder.name, len(asked))
+            missing = await self._vectors.find_unembedded(corpus, model_id, chosen)
+            in_order = sorted(missing, key=lambda one: chosen.index(one.id))
+            for some in batches(in_order, _AT_ONCE):
+                vectors = await embed_batch(embedder, some)
+                await self._vectors.store(corpus, model_id, vectors)
+        return asked
 
 
 def _not_ordered(reason: Message) -> Message:
-    return Message("Not ordered by meaning: {reason}", reason=reason)
+    return Message("Ordered by words alone: {reason}", reason=reason)

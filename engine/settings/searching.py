@@ -27,11 +27,11 @@ class SearchSettings(Section):
         " re-orders the best.",
     )
     rerank_seconds: float = Field(
-        0.35,
+        2,
         gt=0,
-        le=10,
-        description="Seconds for making vectors of the best tweets of a corpus without"
-        " any, which are kept.",
+        le=60,
+        description="Seconds to wait for vectors of the best tweets of a corpus without any, which"
+        " are kept; if one is late, words alone answer, and the answer says so.",
     )
     limit: int = Field(
         3, ge=1, le=50, description="Tweets in one answer; a message in a chat has room for 15."

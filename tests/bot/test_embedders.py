@@ -100,7 +100,7 @@ async def test_the_best_are_compared_by_models_of_this_machine_alone(
         async with AsyncExitStack() as stack:
             chosen = settings(**keys)
             embedders = open_embedders(chosen, storage, stack)
-            return open_reranker(chosen, embedders, embeddings) is not None
+            return open_reranker(chosen, embedders, embeddings, stack) is not None
 
     assert await compared()
     assert await compared(backend="local")

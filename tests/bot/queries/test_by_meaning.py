@@ -211,9 +211,8 @@ async def test_a_late_vector_costs_meaning_and_says_so(
 async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.prophecy.rerank._PATIENCE", 60.0)
     monkeypatch.setattr("engine.prophecy.rerank._BEST", 2)
-    async with opened(database_url, "local", PRESAGIO_SEARCH__RERANK_SECONDS="9") as app:
+    async with opened(database_url, "local", PRESAGIO_SEARCH__RERANK_SECONDS="60") as app:
         found = await search(app)
         assert (found.mode, found.compared) == (Mode.RERANK, 2)
         assert found.hits[0].parts["semantic"] is not None

@@ -21,6 +21,7 @@ from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus
 from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
+from tests.patience import PATIENCE
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 BEST_FIRST = [candidate(number) for number in range(1, 7)]
@@ -168,58 +169,49 @@ async def test_the_best_few_are_embedded_once_and_kept() -> None:
     assert len(model.read) == 4
 
 
-async def test_what_does_not_fit_the_time_keeps_its_place() -> None:
-    model, vectors = Model(seconds=0.05), Vectors()
-    began = asyncio.get_running_loop().time()
-    found = await similarity(model, vectors, [candidate(n) for n in range(1, 60)], seconds=0.2)
-    assert asyncio.get_running_loop().time() - began < 2
-    assert sorted(found) == list(range(1, len(found) + 1))
-    assert len(found) < 24
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.05])
+async def test_a_slow_model_gives_the_same_answer_as_a_quick_one(seconds: float) -> None:
+    quick = await prophecy(model=Model())
+    slow = await prophecy(model=Model(seconds=seconds))
+    assert order(slow) == order(quick)
+    assert slow.compared == quick.compared == 4
 
 
-async def test_a_model_that_was_slow_once_is_tried_again() -> None:
-    model, vectors = Model(seconds=60), Vectors()
-    shared = reranker(model, vectors, seconds=0.05)
-    for _ in range(6):
-        assert await shared.compare(CORPUS, "snow", BEST_FIRST) is None
+async def test_a_late_vector_leaves_the_order_to_words_until_the_next_search() -> None:
+    """All texts are compared or none: a text is never compared because there was time for it."""
+    model, vectors = Model(seconds=0.05), Vectors(kept={1: (1.0, 0.0), 2: (1.0, 0.0)})
+    shared = reranker(model, vectors, seconds=0.1)
+    late = await shared.compare(CORPUS, "snow", BEST_FIRST)
+    assert late is not None
+    assert not late.similarity
+    assert str(late.notice) == (
+        "Ordered by words alone: the best 6 were not embedded within 0.1 s; ask again."
+    )
     model.seconds = 0.0
-    for _ in range(60):  # few are needed on a quiet machine
-        compared = await shared.compare(CORPUS, "snow", BEST_FIRST)
-        if compared and len(compared.similarity) == len(BEST_FIRST):
-            return
-    raise AssertionError("it is not tried again")
+    async with asyncio.timeout(PATIENCE):  # what has begun goes on, and the next waits for it
+        while (found := await shared.compare(CORPUS, "snow", BEST_FIRST)) is None or found.notice:
+            pass
+    assert sorted(found.similarity) == [1, 2, 3, 4, 5, 6]
+    assert sorted(model.read) == ["text 3", "text 4", "text 5", "text 6"]
 
 
-async def test_no_text_behind_the_first_unknown_one_is_compared() -> None:
-    model, vectors = Model(seconds=60), Vectors(kept={1: (1.0, 0.0), 2: (1.0, 0.0), 4: (1.0, 0.0)})
-    assert sorted(await similarity(model, vectors, seconds=0.05)) == [1, 2]
+async def test_what_was_stored_before_the_end_is_kept() -> None:
+    class HangsAfterOnce(Model):
+        async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+            self.seconds = 60.0 if self.read else 0.0
+            return await super().embed_documents(texts)
+
+    vectors = Vectors()
+    texts = [candidate(number) for number in range(1, 21)]
+    async with reranker(HangsAfterOnce(), vectors, seconds=0.5) as shared:
+        await shared.compare(CORPUS, "snow", texts)
+    assert sorted(vectors.kept) == list(range(1, 9))  # the first batch
 
 
 async def test_a_text_that_says_nothing_is_like_nothing() -> None:
     vectors = Vectors(kept={1: (1.0, 0.0), 2: None, 3: (1.0, 0.0)})
     found = await similarity(Model(), vectors, BEST_FIRST[:3])
     assert found == pytest.approx({1: 0.1, 2: 0.0, 3: 0.3})
-
-
-@given(kept=st.sets(st.integers(1, 6)), made=st.integers(0, 6))
-def test_the_compared_are_always_the_first(kept: set[int], made: int) -> None:
-    """Whatever was kept, and however few are made: hence what is not known never helps."""
-    model, vectors = Model(), Vectors(kept=dict.fromkeys(kept, (1.0, 0.0)))
-    wanted = [one for one in range(1, 7) if one not in kept]
-    refused = set(wanted[made:])
-    found = asyncio.run(_with_refused(model, vectors, refused))
-    first = next((one for one in range(1, 7) if one in refused), 7)
-    assert sorted(found) == list(range(1, first))
-
-
-async def _with_refused(model: Model, vectors: Vectors, refused: set[int]) -> dict[int, float]:
-    one = reranker(model, vectors)
-    fitting = one._select_fitting
-    one._select_fitting = lambda wanted, seconds: [  # type: ignore[method-assign]
-        text for text in fitting(wanted, seconds) if text.id not in refused
-    ]
-    compared = await one.compare(CORPUS, "snow", BEST_FIRST)
-    return dict(compared.similarity) if compared else {}
 
 
 async def test_others_wait_no_longer_than_their_time() -> None:
@@ -241,16 +233,17 @@ async def test_what_fails_is_said_and_costs_the_order_alone(error: Exception) ->
     assert str(error) in str(compared.notice)
 
 
-async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_model_that_hangs_is_not_waited_for() -> None:
     class Hangs(Model):
         async def embed_query(self, text: str) -> Vector:
             await asyncio.sleep(60)
             raise AssertionError("nobody waits for it")
 
-    monkeypatch.setattr("engine.prophecy.rerank._PATIENCE", 0.01)
-    compared = await reranker(Hangs(), Vectors()).compare(CORPUS, "snow", BEST_FIRST)
-    assert compared is not None
-    assert "was not embedded within 0.01 s" in str(compared.notice)
+    async with reranker(Hangs(), Vectors(), seconds=0.01) as shared:
+        for asked in range(3):  # the others wait for the first, and no longer than it
+            compared = await shared.compare(CORPUS, f"snow {asked}", BEST_FIRST)
+            assert compared is not None
+            assert "were not embedded within 0.01 s" in str(compared.notice)
 
 
 async def test_there_may_be_nothing_to_compare() -> None:
