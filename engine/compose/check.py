@@ -15,9 +15,9 @@ from engine.compose.write import read_sentence
 from engine.llm.asking import Prompt, objects
 from engine.text.clean import without_markup
 
-MOST_TOKENS = 3000  # of an answer
+CHECK_TOKENS = 3000  # of an answer
 
-PROMPT = Prompt(
+CHECK_PROMPT = Prompt(
     system="""\
 You check sentences against the passages that they cite.
 

@@ -19,14 +19,14 @@ from engine.llm.asking import Prompt, objects
 from engine.messages import Message
 from engine.text.clean import without_links, without_markup
 
-MOST_TOKENS = 3000  # of an answer
+EVIDENCE_TOKENS = 3000  # of an answer
 MOST_FACTS = 10
 _REQUEST_LENGTH = 1000
 _STATEMENT_LENGTH = 400
 _LONGEST_QUOTE = 600  # characters; what is longer is no quote of a few words
 _UNSURE = 0.5  # confidence of a fact that names none
 
-PROMPT = Prompt(
+EVIDENCE_PROMPT = Prompt(
     system="""\
 You collect the evidence for a tweet from numbered passages, and from nothing else.
 

@@ -10,13 +10,13 @@ from engine.messages import Message
 from engine.text.clean import without_links
 from engine.web.results import Web
 
-MOST_TOKENS = 1500  # of an answer
-SHOWN = 20  # passages
-SHOWN_LENGTH = 300  # characters of each
+GAPS_TOKENS = 1500  # of an answer
+GAPS_PASSAGES = 20  # passages
+GAPS_EXCERPT = 300  # characters of each
 _REQUEST_LENGTH = 1000
 _QUERY_LENGTH = 150
 
-PROMPT = Prompt(
+GAPS_PROMPT = Prompt(
     system="""\
 Somebody wants a tweet that is supported by sources. Which evidence is still missing, so that it \
 should be looked for on the web?
@@ -77,8 +77,8 @@ def no_web(request: ComposeRequest, web: Web | None) -> Message | None:
 def gaps_content(request: ComposeRequest, passages: Sequence[SourcePassage]) -> str:
     """Return the message to the model."""
     lines = [
-        passage_line(number, one, SHOWN_LENGTH)
-        for number, one in enumerate(passages[:SHOWN], start=1)
+        passage_line(number, one, GAPS_EXCERPT)
+        for number, one in enumerate(passages[:GAPS_PASSAGES], start=1)
     ]
     return "\n".join([as_line({"request": plain(request.prompt, _REQUEST_LENGTH)}), *lines])
 

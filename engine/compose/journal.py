@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from engine.compose import check, evidence, gaps, write
 from engine.compose.asking import Told
+from engine.compose.check import CHECK_PROMPT
 from engine.compose.composition import (
     ComposeRequest,
     Composition,
@@ -17,7 +17,10 @@ from engine.compose.composition import (
     Step,
     StepName,
 )
+from engine.compose.evidence import EVIDENCE_PROMPT
 from engine.compose.finish import Finished
+from engine.compose.gaps import GAPS_PROMPT
+from engine.compose.write import WRITE_PROMPT
 from engine.llm.asking import Prompt
 from engine.messages import Message, join_messages
 from engine.values import Usage
@@ -25,10 +28,10 @@ from engine.values import Usage
 T = TypeVar("T")
 
 PROMPTS: Mapping[StepName, Prompt] = {
-    StepName.GAPS: gaps.PROMPT,
-    StepName.EVIDENCE: evidence.PROMPT,
-    StepName.WRITE: write.PROMPT,
-    StepName.CHECK: check.PROMPT,
+    StepName.GAPS: GAPS_PROMPT,
+    StepName.EVIDENCE: EVIDENCE_PROMPT,
+    StepName.WRITE: WRITE_PROMPT,
+    StepName.CHECK: CHECK_PROMPT,
 }
 PROMPT_VERSION = "+".join(one.version for one in PROMPTS.values())
 

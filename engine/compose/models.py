@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.answer.ask_model import SHOWN_LENGTH, shown_excerpt
 from engine.answer.cited_answer import CheckedClaims, Claim, Gathered, Objection, Wording
-from engine.compose import check, evidence, gaps, write
 from engine.compose.asking import StepModel, Told, ask_step
-from engine.compose.check import PROMPT, SupportVerdict, check_content, read_checks
+from engine.compose.check import (
+    CHECK_PROMPT,
+    CHECK_TOKENS,
+    SupportVerdict,
+    check_content,
+    read_checks,
+)
 from engine.compose.composition import DraftSentence, SourcePassage, StepName
+from engine.compose.evidence import EVIDENCE_TOKENS, MOST_FACTS
 from engine.compose.finish import Guarded, guard_drafts, settle_sentence
+from engine.compose.gaps import GAPS_EXCERPT, GAPS_PASSAGES, GAPS_TOKENS
 from engine.compose.select import source_passage
-from engine.compose.write import texts_of
+from engine.compose.write import WRITE_TOKENS, texts_of
 from engine.errors import ModelError
 from engine.llm.endpoint import Consent
 from engine.messages import Message
@@ -36,10 +43,10 @@ STEP_SECONDS = {
 }
 WEB_SECONDS = 8.0  # for searching and reading pages
 _LONGEST_ANSWERS = {  # tokens
-    StepName.GAPS: gaps.MOST_TOKENS,
-    StepName.EVIDENCE: evidence.MOST_TOKENS,
-    StepName.WRITE: write.MOST_TOKENS,
-    StepName.CHECK: check.MOST_TOKENS,
+    StepName.GAPS: GAPS_TOKENS,
+    StepName.EVIDENCE: EVIDENCE_TOKENS,
+    StepName.WRITE: WRITE_TOKENS,
+    StepName.CHECK: CHECK_TOKENS,
 }
 
 _CHARACTERS_A_TOKEN = 4
@@ -105,9 +112,9 @@ class ClientModels:
         """Return about how many tokens the request of a step has at most."""
         shown = self._settings.passages * self._settings.passage_length
         characters = {
-            StepName.GAPS: gaps.SHOWN * (gaps.SHOWN_LENGTH + 200),
+            StepName.GAPS: GAPS_PASSAGES * (GAPS_EXCERPT + 200),
             StepName.EVIDENCE: shown,
-            StepName.WRITE: evidence.MOST_FACTS * 800,
+            StepName.WRITE: MOST_FACTS * 800,
             StepName.CHECK: shown,
         }
         return characters[name] // _CHARACTERS_A_TOKEN + _INSTRUCTIONS
@@ -127,7 +134,7 @@ class ClaimChecker:
     def __init__(self, models: Models, *, model: str, length: int = SHOWN_LENGTH) -> None:
         self._models = models
         self._length = length
-        self.version = f"{PROMPT.version} {model}"
+        self.version = f"{CHECK_PROMPT.version} {model}"
 
     async def check(
         self, claims: Sequence[Claim], gathered: Gathered, *, now: datetime
@@ -169,7 +176,7 @@ class ClaimChecker:
             async with self._models.reserve_steps([StepName.CHECK], now=now) as steps:
                 return await ask_step(
                     steps[StepName.CHECK],
-                    PROMPT,
+                    CHECK_PROMPT,
                     check_content(asked, faults, passages, length=self._length),
                     lambda text, damage: read_checks(text, damage, asked, given),
                     corpora=corpora,

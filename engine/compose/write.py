@@ -230,12 +230,12 @@ def _link(passage: SourcePassage) -> str | None:
     return url if url and url.startswith(("https://", "http://")) else None
 
 
-MOST_TOKENS = 3000  # of an answer
+WRITE_TOKENS = 3000  # of an answer
 _REQUEST_LENGTH = 1000
 _LONGEST_TWEET = 2000  # characters read of one
 _MOST_SOURCES = 1000  # numbers up to this are read as citations, whether they exist or not
 
-PROMPT = Prompt(
+WRITE_PROMPT = Prompt(
     system="""\
 You write tweets from numbered facts, and from nothing else.
 

@@ -5,7 +5,10 @@ from dataclasses import replace
 import pytest
 
 from engine.answer.ask_model import ANSWER
-from engine.compose import check, evidence, gaps, write
+from engine.compose.check import CHECK_PROMPT
+from engine.compose.evidence import EVIDENCE_PROMPT
+from engine.compose.gaps import GAPS_PROMPT
+from engine.compose.write import WRITE_PROMPT
 from engine.glossary.suggest import GLOSSARY
 from engine.judge.judge import JUDGE, JUDGE_WITH_REASONS
 from engine.llm.asking import Prompt
@@ -13,7 +16,7 @@ from engine.prophecy.expand import EXPANSION
 
 PROMPTS = (
     JUDGE, JUDGE_WITH_REASONS, EXPANSION, GLOSSARY, ANSWER,
-    gaps.PROMPT, evidence.PROMPT, write.PROMPT, check.PROMPT,
+    GAPS_PROMPT, EVIDENCE_PROMPT, WRITE_PROMPT, CHECK_PROMPT,
 )  # fmt: skip
 by_version = pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.version)
 
