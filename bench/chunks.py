@@ -24,7 +24,7 @@ from bench.timing import Output, milliseconds, progress
 from bench.tweets import RARE, chunks, headlines, tweets
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from engine.documents import Document
+from engine.corpora import Document
 from engine.search import Filters, Term
 from engine.values import Corpus, Kind
 

@@ -30,7 +30,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from db.search.lexical import LexicalIndex
 from engine.chat import Chat
-from engine.documents import Document
+from engine.corpora import Document
 from engine.feeds.feed import Story
 from engine.search import Filters, Prophecy, SearchRequest
 from engine.values import Corpus, Kind

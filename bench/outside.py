@@ -28,7 +28,7 @@ from bench.store import filled, folder, opened, server
 from bench.timing import Output, milliseconds, progress
 from bot.app import App, open_app
 from bot.settings import load_settings
-from engine.documents import Document
+from engine.corpora import Document
 from engine.prophecy.prophecy import Prophet
 from engine.search import Filters, Headline, Mode, SearchRequest
 from engine.text.clean import searchable

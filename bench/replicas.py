@@ -21,7 +21,7 @@ from bench.tweets import DATA, headlines, tweets
 from db.corpus.documents import Documents
 from db.pool import Database, Replication
 from db.search.lexical import LexicalIndex
-from engine.documents import Document
+from engine.corpora import Document
 from engine.search import Candidate, Filters
 from engine.values import Corpus
 from tests.fakes.standby import Pair, pair

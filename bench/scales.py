@@ -24,7 +24,7 @@ from bot.embedders import open_embedders
 from bot.settings import load_settings
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from engine.documents import Document
+from engine.corpora import Document
 from engine.embed import fill
 from engine.vectors import Scale, embeddable
 

@@ -11,7 +11,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
-from engine.documents import Document
+from engine.corpora import Document
 from engine.values import Corpus, Kind
 
 BATCH = 10_000

@@ -27,7 +27,7 @@ from engine.answer.answer import Answerer
 from engine.chat import Chat
 from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import keys
-from engine.isolation.pool import Isolation
+from engine.isolation.process import Isolation
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality

@@ -90,7 +90,7 @@ class LateWeb:
     async def _open(self) -> "WebGatherer":
         # Imported here because it loads the HTTP client.
         from engine.fetch.client import Fetcher  # noqa: PLC0415 - only where the web is searched
-        from engine.page.reader import ArticleReader  # noqa: PLC0415 - as above
+        from engine.page.article import ArticleReader  # noqa: PLC0415 - as above
         from engine.web.gather import WebGatherer  # noqa: PLC0415 - as above
         from engine.web.pages import (  # noqa: PLC0415 - as above
             Pages,

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from bot.settings import Settings
+from db.logs import Log
 from db.pool import Database
-from db.search_log import Log
 from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, LoggedSearch, Origin, SearchJob, may_quote

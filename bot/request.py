@@ -9,7 +9,7 @@ from typing import Self
 
 from bot.i18n.words import Words, words_for
 from engine.chat import Chat
-from engine.documents import require_zone
+from engine.corpora import require_zone
 from engine.text.clean import storable
 
 _LONGEST = 10_000  # characters; a headline is read from the first 2,000

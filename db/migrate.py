@@ -4,8 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
 
-from db.connection import Connection, Fetches
-from db.errors import mapped_storage_errors
+from db.connection import Connection, Fetches, mapped_storage_errors
 from engine.errors import StorageError, StorageOutdated
 from engine.messages import Message
 

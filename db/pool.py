@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Self
 
 from db import migrate
-from db.connection import Connection
-from db.errors import mapped_storage_errors
+from db.connection import Connection, mapped_storage_errors
 from db.replicas import FallbackReader, Primary, Replicas, ReplicaState, Replication
 from db.sessions import (
     SEARCH_PATH,

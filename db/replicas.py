@@ -12,8 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
-from db.connection import Lent, statements
-from db.errors import FOREIGN, LOST
+from db.connection import FOREIGN, LOST, Lent, statements
 from db.sessions import PoolSettings, Sessions
 from engine.errors import StorageError
 

@@ -11,8 +11,14 @@ from uuid import uuid4
 
 import asyncpg
 
-from db.connection import Connection, CountingConnection, Lent
-from db.errors import LOST, storage_error, storage_unreachable
+from db.connection import (
+    LOST,
+    Connection,
+    CountingConnection,
+    Lent,
+    storage_error,
+    storage_unreachable,
+)
 from engine.errors import StorageOutdated
 from engine.messages import Message
 

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Protocol
 
 from engine.budget import BudgetSource, Planned
-from engine.documents import Document
+from engine.corpora import Document
 from engine.search import Candidate, Expansion, Filters, Term, Verdict
 from engine.text.terms import Reading
 from engine.values import Corpus, ScoredText, Usage

@@ -257,7 +257,7 @@ def _in_a_hurry() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _patient() -> Iterator[None]:
     """Let searches take their time: after a second they answer without their log."""
-    with patch("db.search_log._PATIENCE", PATIENCE):
+    with patch("db.logs._PATIENCE", PATIENCE):
         yield
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from engine.isolation.pool import Isolation
+from engine.isolation.process import Isolation
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.card.content import Card
 from engine.errors import ExtraMissing, NotDrawn, ProcessUnstarted
-from engine.isolation.pool import Isolation
-from engine.isolation.process import WorkerEnded
+from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
 
 if TYPE_CHECKING:

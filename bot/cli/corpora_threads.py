@@ -8,7 +8,7 @@ from bot.cli.shared import Json, Name, settings_of, text, with_app
 from bot.console.screen import Output
 from bot.replies.dates import iso_moment
 from db.search.shown import Threads
-from engine.documents import Thread, ThreadMessage
+from engine.corpora import Thread, ThreadMessage
 from engine.errors import InputError
 
 if TYPE_CHECKING:

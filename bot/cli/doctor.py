@@ -26,7 +26,7 @@ from bot.signals import run_until_signal
 from db.corpus.health import server_time, server_version
 from engine.errors import PresagioError
 from engine.extras import how_to_install
-from engine.ingest.parsers.ocr import Ocr
+from engine.ingest.parsers.pdf import Ocr
 
 _DOCUMENT_LIBRARIES = ("pypdfium2", "mammoth", "trafilatura")
 _LEAST_FREE, _FEW_FREE = 500_000_000, 2_000_000_000  # bytes
@@ -244,7 +244,7 @@ async def _model_check(
                 fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
             )
         # Imported here because only this check needs an HTTP client.
-        from engine.llm.check import check_endpoint
+        from engine.llm.transport import check_endpoint
 
         answered = await check_endpoint(chosen)
         if answered.date:

@@ -20,9 +20,9 @@ from db.corpus.health import (
     role_that_cannot_store,
     statistics_differ,
 )
+from db.logs import JobOutcome, JobOutcomes, RunOutcome
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.job_outcomes import JobOutcome, JobOutcomes, RunOutcome
 from db.posting.outbox import Outbox
 from db.replicas import ReplicaState
 from db.search.embeddings import SetAside, SetAsideOfModel

@@ -10,7 +10,7 @@ from bot.cli.shared import Json, now, settings_of, with_app
 from bot.console.screen import Output
 from bot.query_log import log_of
 from bot.replies.limits import cut
-from db.search_log import LogEntry
+from db.logs import LogEntry
 
 if TYPE_CHECKING:
     from bot.app import App

@@ -17,9 +17,8 @@ from bot.jobs.digest import Deciding, choice_for, deciding_of
 from bot.replies.prophecy import hit_view
 from db.posting.finds import Finds
 from engine.errors import UsageError
-from engine.posting.choose import Choice, judgment_of
+from engine.posting.choose import Choice, judgment_of, next_planned
 from engine.posting.delivery import Chosen, FindState, PostingMode, Subscription
-from engine.posting.times import next_planned
 
 if TYPE_CHECKING:
     from bot.app import App

@@ -19,7 +19,7 @@ from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import create_posters
 from db.chat.chats import Chats
-from db.posting.job_outcomes import RunOutcome
+from db.logs import RunOutcome
 from engine.errors import PresagioError, StorageError
 from engine.fetch.client import Fetcher
 

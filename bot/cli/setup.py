@@ -97,8 +97,8 @@ class Checks:
         """Ask the model for a word. Raises ModelError."""
         if not (wishes.model_key or wishes.model_url):
             return
-        from engine.llm.check import check_model
         from engine.llm.endpoint import chat_endpoint
+        from engine.llm.transport import check_model
 
         changed = {"base_url": wishes.model_url, "model": wishes.model}
         llm = self._settings.llm.model_copy(

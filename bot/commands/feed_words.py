@@ -5,12 +5,12 @@ from datetime import datetime
 
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
-from db.posting.job_outcomes import JobOutcome, RunOutcome
+from db.logs import JobOutcome, RunOutcome
+from engine.chat import zone_or_utc
 from engine.feeds.feed import Feed
 from engine.posting.choose import LeftOut, Reason, Rejected, Unwanted, judgment_of
 from engine.posting.delivery import Subscription
 from engine.text.address import public_address
-from engine.text.zones import zone_or_utc
 
 _LONGEST_TITLE, _LONGEST_URL, _LONGEST_ERROR = 80, 200, 200
 _INDENT = "   "

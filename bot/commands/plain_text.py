@@ -10,7 +10,7 @@ from bot.replies.limits import cut
 from bot.request import Request, Trigger
 from engine.chat import Listening
 from engine.page.links import first_link
-from engine.posting.times import is_quiet
+from engine.posting.choose import is_quiet
 from engine.prophecy.headline import first_paragraph
 from engine.search import HIGHEST_JUDGMENT, Prophecy
 

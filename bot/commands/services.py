@@ -13,9 +13,9 @@ from db.chat.access import Waiting
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting
 from db.chat.compositions import Compositions
+from db.logs import JobOutcomes
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
-from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.answer.cited_answer import CitedAnswer

@@ -15,10 +15,9 @@ from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
-from engine.chat import Chat, Listening, PostPicture
+from engine.chat import Chat, Listening, PostPicture, zone_named
 from engine.errors import UsageError
 from engine.search import HIGHEST_JUDGMENT
-from engine.text.zones import zone_named
 
 _AUTO, _OFF = "auto", "off"
 _COMPACT, _FULL = "compact", "full"

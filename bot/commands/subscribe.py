@@ -11,11 +11,11 @@ from bot.i18n.words import Words, marked
 from bot.replies.post import NAMES, require_template, write_day
 from bot.reply import Action, Button, Reply
 from bot.request import Request
+from engine.chat import zone_or_utc
 from engine.errors import UsageError
+from engine.posting.choose import next_planned
 from engine.posting.delivery import PostingMode, Subscription
-from engine.posting.times import next_planned
 from engine.prophecy.prophecy import NO_MODEL
-from engine.text.zones import zone_or_utc
 
 _EXAMPLES = (
     "/subscribe daily 8:30 weekdays mon-fri best 5",

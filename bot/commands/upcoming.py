@@ -22,7 +22,7 @@ from bot.replies.prophecy import hit_view
 from bot.reply import Action, Button, ItemView, Reply, aside, labels
 from bot.request import Request
 from db.chat.answers import Answers
-from engine.chat import Answer
+from engine.chat import Answer, zone_or_utc
 from engine.posting.choose import Choice, LeftOut
 from engine.posting.delivery import (
     Chosen,
@@ -31,7 +31,6 @@ from engine.posting.delivery import (
     PostingMode,
     Subscription,
 )
-from engine.text.zones import zone_or_utc
 
 _LEFT_OUT_SHOWN = 10
 _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280

@@ -18,8 +18,7 @@ from bot.request import Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.access import Quotas
 from db.chat.chats import Chats
-from engine.chat import Chat
-from engine.text.zones import zone_named
+from engine.chat import Chat, zone_named
 
 _SILENCE = timedelta(minutes=1)
 _REMEMBERED = 1000  # people

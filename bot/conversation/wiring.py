@@ -30,19 +30,19 @@ from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
+from db.logs import JobOutcomes
 from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
-from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from db.search.shown import Shown
 from engine.budget import BudgetSource
 from engine.errors import FetchError, PresagioError
 from engine.feeds.lookup import FEED_LIMITS, FeedLookup
-from engine.feeds.parsing import FeedParser
+from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher
-from engine.isolation.pool import Isolation
+from engine.isolation.process import Isolation
 from engine.messages import Message
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline

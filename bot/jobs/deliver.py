@@ -29,8 +29,8 @@ from engine.errors import (
     UsageError,
 )
 from engine.messages import Message
+from engine.posting.choose import pause_before
 from engine.posting.delivery import Delivery, Leased
-from engine.posting.times import pause_before
 
 logger = logging.getLogger("presagio.deliver")
 

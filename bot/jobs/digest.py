@@ -21,7 +21,15 @@ from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat, PostPicture
 from engine.corpora import resolve_corpus
 from engine.errors import CorpusNotFound
-from engine.posting.choose import AGAIN_AFTER, Choice, choose
+from engine.posting.choose import (
+    AGAIN_AFTER,
+    GRACE,
+    Choice,
+    choose,
+    due,
+    instant_allowed,
+    next_look,
+)
 from engine.posting.delivery import (
     Chosen,
     DueSubscription,
@@ -30,7 +38,6 @@ from engine.posting.delivery import (
     StoryFind,
     Subscription,
 )
-from engine.posting.times import GRACE, due, instant_allowed, next_look
 
 # An hour more than a day: a date may have 25 hours.
 WINDOW = timedelta(hours=25)

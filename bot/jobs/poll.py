@@ -21,8 +21,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.posting.feeds import Feeds
 from engine.chat import Chat
-from engine.corpora import NEWS_CORPUS
-from engine.documents import Document
+from engine.corpora import NEWS_CORPUS, Document
 from engine.errors import CorpusNotFound, FeedUnreadable, FetchError, PresagioError, StorageError
 from engine.feeds.decide import decide
 from engine.feeds.feed import (
@@ -37,7 +36,7 @@ from engine.feeds.feed import (
     Unchanged,
 )
 from engine.feeds.lookup import ACCEPT_FEED
-from engine.feeds.parsing import FeedParser
+from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
 from engine.messages import Message

@@ -20,7 +20,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from bot.incident import reason
 from db.lease import Lease
-from db.posting.job_outcomes import JobOutcomes, RunOutcome
+from db.logs import JobOutcomes, RunOutcome
 from engine.errors import PresagioError
 
 

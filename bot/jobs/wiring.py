@@ -24,17 +24,17 @@ from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.corpus.documents import Retention
 from db.corpus.reindexing import Reindexing
+from db.logs import JobOutcomes
 from db.model_cache import Ledger, WebPages
 from db.posting.feeds import Feeds
 from db.posting.finds import Finds, Stories
-from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource
 from engine.errors import StorageError
 from engine.feeds.feed import ConfiguredFeed
 from engine.feeds.lookup import FEED_LIMITS
-from engine.feeds.parsing import FeedParser
+from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher
 from engine.search_log import Asker, Origin
 from engine.values import Corpus

@@ -13,7 +13,7 @@ from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
 from bot.reply import Button, ItemView, Reply
 from engine.chat import Answer
-from engine.isolation.pool import Isolation
+from engine.isolation.process import Isolation
 from engine.page.links import first_link
 from engine.search import Hit
 

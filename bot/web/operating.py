@@ -18,10 +18,10 @@ from bot.web.failures import STEERING, Refusal, describe_problems
 from bot.web.schemas import Cleared, Health, Ready, Reloaded
 from bot.web.shared_state import SharedOf, SharedState, limit_requests, may_ask, require_admin_key
 from db.corpus.health import server_version
+from db.logs import JobOutcomes
 from db.model_cache import Ledger
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.replicas import ReplicaState
 from engine.errors import StorageError

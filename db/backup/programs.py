@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import IO
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from db.embedded.binaries import find_binaries
+from db.embedded.os_user import find_binaries
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from engine.messages import Message
 

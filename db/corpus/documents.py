@@ -12,7 +12,7 @@ from db.connection import Connection, statements
 from db.corpus.corpora import language_of
 from db.corpus.postings import about_corpus, clean_postings, partition
 from db.pool import Database
-from engine.documents import Document, part_id
+from engine.corpora import Document, part_id
 from engine.errors import CorpusNotFound
 from engine.messages import Message
 from engine.values import Corpus, Flag

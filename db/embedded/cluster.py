@@ -12,8 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from db.embedded.binaries import Binaries, failure
-from db.embedded.os_user import OsUser, run_as
+from db.embedded.os_user import Binaries, OsUser, failure, run_as
 from engine.errors import StorageError, StorageRights
 from engine.messages import Message
 

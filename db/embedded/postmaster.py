@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from db.embedded.binaries import Binaries, failure
-from db.embedded.os_user import OsUser, run_as, spawn
+from db.embedded.os_user import Binaries, OsUser, failure, run_as, spawn
 from engine.messages import Message
 
 _log = logging.getLogger(__name__)

@@ -19,7 +19,6 @@ from urllib.parse import quote, urlencode
 import fasteners
 
 from db.embedded import cluster as sockets
-from db.embedded.binaries import Binaries, find_binaries, within_reach
 from db.embedded.cluster import (
     DATABASE,
     SETTINGS_FILE,
@@ -31,7 +30,7 @@ from db.embedded.cluster import (
     write_settings,
 )
 from db.embedded.data_folder import GATE_LOCK, check_rights, foreign_errors, refuse_copy
-from db.embedded.os_user import OsUser, server_account
+from db.embedded.os_user import Binaries, OsUser, find_binaries, server_account, within_reach
 from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
 from engine.errors import StorageError, StorageUnreachable
 from engine.messages import Message

@@ -7,8 +7,7 @@ from operator import itemgetter
 import asyncpg
 
 from db.connection import Connection, statements
-from engine.feeds.feed import Feed, NewHeadline, Story
-from engine.feeds.stories import (
+from engine.feeds.decide import (
     SAME_WORDS_WITHIN,
     StoryWords,
     identity_hash,
@@ -17,6 +16,7 @@ from engine.feeds.stories import (
     words_hash,
     words_of,
 )
+from engine.feeds.feed import Feed, NewHeadline, Story
 from engine.messages import message_json
 from engine.posting.delivery import OwedNotice
 

@@ -14,11 +14,13 @@ from db.connection import statements
 from db.corpus.corpora import names_of
 from db.corpus.postings import partition
 from db.search.nearest import as_text, embedding_table
-from db.search.rows import Readings, found_document, placed_documents
-from db.search.scoring import (
+from db.search.rows import (
+    Readings,
     WeightedLexeme,
     constants,
+    found_document,
     operand_values,
+    placed_documents,
     quote_lexeme,
     weighted_lexemes,
 )

@@ -10,8 +10,17 @@ import orjson
 from db.connection import Fetches, statements
 from db.corpus.postings import about_corpus, partition
 from db.pool import Database
-from db.search.rows import Readings, add_places, passing_flags, ranked_candidate
-from db.search.scoring import WeightedLexeme, constants, operand_values, places, weighted_lexemes
+from db.search.rows import (
+    Readings,
+    WeightedLexeme,
+    add_places,
+    constants,
+    operand_values,
+    passing_flags,
+    places,
+    ranked_candidate,
+    weighted_lexemes,
+)
 from db.search.statements import (
     CLASSES,
     build_threshold_query,

@@ -9,19 +9,21 @@ from functools import lru_cache
 from db.connection import statements
 from db.corpus.postings import about_corpus, partition
 from db.pool import Database
-from db.search.rows import add_places, found_document, ranked_candidate
-from db.search.scoring import (
+from db.search.rows import (
+    add_places,
     constants,
+    found_document,
     frequencies,
     operand_values,
     operands,
     places,
     quote_lexeme,
+    ranked_candidate,
     score,
     weighted_lexemes,
 )
 from db.search.statements import described_by_postings, posted_values
-from engine.documents import Thread, ThreadMessage
+from engine.corpora import Thread, ThreadMessage
 from engine.query.results import Comment, Found, FoundDocument
 from engine.ranking import Bm25
 from engine.search import Candidate, Filters, Term

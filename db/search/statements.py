@@ -13,8 +13,7 @@ from operator import neg
 
 from db.connection import statements
 from db.corpus.postings import partition, postings_table
-from db.search.rows import passes
-from db.search.scoring import WeightedLexeme, frequencies, operands, quote_lexeme, score
+from db.search.rows import WeightedLexeme, frequencies, operands, passes, quote_lexeme, score
 from engine.query.filters import Conditions
 from engine.ranking import Bm25
 
@@ -224,7 +223,7 @@ def _fill_postings(name: str, names: Mapping[str, str]) -> str:
 
 _SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
 _CONDITIONS = tuple(one.name for one in fields(Conditions) if one.name != "undated")
-# In the order of their placeholders: db.search.scoring needs these three first. `ranked` then adds,
+# In the order of their placeholders: db.search.rows needs these three first. `ranked` then adds,
 # for each scored lexeme, its tsquery and its weight.
 SCORING = ("k1", "norm", "norm_per_token")
 NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_CONDITIONS)

@@ -27,7 +27,7 @@ from engine.answer.cited_answer import (
     without_brackets,
 )
 from engine.judge.request import one_line
-from engine.llm.single_flight import SingleFlight
+from engine.llm.asking import SingleFlight
 from engine.llm.wire import add_usage
 from engine.messages import Message, join_messages
 from engine.settings.searching import AnswerSettings

@@ -1,7 +1,7 @@
 """What code can check in a sentence: its citations, numbers, dates, quotations, superlatives. Pure.
 
 Names only warn: on supported sentences they are what raises false alarms. Swapped names, negations
-and comparisons pass; `engine.compose.check` asks a model about those.
+and comparisons pass; `engine.compose.finish` asks a model about those.
 """
 
 import re

@@ -1,32 +1,160 @@
-"""The models of the steps: one client each, with the budget of the whole run reserved."""
+"""The models of the steps, on one reserved budget, and the journal of what happened in a run."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from engine.answer.ask_model import SHOWN_LENGTH, shown_excerpt
 from engine.answer.cited_answer import CheckedClaims, Claim, Gathered, Objection, Wording
 from engine.compose.asking import StepModel, Told, ask_step
-from engine.compose.check import (
+from engine.compose.composition import (
+    ComposeRequest,
+    Composition,
+    DraftSentence,
+    Fact,
+    Progress,
+    Removed,
+    SourcePassage,
+    Step,
+    StepName,
+)
+from engine.compose.evidence import (
+    EVIDENCE_PROMPT,
+    EVIDENCE_TOKENS,
+    GAPS_EXCERPT,
+    GAPS_PASSAGES,
+    GAPS_PROMPT,
+    GAPS_TOKENS,
+    MOST_FACTS,
+)
+from engine.compose.finish import (
     CHECK_PROMPT,
     CHECK_TOKENS,
+    Finished,
+    Guarded,
     SupportVerdict,
     check_content,
+    guard_drafts,
     read_checks,
+    settle_sentence,
 )
-from engine.compose.composition import DraftSentence, SourcePassage, StepName
-from engine.compose.evidence import EVIDENCE_TOKENS, MOST_FACTS
-from engine.compose.finish import Guarded, guard_drafts, settle_sentence
-from engine.compose.gaps import GAPS_EXCERPT, GAPS_PASSAGES, GAPS_TOKENS
 from engine.compose.select import source_passage
-from engine.compose.write import WRITE_TOKENS, texts_of
+from engine.compose.write import WRITE_PROMPT, WRITE_TOKENS, texts_of
 from engine.errors import ModelError
+from engine.llm.asking import Prompt
 from engine.llm.endpoint import Consent
-from engine.messages import Message
+from engine.messages import Message, join_messages
 from engine.settings.models import ComposeSettings
-from engine.values import Corpus
+from engine.values import Corpus, Usage
+
+T = TypeVar("T")
+
+PROMPTS: Mapping[StepName, Prompt] = {
+    StepName.GAPS: GAPS_PROMPT,
+    StepName.EVIDENCE: EVIDENCE_PROMPT,
+    StepName.WRITE: WRITE_PROMPT,
+    StepName.CHECK: CHECK_PROMPT,
+}
+PROMPT_VERSION = "+".join(one.version for one in PROMPTS.values())
+
+
+@dataclass(slots=True)
+class CurrentStep:
+    """The step under way."""
+
+    skipped: Message | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    figures: dict[str, int] = field(default_factory=dict)
+
+    def take(self, told: Told[T]) -> None:
+        """Keep what the model's answer cost, and its faults."""
+        self.usage, self.model, self.skipped = told.usage, told.model, told.failure
+        self.figures |= {f"damage: {name}": number for name, number in told.damage.items()}
+
+
+class Journal:
+    """The steps of one run so far, and what the composition says of them."""
+
+    def __init__(
+        self, request: ComposeRequest, clock: Callable[[], float], progress: Progress | None
+    ) -> None:
+        self._request = request
+        self._clock = clock
+        self._progress = progress
+        self._steps: list[Step] = []
+        self._notices: list[Message] = []
+        self._removed: list[Removed] = []
+
+    @property
+    def last(self) -> Step:
+        """The last step that ended."""
+        return self._steps[-1]
+
+    def notice(self, *said: Message) -> None:
+        """Add something that the user must be told."""
+        self._notices += said
+
+    def remove(self, removed: Iterable[Removed]) -> None:
+        """Record what was left out of the drafts."""
+        self._removed += removed
+
+    @asynccontextmanager
+    async def step(self, name: StepName, *, runs: bool = True) -> AsyncIterator[CurrentStep]:
+        """Time a step and note its outcome. A step that does not run is no progress to report."""
+        if runs and self._progress:
+            self._progress(name)
+        current, started = CurrentStep(), self._clock()
+        try:
+            yield current
+        finally:
+            elapsed = (self._clock() - started) * 1000
+            self._steps.append(
+                Step(
+                    name=name,
+                    elapsed_ms=elapsed,
+                    skipped=current.skipped,
+                    usage=current.usage,
+                    model=current.model,
+                    figures=current.figures,
+                )
+            )
+
+    def refuse(
+        self, why: Message, passages: Sequence[SourcePassage] = (), facts: Sequence[Fact] = ()
+    ) -> Composition:
+        """Return a composition without tweets, which says why."""
+        nothing = Finished(variants=(), sources=(), removed=())
+        self._notices.insert(0, why)
+        return self.conclude(nothing, None, passages, facts)
+
+    def conclude(
+        self,
+        done: Finished,
+        language: str | None,
+        passages: Sequence[SourcePassage],
+        facts: Sequence[Fact],
+    ) -> Composition:
+        """Return the outcome of the run."""
+        self.remove(done.removed)
+        if self._steps[-1].name is StepName.CHECK and not done.variants:
+            said = Message("Nothing is shown: no sentence of the model stood up to its sources.")
+            self._notices.insert(0, said)
+        return Composition(
+            request=self._request,
+            variants=done.variants,
+            sources=done.sources,
+            removed=tuple(self._removed),
+            steps=tuple(self._steps),
+            facts=tuple(facts),
+            passages=tuple(passages),
+            language=language,
+            notice=join_messages(*dict.fromkeys(self._notices)),
+            prompt_version=PROMPT_VERSION,
+        )
+
 
 if TYPE_CHECKING:  # a replayed run needs no HTTP client
     from engine.llm.client import ChatClient

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Self, TypeVar
 
 from engine.compose.asking import Read, Told, ask_step
-from engine.compose.check import SupportVerdict, check_content, read_checks
 from engine.compose.composition import (
     ComposeRequest,
     Composition,
@@ -18,11 +17,24 @@ from engine.compose.composition import (
     SourcePassage,
     StepName,
 )
-from engine.compose.evidence import Evidence, evidence_content, read_evidence
-from engine.compose.finish import Guarded, finish_drafts, guard_drafts
-from engine.compose.gaps import NOT_ASKED, gaps_content, no_web, read_gaps
-from engine.compose.journal import PROMPTS, Journal
-from engine.compose.models import WEB_SECONDS, Models, StepModels
+from engine.compose.evidence import (
+    NOT_ASKED,
+    Evidence,
+    evidence_content,
+    gaps_content,
+    no_web,
+    read_evidence,
+    read_gaps,
+)
+from engine.compose.finish import (
+    Guarded,
+    SupportVerdict,
+    check_content,
+    finish_drafts,
+    guard_drafts,
+    read_checks,
+)
+from engine.compose.models import PROMPTS, WEB_SECONDS, Journal, Models, StepModels
 from engine.compose.select import Chooser, nothing_found, topic
 from engine.compose.write import Drafts, draft_content, read_drafts, texts_of
 from engine.errors import ModelError, StorageInterrupted, UsageError

@@ -28,8 +28,7 @@ from engine.embed.native import (
 )
 from engine.errors import ModelUnreachable, ProcessUnstarted, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
-from engine.isolation.pool import pack_call, unpack_result
-from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
+from engine.isolation.process import Ending, Limits, Worker, WorkerEnded, pack_call, unpack_result
 from engine.messages import Message
 from engine.ports import SetAsideTexts
 from engine.vectors import Prefixes, Vector, source_of

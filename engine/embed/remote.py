@@ -12,8 +12,7 @@ import stamina
 
 from engine.budget import Budget, BudgetSource, Planned
 from engine.closing import Closable
-from engine.llm.endpoint import embeddings_endpoint
-from engine.llm.faults import Fault, no_vectors, status_fault, too_slow
+from engine.llm.endpoint import Fault, embeddings_endpoint, no_vectors, status_fault, too_slow
 from engine.llm.spending import within_budget
 from engine.llm.transport import Transport
 from engine.llm.wire import read_usage, said_by

@@ -13,8 +13,8 @@ from pathlib import Path
 import orjson
 
 from engine.compose.asking import StepModel, ask_step
-from engine.compose.check import PROMPT, Support, check_content, read_checks
 from engine.compose.composition import Composition, DraftSentence, SourceKind, SourcePassage
+from engine.compose.finish import CHECK_PROMPT, Support, check_content, read_checks
 from engine.compose.guard import GuardFault, guard, makes_claim, normal, stands_in
 from engine.compose.write import LONGEST, SOURCES, read_sentences, texts_of, tweet_length
 from engine.errors import InputError
@@ -308,7 +308,7 @@ async def _judge_support(
     passages = [source.passage for source in composition.sources]
     told = await ask_step(
         judge,
-        PROMPT,
+        CHECK_PROMPT,
         check_content(sentences, {}, passages, length=length),
         lambda text, damage: read_checks(text, damage, sentences, {}),
         corpora=composition.request.corpora,

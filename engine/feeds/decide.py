@@ -1,10 +1,13 @@
-"""Decides what follows from one poll of a feed, as values that others act on."""
+"""Decides what follows from a poll of a feed: which headlines are new, which story each tells."""
 
+import math
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from hashlib import sha256
 
 from engine.errors import FeedUnreadable, FetchError, FetchStatus
 from engine.feeds.feed import (
@@ -13,14 +16,192 @@ from engine.feeds.feed import (
     Failed,
     Feed,
     FeedBack,
+    FeedEntry,
     FeedFailing,
+    NewHeadline,
+    ParsedFeed,
     Polled,
     Read,
     Unchanged,
 )
-from engine.feeds.stories import headlines_of
+from engine.feeds.markup import plain_words
 from engine.messages import Message
+from engine.prophecy.headline import read_headline
 from engine.settings.reading import PollingSettings
+from engine.text.address import link_key
+from engine.text.terms import FUNCTION_WORDS, folded_words
+
+_ALIKE = 0.75  # Jaccard share of words, if one headline's words include the other's
+_ALIKE_OTHERWISE = 0.8  # the same without numbers, if each has a word that the other lacks
+_FEWEST = 4  # words; shorter headlines match only if their words are the same
+_SHORTEST = 12  # letters of those words: "Editorial" stands over something new every day
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the distinct content words of a headline, sorted, without case and accents."""
+    words = set(folded_words(text))
+    return tuple(sorted(words - FUNCTION_WORDS or words))
+
+
+def telling_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return a subset of `words`; every headline of the same story contains at least one of it.
+
+    A story shares so many words that it cannot miss all of these (prefix filtering: Chaudhuri,
+    Ganti, Kaushik 2006). They are the longest words, which tend to be the rarest, so that an index
+    of words proposes few stories.
+    """
+    spared = len(words) - math.ceil(_ALIKE * len(words)) + 1
+    return tuple(sorted(words, key=lambda word: (-len(word), word))[:spared])
+
+
+def same_story(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether two headlines, as `words_of` gives them, are nearly identical. Symmetric.
+
+    They must name the same numbers ("5 dead" is not "7 dead") and share three quarters of their
+    words (Jaccard). If each has a word that the other lacks, they must share four fifths of the
+    words that are not numbers: lottery draws and weekly lists differ in one word and agree in their
+    dates.
+    """
+    mine, theirs = set(one), set(other)
+    if mine == theirs or min(len(mine), len(theirs)) < _FEWEST:
+        return mine == theirs and sum(map(len, mine)) >= _SHORTEST
+    if {word for word in mine ^ theirs if word[0].isdigit()}:
+        return False
+    shared, either = len(mine & theirs), len(mine | theirs)
+    if mine <= theirs or mine >= theirs:
+        return shared >= _ALIKE * either
+    numbers = sum(word[0].isdigit() for word in mine & theirs)
+    return shared - numbers >= _ALIKE_OTHERWISE * (either - numbers)
+
+
+SAME_WORDS_WITHIN = timedelta(hours=48)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryWords:
+    """What a story is recognised by. Stories that are not stored yet have negative ids."""
+
+    id: int
+    link_key: str | None
+    words: tuple[str, ...]
+    published: datetime
+
+
+def join(headlines: Sequence[NewHeadline], known: Iterable[StoryWords]) -> tuple[StoryWords, ...]:
+    """Return the story of each headline: the same link, else near-identical words within 48 hours.
+
+    `known` must hold every story with the link of a headline, or with one of its telling words
+    within that time. If several fit, the first is taken. Headlines of one call also join each
+    other: a new story has the id -1, -2, ... and the words of its first headline.
+    """
+    stories = _Index(known)
+    return tuple(
+        stories.find(headline) or stories.add(headline, -number)
+        for number, headline in enumerate(headlines, start=1)
+    )
+
+
+class _Index:
+    def __init__(self, known: Iterable[StoryWords]) -> None:
+        self._by_link: dict[str, StoryWords] = {}
+        self._by_word: defaultdict[str, list[StoryWords]] = defaultdict(list)
+        self._order: dict[int, int] = {}
+        for story in known:
+            self._enter(story)
+
+    def find(self, headline: NewHeadline) -> StoryWords | None:
+        if headline.link_key is not None and headline.link_key in self._by_link:
+            return self._by_link[headline.link_key]
+        words = words_of(headline.text)
+        alike = {story.id: story for word in telling_words(words) for story in self._by_word[word]}
+        fitting = (
+            story
+            for story in alike.values()
+            if abs(story.published - headline.published) <= SAME_WORDS_WITHIN
+            and same_story(words, story.words)
+        )
+        return min(fitting, key=lambda story: self._order[story.id], default=None)
+
+    def add(self, headline: NewHeadline, number: int) -> StoryWords:
+        story = StoryWords(
+            id=number,
+            link_key=headline.link_key,
+            words=words_of(headline.text),
+            published=headline.published,
+        )
+        self._enter(story)
+        return story
+
+    def _enter(self, story: StoryWords) -> None:
+        self._order[story.id] = len(self._order)
+        if story.link_key is not None:
+            self._by_link.setdefault(story.link_key, story)
+        for word in story.words:
+            self._by_word[word].append(story)
+
+
+_LONGEST_FROM_SUMMARY = 200  # for an entry without a title, as short posts are
+_EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # programs write earlier dates for "no date"
+
+
+def headlines_of(
+    parsed: ParsedFeed, *, now: datetime, primed: bool, news_for: float
+) -> tuple[NewHeadline, ...]:
+    """Return the entries as headlines, each identity once, in the order of the feed.
+
+    Entries without words are left out. None of them is news unless the feed is `primed`, and no
+    entry is that its author dates more than `news_for` seconds ago.
+    """
+    shared = _shared_links(parsed.entries)
+    oldest_news = now - timedelta(seconds=news_for)
+    found: dict[str, NewHeadline] = {}
+    for entry in parsed.entries:
+        title = entry.title or plain_words(entry.summary, _LONGEST_FROM_SUMMARY)
+        text = read_headline(title).text
+        if not words_of(text) or entry.identity in found:
+            continue
+        published = _date_story(entry.published, now)
+        key = link_key(entry.link) if entry.link else None
+        found[entry.identity] = NewHeadline(
+            identity=entry.identity,
+            title=title,
+            text=text,
+            published=published,
+            link=entry.link,
+            summary=entry.summary,
+            author=entry.author,
+            tags=entry.tags,
+            language=parsed.language,
+            link_key=None if key in shared else key,
+            seen_before=not primed or published < oldest_news,
+        )
+    return tuple(found.values())
+
+
+def identity_hash(headline: NewHeadline) -> bytes:
+    """Return the SHA-256 of the identity that the feed gives the entry."""
+    return sha256(headline.identity.encode()).digest()
+
+
+def words_hash(headline: NewHeadline) -> bytes:
+    """Return the SHA-256 of link and words, which recognises an entry whose guid has changed."""
+    key = link_key(headline.link) if headline.link else None
+    return sha256("\0".join((key or "", headline.text.casefold())).encode()).digest()
+
+
+def _date_story(published: datetime | None, now: datetime) -> datetime:
+    """Return the date, or the time first seen if there is none; never one in the future."""
+    return now if published is None or published < _EARLIEST else min(published, now)
+
+
+def _shared_links(entries: Sequence[FeedEntry]) -> set[str]:
+    """Return the links that different entries share: they lead to a page about many things."""
+    titles: dict[str, set[str]] = defaultdict(set)
+    for entry in entries:
+        if entry.link and (key := link_key(entry.link)):
+            titles[key].add(entry.title)
+    return {key for key, said in titles.items() if len(said) > 1}
+
 
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}", re.ASCII)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from engine.documents import require_zone
+from engine.corpora import require_zone
 from engine.errors import FetchError
 from engine.messages import Message
 

@@ -17,11 +17,10 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from engine.errors import FeedUnreadable, FetchRefused, InputError
 from engine.feeds.feed import ParsedFeed
 from engine.feeds.markup import markup_text, plain_words, web_link, without_forbidden
-from engine.feeds.parsing import FeedParser
+from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetched, Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
-from engine.isolation.pool import Isolation
-from engine.isolation.process import WorkerEnded
+from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
 from engine.page.read import decode_page
 

@@ -1,4 +1,4 @@
-"""Parses feeds: RSS 0.9x, 1.0 and 2.0, Atom, JSON Feed."""
+"""Parses feeds (RSS 0.9x, 1.0 and 2.0, Atom, JSON Feed), in separate processes."""
 
 import calendar
 from collections import Counter
@@ -23,6 +23,7 @@ from engine.feeds.markup import (
     tags_of,
     web_link,
 )
+from engine.isolation.process import Ending, Isolation, Limits, WorkerEnded
 from engine.messages import Message
 from engine.text.clean import storable
 
@@ -168,3 +169,50 @@ def _identity(entry: FeedEntry, shared_guids: set[str], shared_links: set[str]) 
     if entry.link and entry.link not in shared_links:
         return entry.link
     return hash_of(entry.link or "", entry.title, entry.summary)
+
+
+_PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
+
+
+class FeedParser(Isolation):
+    """Reads feeds, `workers` at a time. Use `async with`; processes start on first use.
+
+    One feed may take `seconds` of processor time plus one second per megabyte, `patience` seconds
+    of wall-clock time, and `memory` bytes.
+    """
+
+    def __init__(
+        self,
+        *,
+        workers: int = 2,
+        seconds: float = 2.0,
+        patience: float = 30.0,
+        memory: int = 512_000_000,
+    ) -> None:
+        limits = Limits(
+            seconds=seconds,
+            seconds_per_megabyte=_PER_MEGABYTE,
+            patience=patience,
+            memory=memory,
+            modules=["engine.feeds.read"],
+        )
+        super().__init__(limits, workers=workers)
+
+    async def parse(self, body: bytes, content_type: str | None, url: str) -> ParsedFeed:
+        """Read the feed that came from `url`, as engine.feeds.read does.
+
+        Raises FeedUnreadable, also if reading takes too long or kills the worker, and
+        ProcessUnstarted.
+        """
+        try:
+            return await self.run_isolated(read_feed, body, content_type, url)
+        except WorkerEnded as exc:
+            raise _unreadable(exc.ending) from exc
+
+
+def _unreadable(ending: Ending) -> FeedUnreadable:
+    if ending is Ending.SLOW:
+        return FeedUnreadable(Message("The feed takes too long to read."))
+    if ending is Ending.GREEDY:
+        return FeedUnreadable(Message("The feed takes too much memory to read."))
+    return FeedUnreadable(Message("The process that read the feed broke down."))

@@ -1,6 +1,6 @@
 """Turns files of posts into documents.
 
-`engine.ingest.detect.open_source` yields the records of a file, and `engine.ingest.normalise` turns
+`engine.ingest.detect.open_source` yields the records of a file, and `engine.ingest.load` turns
 each into a document. `engine.ingest.reading` does both in a separate process, and
 `engine.ingest.load` stores what changed.
 """

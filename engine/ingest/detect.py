@@ -12,10 +12,17 @@ from typing import Self
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import formats
-from engine.ingest.formats.csv_rows import first_row
 from engine.ingest.formats.documents import PAGE, DocumentReader, documents_prevail, recognised
 from engine.ingest.formats.markdown import MarkdownReader
-from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects, only_own_words
+from engine.ingest.reader import (
+    BOM,
+    JsonObject,
+    Reader,
+    Sample,
+    first_row,
+    json_objects,
+    only_own_words,
+)
 from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, Watch, source_at
 from engine.ingest.streams import Readable

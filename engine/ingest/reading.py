@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import IO, TypeVar
 
 from engine.closing import Closable
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import InputError
 from engine.ingest.files import StandardInput
 from engine.ingest.load import Batch, BatchLost

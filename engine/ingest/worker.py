@@ -8,10 +8,10 @@ file, carry documents in parts, and ask for standard input.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import InputError, RecordError
 from engine.ingest.detect import RecordStream, open_source
-from engine.ingest.normalise import normalise
+from engine.ingest.load import normalise
 from engine.ingest.records import (
     DOCUMENTS,
     FILE,

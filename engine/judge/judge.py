@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from engine.errors import CorpusWithheld, ModelError
 from engine.judge.answer import JudgeAnswer, read_judgments
 from engine.judge.request import JudgeRequest, build_judge_request
-from engine.llm.asking import ModelQuestion, Prompt, ask_and_repair
-from engine.llm.single_flight import SingleFlight
+from engine.llm.asking import ModelQuestion, Prompt, SingleFlight, ask_and_repair
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.ports import JudgmentCache

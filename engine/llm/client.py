@@ -15,8 +15,7 @@ import stamina
 from engine.budget import Budget, BudgetSource
 from engine.closing import Closable
 from engine.errors import ModelError, ModelPaused
-from engine.llm.endpoint import Consent, chat_endpoint
-from engine.llm.faults import Fault, status_fault, too_slow
+from engine.llm.endpoint import Consent, Fault, chat_endpoint, status_fault, too_slow
 from engine.llm.spending import CallOutcomes, ChatSpending, Reservation, log_answer
 from engine.llm.transport import Transport
 from engine.llm.wire import (

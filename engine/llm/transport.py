@@ -1,12 +1,98 @@
-"""The one place that calls the HTTP client for models and maps its errors."""
+"""The one place that calls the HTTP client for models; maps its errors, tries an endpoint."""
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 
 import httpx
 
-from engine.llm.endpoint import Endpoint
-from engine.llm.faults import Fault, bad_address, model_unreachable, too_long, too_slow
+from engine.errors import ModelRefused, ModelUnreachable
+from engine.llm.endpoint import Endpoint, Fault, bad_address, model_unreachable, too_long, too_slow
 from engine.messages import Message
+
+_TOTAL, _TOTAL_OF_MODEL = 10.0, 60.0  # seconds; a model of one's own may have to be loaded
+_FEW_TOKENS = 200  # some models think before they answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointAnswer:
+    """A line about an endpoint, and the time there if it told it."""
+
+    line: str
+    date: datetime | None
+
+
+async def check_endpoint(endpoint: Endpoint) -> EndpointAnswer:
+    """Ask the endpoint for what costs nothing: the model is not called.
+
+    Raises ModelUnreachable, ModelRefused.
+    """
+    # OpenRouter lists its models without a key; only /key tells whether the key is valid.
+    url = endpoint.url("key" if endpoint.is_openrouter else "models")
+    response = await _send_request(endpoint, url, None, _TOTAL)
+    line = f"{endpoint.model} at {endpoint.host}"
+    return EndpointAnswer(line=line, date=_date(response.headers.get("Date", "")))
+
+
+def _date(header: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    return date if date.tzinfo else None
+
+
+async def check_model(endpoint: Endpoint) -> str:
+    """Ask the model for one word, and return a line about it.
+
+    Raises ModelUnreachable, ModelRefused.
+    """
+    endpoint.require_key()
+    body = {
+        "model": endpoint.model,
+        "messages": [{"role": "user", "content": "Answer with the word yes."}],
+        "max_completion_tokens": _FEW_TOKENS,
+    }
+    await _send_request(endpoint, endpoint.url("chat/completions"), body, _TOTAL_OF_MODEL)
+    return f"{endpoint.model} at {endpoint.host} answered"
+
+
+async def _send_request(
+    endpoint: Endpoint, url: str, body: Mapping[str, object] | None, seconds: float
+) -> httpx.Response:
+    """Send one request. Raises ModelUnreachable, ModelRefused."""
+    method = "GET" if body is None else "POST"
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            httpx.AsyncClient(trust_env=False, timeout=seconds) as client,
+        ):
+            response = await client.request(method, url, headers=endpoint.headers(), json=body)
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as exc:
+        raise ModelUnreachable(
+            Message(
+                "{host} does not answer ({name}).", host=endpoint.host, name=type(exc).__name__
+            ),
+            fix=Message("Check llm.base_url and the network."),
+        ) from exc
+    if response.status_code in (401, 403):
+        raise ModelRefused(
+            Message("{host} refuses the key.", host=endpoint.host),
+            fix=Message("Check OPENROUTER_API_KEY."),
+        )
+    if not response.is_success:  # the chat client does not follow redirects either
+        raise ModelRefused(
+            Message(
+                "{host} answered {status}.",
+                host=endpoint.host,
+                status=response.status_code,
+            ),
+            fix=Message("Check llm.base_url."),
+        )
+    return response
+
 
 MAX_ANSWER_BYTES = 1 << 20
 

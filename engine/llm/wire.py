@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
 from engine.errors import ModelAnswerCut
-from engine.llm.endpoint import Endpoint
-from engine.llm.faults import Fault, unreadable_answer
+from engine.llm.endpoint import Endpoint, Fault, unreadable_answer
 from engine.messages import Message
 from engine.settings.models import LlmSettings
 from engine.values import Usage

@@ -7,11 +7,10 @@ from datetime import datetime
 from engine.errors import FetchTimeout, FetchUntitled, PageUnreadable, ProcessUnstarted
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
-from engine.isolation.pool import Isolation
-from engine.isolation.process import WorkerEnded
+from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
+from engine.page.article import unreadable_page
 from engine.page.read import Page, read_page
-from engine.page.reader import unreadable_page
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
 

@@ -1,19 +1,156 @@
-"""Chooses the finds that are posted in a chat, without repeating a story or a text."""
+"""Chooses when a chat is posted to and with which finds, without repeating a story or a text."""
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 from typing import TypeAlias
 
 from rapidfuzz import fuzz, process
 
+from engine.chat import Chat, zone_or_utc
 from engine.feeds.feed import Story
-from engine.posting.delivery import Chosen, Posted, StoryFind, Subscription
+from engine.posting.delivery import Chosen, Posted, PostingMode, StoryFind, Subscription
 from engine.ranking import bare
 from engine.search import HIGHEST_JUDGMENT, Hit, Prophecy
+
+
+def is_quiet(chat: Chat, now: datetime) -> bool:
+    """Tell whether `now` is within the chat's quiet hours, which may span midnight."""
+    start, end = chat.quiet_from, chat.quiet_to
+    if start is None or end is None:
+        return False
+    local = now.astimezone(zone_or_utc(chat.time_zone)).time()
+    return start <= local < end if start < end else local >= start or local < end
+
+
+_FIRST = 5.0  # seconds
+_LONGEST = 15 * 60.0
+_SPREAD = 0.2  # share added at random, so that many clients do not retry at once
+
+
+def pause_before(attempts: int, jitter: float) -> timedelta:
+    """Return the pause after so many `attempts` (1 and up); `jitter` is a random number in 0..1."""
+    wait = min(_FIRST * 2.0 ** min(attempts - 1, 30), _LONGEST)
+    return timedelta(seconds=wait * (1 + _SPREAD * jitter))
+
+
+GRACE = timedelta(hours=6)  # how late a post may be if the program was not running at its hour
+
+# A post delayed by quiet hours may have to wait through the next ones as well.
+_DAYS_BACK = 2
+_DAY = timedelta(days=1)
+_DAYS_AHEAD = 10  # one weekday of seven, plus a date that the zone may skip
+
+
+def due(
+    subscription: Subscription, now: datetime, last_decided: date | None, grace: timedelta = GRACE
+) -> date | None:
+    """Return the local date whose daily post is due at `now`, or None.
+
+    `last_decided` is the last local date that was decided, whether posted or not. A post stays due
+    for `grace`, not counting quiet hours. Of several missed posts only the last is due.
+    """
+    if subscription.mode is not PostingMode.DAILY or is_quiet(subscription.chat, now):
+        return None
+    today = now.astimezone(_zone(subscription)).date()
+    for day in (today - number * _DAY for number in range(_DAYS_BACK + 1)):
+        if last_decided and day <= last_decided:
+            return None
+        planned = planned_at(subscription, day)
+        if planned and planned <= now <= _last_chance(subscription, planned, grace):
+            return day
+    return None
+
+
+def planned_at(subscription: Subscription, day: date) -> datetime | None:
+    """Return when (UTC) the daily post of a local date is to go out, or None if there is none."""
+    zone = _zone(subscription)
+    if day.weekday() not in subscription.weekdays or not _exists(day, zone):
+        return None
+    planned = _moment(day, subscription.at, zone)
+    if subscription.since and planned < subscription.since:
+        return None
+    if not is_quiet(subscription.chat, planned):
+        return planned
+    return next(end for _, end in _quiet_hours(subscription, planned) if end > planned)
+
+
+def next_planned(subscription: Subscription, now: datetime) -> datetime | None:
+    """Return when (UTC) the first daily post after `now` is to go out, or None if there is none."""
+    if subscription.mode is not PostingMode.DAILY:
+        return None
+    # Start the day before: quiet hours may have delayed its post until now.
+    first = now.astimezone(_zone(subscription)).date() - _DAY
+    planned = (planned_at(subscription, first + number * _DAY) for number in range(_DAYS_AHEAD))
+    return next((moment for moment in planned if moment and moment > now), None)
+
+
+def next_look(subscription: Subscription, now: datetime) -> datetime:
+    """Return until when (UTC) nothing becomes due by the clock alone, once `now` was dealt with.
+
+    Finds may make chats due that are told at once. The answer is at most a day away, whatever
+    becomes of the rules of time zones.
+    """
+    looks = [now + _DAY]
+    if is_quiet(subscription.chat, now):
+        looks.append(next(end for _, end in _quiet_hours(subscription, now) if end > now))
+    if planned := next_planned(subscription, now):
+        looks.append(planned)
+    if subscription.mode is PostingMode.INSTANT:
+        local = now.astimezone(_zone(subscription))
+        looks.append(_moment(local.date() + _DAY, time.min, _zone(subscription)))
+    return min(looks)
+
+
+def instant_allowed(subscription: Subscription, now: datetime) -> bool:
+    """Return whether a find may be posted immediately at `now`."""
+    return (
+        subscription.mode is PostingMode.INSTANT
+        and now.astimezone(_zone(subscription)).weekday() in subscription.weekdays
+        and not is_quiet(subscription.chat, now)
+    )
+
+
+def _last_chance(subscription: Subscription, planned: datetime, grace: timedelta) -> datetime:
+    end = planned + grace
+    for quiet_from, quiet_to in _quiet_hours(subscription, planned):
+        if planned < quiet_from < end:
+            end += quiet_to - quiet_from
+    return end
+
+
+def _quiet_hours(
+    subscription: Subscription, around: datetime
+) -> Iterator[tuple[datetime, datetime]]:
+    """Yield the start and end of the chat's quiet hours from the day before `around`, in order."""
+    start, end = subscription.chat.quiet_from, subscription.chat.quiet_to
+    if start is None or end is None:
+        return
+    zone = _zone(subscription)
+    first = around.astimezone(zone).date() - _DAY
+    for day in (first + number * _DAY for number in range(_DAYS_BACK + 2)):
+        last = day if start < end else day + _DAY
+        yield _moment(day, start, zone), _moment(last, end, zone)
+
+
+def _moment(day: date, at: time, zone: tzinfo) -> datetime:
+    """Return the first moment (UTC) at which clocks show this, or would have, had they not been
+    put forward."""
+    return datetime.combine(day, at, zone).astimezone(UTC)
+
+
+def _exists(day: date, zone: tzinfo) -> bool:
+    """Tell whether this date occurs in the zone."""
+    shown = (_moment(day, at, zone).astimezone(zone).date() for at in (time.min, time.max))
+    return day in shown
+
+
+def _zone(subscription: Subscription) -> tzinfo:
+    return zone_or_utc(subscription.chat.time_zone)
+
 
 PROMISING = 0.33  # an unjudged story below this promise (0..1) is not kept
 HITS = 12  # of an unjudged prophecy, from which the promise is computed

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, ModelPaused
 from engine.judge.request import HEADLINE_LENGTH, one_line
-from engine.llm.asking import ModelQuestion, Prompt, ask_and_repair, objects
-from engine.llm.single_flight import LastingFlight
+from engine.llm.asking import LastingFlight, ModelQuestion, Prompt, ask_and_repair, objects
 from engine.llm.wire import ChatAnswer
 from engine.ports import Descriptions, ExpansionCache, PhraseIndex
 from engine.search import Expansion, Headline

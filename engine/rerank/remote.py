@@ -16,8 +16,7 @@ from engine.embed.local import ModelProcess, Urgency
 from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
 from engine.errors import SettingsError
 from engine.extras import how_to_add
-from engine.llm.endpoint import rerank_endpoint
-from engine.llm.faults import Fault, no_scores, status_fault, too_slow
+from engine.llm.endpoint import Fault, no_scores, rerank_endpoint, status_fault, too_slow
 from engine.llm.spending import within_budget
 from engine.llm.transport import Transport
 from engine.llm.wire import said_by

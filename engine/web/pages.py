@@ -9,12 +9,11 @@ from urllib.parse import unquote, urlsplit
 from engine.errors import FetchDisallowed, FetchStatus, PageUnreadable
 from engine.fetch.client import Fetched, Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
-from engine.llm.single_flight import SingleFlight
+from engine.llm.asking import SingleFlight
 from engine.messages import Message
-from engine.page.article import require_libraries
+from engine.page.article import ArticleReader, require_libraries
 from engine.page.links import PAGE_TYPES
 from engine.page.read import declared_charset
-from engine.page.reader import ArticleReader
 from engine.settings.reading import WebSearchSettings
 from engine.text.address import canonical_address
 from engine.web.forms import LONGEST_TEXT

@@ -17,7 +17,7 @@ from engine.errors import (
     WebSearchSpent,
     WebSearchUnreachable,
 )
-from engine.llm.faults import quote, retry_after, what_happened
+from engine.llm.endpoint import quote, retry_after, what_happened
 from engine.llm.wire import decode, said_by
 from engine.messages import Message
 from engine.settings.reading import WebSearchSettings

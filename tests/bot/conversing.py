@@ -31,10 +31,10 @@ from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
+from db.logs import JobOutcomes
 from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
-from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from db.search.find import DialectIndex

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from engine.documents import Document
+from engine.corpora import Document
 from engine.values import Corpus, Flag, Kind
 from tests.db.loading import document
 

@@ -10,7 +10,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.corpus.postings import Postings
 from db.pool import Database
-from engine.documents import Document
+from engine.corpora import Document
 from engine.values import Corpus, Flag, Kind
 
 START = datetime(2010, 1, 1, tzinfo=UTC)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
+from db.connection import mapped_storage_errors, storage_error
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
-from db.errors import mapped_storage_errors, storage_error
 from db.pool import Database, PoolSettings
 from engine.errors import (
     StorageError,

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from engine.answer.ask_model import ANSWER
-from engine.compose.check import CHECK_PROMPT
-from engine.compose.evidence import EVIDENCE_PROMPT
-from engine.compose.gaps import GAPS_PROMPT
+from engine.compose.evidence import EVIDENCE_PROMPT, GAPS_PROMPT
+from engine.compose.finish import CHECK_PROMPT
 from engine.compose.write import WRITE_PROMPT
 from engine.glossary.suggest import GLOSSARY
 from engine.judge.judge import JUDGE, JUDGE_WITH_REASONS

@@ -15,8 +15,7 @@ from typing import Any, Self
 
 import pytest
 
-from db.embedded.binaries import Binaries, find_binaries, within_reach
-from db.embedded.os_user import OsUser, server_account
+from db.embedded.os_user import Binaries, OsUser, find_binaries, server_account, within_reach
 from tests.database import execute, wait_for
 from tests.patience import PATIENCE
 

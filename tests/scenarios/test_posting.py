@@ -16,8 +16,8 @@ from bot.serve import serve
 from bot.settings import load_settings
 from db.chat.access import Access
 from db.chat.chats import Chats
+from db.logs import RunOutcome
 from db.model_cache import Ledger
-from db.posting.job_outcomes import RunOutcome
 from engine.budget import BudgetSource
 from engine.chat import BotOwner, Chat, PostPicture
 from engine.errors import StorageError

@@ -17,11 +17,11 @@ from bot.app import open_app
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
-from engine.documents import Document
+from engine.corpora import Document
 from engine.evaluate.measures import read_headlines, read_qrels
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
-from engine.ingest.normalise import normalise
+from engine.ingest.load import normalise
 from engine.ingest.records import Reject
 from engine.judge.request import TEXT_LENGTH, around
 from engine.prophecy.headline import read_headline

@@ -14,7 +14,6 @@ from pathlib import PurePosixPath
 from engine.errors import RecordError
 from engine.ingest.dates import host_of, made_id
 from engine.ingest.formats.markdown import MarkdownReader, split_front_matter
-from engine.ingest.parsers.ocr import Ocr, parse_picture
 from engine.ingest.parsers.packed import parse_epub, parse_page, parse_word
 from engine.ingest.parsers.parsed import (
     Parsed,
@@ -24,7 +23,7 @@ from engine.ingest.parsers.parsed import (
     parse_text,
     says_nothing,
 )
-from engine.ingest.parsers.pdf import parse_pdf
+from engine.ingest.parsers.pdf import Ocr, parse_pdf, parse_picture
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample
 from engine.ingest.records import (
     PARTS_VERSION,

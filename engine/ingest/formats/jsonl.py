@@ -15,10 +15,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
 
 from engine.ingest.dates import count, flag, identifier, string, strings, text_of, zoned
-from engine.ingest.formats.csv_rows import csv_rows, first_row
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample
+from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, csv_rows, first_row
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind

@@ -9,8 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from urllib.parse import unquote
 
 from engine.ingest.dates import made_id, mapping, string, text_of, zoned_or_utc
-from engine.ingest.formats.csv_rows import Row, csv_rows, first_row
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named
+from engine.ingest.reader import JsonObject, Reader, Row, Sample, csv_rows, first_row, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind

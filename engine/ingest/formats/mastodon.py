@@ -8,11 +8,11 @@ from collections.abc import Generator, Mapping, Sequence
 
 from engine.errors import RecordError
 from engine.ingest.dates import host_of, last_part, mapping, mappings, string, text_of, zoned
-from engine.ingest.html_text import html_text
-from engine.ingest.pieces import named_arrays
+from engine.ingest.parsers.packed import html_text
 from engine.ingest.reader import JsonObject, Reader, Sample, members_named, parsed
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.ingest.streams import named_arrays
 from engine.messages import Message
 from engine.values import Flag, Kind
 

@@ -23,10 +23,10 @@ from engine.ingest.dates import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.pieces import named_arrays
 from engine.ingest.reader import Reader, Sample, is_mine, members_named, parsed, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.ingest.streams import named_arrays
 from engine.values import Flag, Kind
 
 _BEGINNING = re.compile(

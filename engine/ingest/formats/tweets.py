@@ -19,8 +19,7 @@ from engine.ingest.dates import (
     zoned,
     zoned_or_utc,
 )
-from engine.ingest.formats.csv_rows import Row, csv_rows, first_row
-from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample
+from engine.ingest.reader import JsonObject, JsonReader, Reader, Row, Sample, csv_rows, first_row
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message

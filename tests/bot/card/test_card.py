@@ -19,7 +19,7 @@ from bot.card import Card, draw_apart, draw_card, theme
 from bot.card.canvas import paint
 from bot.card.layout import Picture, arrange
 from engine.errors import NotDrawn
-from engine.isolation.pool import Isolation
+from engine.isolation.process import Isolation
 from tests.bot.card.library import shipped
 from tests.bot.card.test_layout import FULL
 

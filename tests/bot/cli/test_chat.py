@@ -15,7 +15,7 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import Glossaries, LexicalIndex
-from engine.isolation.pool import Isolation
+from engine.isolation.process import Isolation
 from engine.prophecy.prophecy import Prophet
 from tests.db.loading import load_texts
 

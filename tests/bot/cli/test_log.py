@@ -13,7 +13,7 @@ from bot.queries.ask import ask_one
 from bot.queries.find import find
 from bot.query_log import asked_by, log_of
 from bot.settings import load_settings
-from db.search_log import LogEntry
+from db.logs import LogEntry
 from engine.budget import BudgetSource
 from engine.errors import CorpusNotFound
 from engine.prophecy.headline import read_headline

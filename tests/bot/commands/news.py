@@ -10,7 +10,7 @@ from db.pool import Database
 from db.posting.finds import Finds
 from engine.feeds.feed import Story
 from engine.feeds.lookup import FeedLookup
-from engine.feeds.parsing import FeedParser
+from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.posting.delivery import FindState
 from engine.search import Hit

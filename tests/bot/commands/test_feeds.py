@@ -7,9 +7,9 @@ import pytest
 
 from bot.reply import Action, Button, Reply
 from bot.request import Trigger
+from db.logs import JobOutcomes, RunOutcome
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from engine.errors import FeedUnreadable
 from engine.feeds.decide import decide
 from engine.feeds.feed import ConfiguredFeed, Failed, Feed

@@ -22,8 +22,7 @@ from engine import errors
 from engine.budget import Budget, BudgetSource, require_budget
 from engine.errors import BudgetExhausted, FetchStatus, PresagioError
 from engine.fetch.faults import require_usable
-from engine.llm.endpoint import Endpoint
-from engine.llm.faults import status_fault
+from engine.llm.endpoint import Endpoint, status_fault
 from engine.messages import (
     Message,
     as_message,

@@ -18,7 +18,7 @@ from engine.corpora import NEWS_CORPUS
 from engine.errors import CorpusConflict
 from engine.feeds.decide import decide
 from engine.feeds.feed import ConfiguredFeed, Feed, ParsedFeed
-from engine.feeds.parsing import FeedParser
+from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetched, Fetcher
 from engine.values import Kind
 from tests.engine.feeds.documents import item, rss

@@ -9,8 +9,8 @@ import pytest
 
 from bot.jobs.scheduler import Job, Scheduler
 from db.lease import Lease, LeaseTimes
+from db.logs import JobOutcomes, RunOutcome
 from db.pool import Database
-from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from engine.errors import StorageInterrupted
 from tests.bot.conversing import until
 from tests.patience import PATIENCE

@@ -9,8 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.settings import Settings, load_settings
 from bot.web.operating import describe_open_access
+from db.logs import JobOutcomes, RunOutcome
 from db.model_cache import Ledger
-from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from engine.budget import BudgetSource
 from engine.errors import SettingsError
 from engine.values import Usage

@@ -14,7 +14,7 @@ from PIL import Image
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from db.pool import Database
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import FetchUntitled
 from engine.prophecy.headline import read_headline
 from engine.search import Headline

@@ -196,7 +196,7 @@ async def test_a_backup_that_fails_leaves_the_one_before(tmp_path: Path) -> None
 async def test_programs_come_from_path_where_there_is_no_wheel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("db.embedded.binaries.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("db.embedded.os_user.importlib.util.find_spec", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     file = tmp_path / "file"
     with pytest.raises(StorageUnreachable, match="pg_dump is not installed"):

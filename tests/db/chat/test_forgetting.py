@@ -10,9 +10,9 @@ from db.chat.access import Access, Quotas, Waiting
 from db.chat.answers import Answers, AskedQuestion, Questions
 from db.chat.chats import Chats, Forgetting, Forgotten
 from db.chat.compositions import ComposeTask, Compositions
+from db.logs import Log
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.search_log import Log
 from engine.budget import BudgetSource
 from engine.chat import AdmissionState, Answer, Chat
 from engine.compose.composition import ComposeRequest, Composition

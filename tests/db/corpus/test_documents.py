@@ -18,7 +18,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
 from db.search.statements import CLASSES
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import StorageError, StorageInterrupted
 from engine.values import Corpus, Flag, Kind
 from tests.database import until_blocked

@@ -8,7 +8,7 @@ from db.corpus.documents import Documents, Retention
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from db.search.shown import Shown
-from engine.documents import Document, Part
+from engine.corpora import Document, Part
 from engine.search import Filters, ItemPlace
 from engine.text.clean import searchable
 from engine.values import Corpus, DateKind, Kind

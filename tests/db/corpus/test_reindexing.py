@@ -11,7 +11,7 @@ from db.corpus.documents import Documents
 from db.corpus.reindexing import Reindexing
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from engine.documents import Document
+from engine.corpora import Document
 from engine.ranking import Bm25
 from engine.search import Filters
 from engine.text.clean import clean_for_display, searchable

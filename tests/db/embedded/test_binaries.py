@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from db.embedded.binaries import Binaries, failure, telling_line, within_reach
-from db.embedded.os_user import OsUser, run_as
+from db.embedded.os_user import Binaries, OsUser, failure, run_as, telling_line, within_reach
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from engine.messages import as_message
 

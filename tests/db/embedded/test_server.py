@@ -18,8 +18,7 @@ import asyncpg
 import pytest
 
 from db.embedded import server as server_module
-from db.embedded.binaries import Binaries, find_binaries
-from db.embedded.os_user import server_account
+from db.embedded.os_user import Binaries, find_binaries, server_account
 from db.embedded.postmaster import PID_FILE, State, observe
 from db.embedded.server import EmbeddedServer, FileLock
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable

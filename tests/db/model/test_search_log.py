@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from db.logs import Log, LogEntry
 from db.pool import Database
-from db.search_log import Log, LogEntry
 from engine.budget import BudgetSource
 from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
 from engine.values import Usage
@@ -139,7 +139,7 @@ async def test_a_database_that_is_gone_harms_no_search(
 async def test_a_log_that_is_locked_holds_a_search_up_for_no_more_than_a_moment(
     log: Log, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("db.search_log._PATIENCE", 0.2)
+    monkeypatch.setattr("db.logs._PATIENCE", 0.2)
     async with database.transaction() as connection:
         await connection.execute("LOCK TABLE search_log")
         async with asyncio.timeout(PATIENCE):

@@ -2,8 +2,8 @@
 
 import asyncio
 
+from db.logs import JobOutcome, JobOutcomes, RunOutcome
 from db.pool import Database
-from db.posting.job_outcomes import JobOutcome, JobOutcomes, RunOutcome
 from tests.db.news import DAY, HOUR, NOW, count
 
 

@@ -16,7 +16,7 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.find import DialectIndex
 from db.search.statements import newest_statement, ranked_statement
-from engine.documents import Document
+from engine.corpora import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
 from engine.query.plan import Plan, plan_query, units

@@ -8,7 +8,7 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.find import DialectIndex
-from engine.documents import Document
+from engine.corpora import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
 from engine.query.plan import plan_query, units

@@ -20,9 +20,9 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search import lexical as search_module
 from db.search.lexical import LexicalIndex
-from db.search.scoring import MAX_LEXEMES, quote_lexeme, weighted_lexemes
+from db.search.rows import MAX_LEXEMES, quote_lexeme, weighted_lexemes
 from db.search.statements import rank_statement, ranked_by_postings
-from engine.documents import Document
+from engine.corpora import Document
 from engine.ranking import Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
 from engine.values import Corpus, Flag

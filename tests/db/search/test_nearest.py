@@ -9,7 +9,7 @@ import pytest
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
-from engine.documents import Document
+from engine.corpora import Document
 from engine.embed.fill import fill
 from engine.search import Filters
 from engine.values import Corpus, Flag

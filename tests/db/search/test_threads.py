@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from db.pool import Database
 from db.search.shown import Threads
-from engine.documents import Document
+from engine.corpora import Document
 from engine.values import Flag
 from tests.db.loading import START, document, load
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.search.scoring import WeightedLexeme, quote_lexeme
+from db.search.rows import WeightedLexeme, quote_lexeme
 from db.search.statements import CLASSES, DocumentClass, build_threshold_query, rank_statement
 from engine.ranking import Bm25
 

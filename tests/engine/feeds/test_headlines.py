@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engine.feeds.decide import headlines_of, identity_hash, words_hash
 from engine.feeds.feed import DAY, FeedEntry, NewHeadline, ParsedFeed
 from engine.feeds.read import read_feed
-from engine.feeds.stories import headlines_of, identity_hash, words_hash
 from tests.engine.feeds.documents import URL, item, rss
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

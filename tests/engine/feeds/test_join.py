@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from engine.feeds.decide import StoryWords, join, words_of
 from engine.feeds.feed import NewHeadline
-from engine.feeds.stories import StoryWords, join, words_of
 from engine.text.address import link_key
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

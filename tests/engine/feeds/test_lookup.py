@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import FeedUnreadable, FetchRefused, FetchStatus, InputError
 from engine.feeds.lookup import FeedLookup, FoundFeed, OpmlFeed, ReadableFeed, address_of
-from engine.feeds.parsing import FeedParser
+from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.settings.reading import FetchSettings
 from tests.engine.feeds.documents import item, rss

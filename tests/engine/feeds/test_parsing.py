@@ -12,9 +12,8 @@ import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from engine.errors import FeedUnreadable, PresagioError
-from engine.feeds import parsing
-from engine.feeds.parsing import FeedParser
-from engine.feeds.read import read_feed
+from engine.feeds import read as parsing
+from engine.feeds.read import FeedParser, read_feed
 from tests.engine.feeds.documents import URL, item, rss
 from tests.patience import PATIENCE, movable_time
 
@@ -276,7 +275,7 @@ async def test_a_process_that_cannot_start_is_not_the_feeds_fault(
 def test_the_process_ends_with_its_owner() -> None:
     owner = """
         import asyncio, os, sys
-        from engine.feeds.parsing import FeedParser
+        from engine.feeds.read import FeedParser
         async def main():
             async with FeedParser(workers=1) as parser:
                 await parser.parse(b"<rss version='2.0'/>", None, "https://e.org/")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.stories import same_story, telling_words, words_of
+from engine.feeds.decide import same_story, telling_words, words_of
 from engine.prophecy.headline import read_headline
 from engine.text.address import link_key
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import orjson
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest import Defaults, Reject, SourceRecord
 from engine.ingest.detect import open_source
-from engine.ingest.normalise import normalise
+from engine.ingest.load import normalise
 
 TWEET = {
     "id_str": "1131393056299786240",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.ingest.pieces import LONGEST_RECORD, Piece, array_items, lines, named_arrays
+from engine.ingest.streams import LONGEST_RECORD, Piece, array_items, lines, named_arrays
 from tests.patterns import grows_faster, needs_timer
 
 if TYPE_CHECKING:

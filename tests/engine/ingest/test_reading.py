@@ -14,7 +14,7 @@ import orjson
 import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import reading
 from engine.ingest.files import StandardInput

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 
 from engine.errors import ModelRefused, ModelUnreachable
-from engine.llm.check import check_endpoint
 from engine.llm.endpoint import Endpoint
+from engine.llm.transport import check_endpoint
 
 KEY = "sk-or-secret"
 
@@ -98,7 +98,7 @@ async def test_nobody_there_is_told_without_the_key(url: str) -> None:
 async def test_a_server_that_never_answers_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("engine.llm.check._TOTAL", 0.2)
+    monkeypatch.setattr("engine.llm.transport._TOTAL", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ModelUnreachable, match="TimeoutError"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.llm.faults import QUOTE_LENGTH, quote, retry_after
+from engine.llm.endpoint import QUOTE_LENGTH, quote, retry_after
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

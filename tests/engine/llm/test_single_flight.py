@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from engine.llm.single_flight import LastingFlight, SingleFlight
+from engine.llm.asking import LastingFlight, SingleFlight
 from tests.patience import PATIENCE
 
 

@@ -20,7 +20,7 @@ from engine.errors import (
     PageUnreadable,
 )
 from engine.fetch.client import Fetcher, FetchLimits
-from engine.isolation.pool import Isolation
+from engine.isolation.process import Isolation
 from engine.page import Page, links
 from engine.page.links import first_link, headline_from_link
 from engine.search import Headline

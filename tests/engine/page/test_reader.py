@@ -11,8 +11,7 @@ import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from engine.errors import PageUnreadable, PresagioError
-from engine.page.article import Article, article
-from engine.page.reader import ArticleReader
+from engine.page.article import Article, ArticleReader, article
 from tests.fakes.articles import REPORT
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.times import pause_before
+from engine.posting.choose import pause_before
 
 
 @pytest.mark.parametrize(

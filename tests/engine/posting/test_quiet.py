@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time
 import pytest
 
 from engine.chat import Chat
-from engine.posting.times import is_quiet
+from engine.posting.choose import is_quiet
 
 CHAT = Chat(id=1, platform="test", external_id="1", private=False)
 

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.posting.choose import (
+    due,
+    instant_allowed,
+    is_quiet,
+    next_look,
+    next_planned,
+    planned_at,
+)
 from engine.posting.delivery import PostingMode, Subscription
-from engine.posting.times import due, instant_allowed, is_quiet, next_look, next_planned, planned_at
 from tests.engine.posting.subscriptions import subscribed
 
 MADRID, NEW_YORK, APIA = "Europe/Madrid", "America/New_York", "Pacific/Apia"

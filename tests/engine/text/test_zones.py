@@ -4,7 +4,7 @@ from datetime import UTC
 
 import pytest
 
-from engine.text.zones import zone_named, zone_or_utc
+from engine.chat import zone_named, zone_or_utc
 
 
 @pytest.mark.parametrize(

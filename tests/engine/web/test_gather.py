@@ -15,8 +15,7 @@ from db.pool import Database
 from engine.budget import Budget, BudgetSource
 from engine.errors import StorageError
 from engine.fetch.client import Fetcher
-from engine.page.article import Article, article
-from engine.page.reader import ArticleReader
+from engine.page.article import Article, ArticleReader, article
 from engine.settings.reading import FetchSettings, WebSearchSettings
 from engine.values import Usage
 from engine.web.gather import RESULTS, WebGatherer

@@ -3,8 +3,7 @@
 import time
 from typing import Literal
 
-from db.embedded.binaries import find_binaries
-from db.embedded.os_user import run_as, server_account
+from db.embedded.os_user import find_binaries, run_as, server_account
 from db.embedded.postmaster import State, observe, start
 from db.embedded.server import EmbeddedServer
 from tests.patience import PATIENCE

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import InputError
 from tests.engine.ingest.reading import documents, moment_of, records
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import InputError
 from engine.ingest import Defaults
 from engine.values import Flag

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import documents_prevail
-from engine.ingest.normalise import normalise
+from engine.ingest.load import normalise
 from engine.ingest.records import Defaults, Reject
 from tests.engine.ingest.reading import moment_of
 from tests.fakes.documents import epub, pdf, word

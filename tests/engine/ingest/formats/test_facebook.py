@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.ingest.formats.meta import mended
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records

@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 

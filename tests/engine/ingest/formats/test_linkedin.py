@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import InputError
 from engine.ingest import Defaults
 from engine.values import Flag

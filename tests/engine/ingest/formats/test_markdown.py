@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest.formats.markdown import split_front_matter
 from engine.text.clean import clean_for_display

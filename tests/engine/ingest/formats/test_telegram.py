@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from engine.documents import Document
+from engine.corpora import Document
 from engine.errors import UsageError
 from engine.ingest import Defaults
 from engine.values import Flag

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import RecordError
-from engine.ingest.parsers import ocr as module
-from engine.ingest.parsers.ocr import Ocr, parse_picture
-from engine.ingest.parsers.pdf import parse_pdf, rendered
+from engine.ingest.parsers import pdf as module
+from engine.ingest.parsers.pdf import Ocr, parse_pdf, parse_picture, rendered
 from tests.fakes.documents import pdf, scanned
 from tests.patience import PATIENCE
 
