@@ -1,4 +1,7 @@
-"""Rate limiting per asker and of what is sent, in bounded memory and with the time passed in."""
+"""Rate limiting per asker and of what is sent, in bounded memory and with the time passed in.
+
+Times are in seconds of any clock that does not go back.
+"""
 
 from collections import OrderedDict
 
@@ -6,17 +9,19 @@ from engine.settings import UNLIMITED
 
 _WINDOW = 60.0  # seconds
 _MOST_ASKERS = 10_000
+_SLACK = 1e-6  # seconds, for rounding
 
 
 class RateLimit:
-    """The generic cell rate algorithm: a burst of one minute's worth, then an even pace.
+    """The generic cell rate algorithm: a burst of one window's worth, then an even pace.
 
     One number is kept per asker: when its last request would have been due at an even pace.
     Beyond `most` askers, the least recently seen one is forgotten.
     """
 
-    def __init__(self, per_minute: int, *, most: int = _MOST_ASKERS) -> None:
-        self._pace = 0.0 if per_minute == UNLIMITED else _WINDOW / per_minute
+    def __init__(self, allowed: int, *, window: float = _WINDOW, most: int = _MOST_ASKERS) -> None:
+        self._pace = 0.0 if allowed == UNLIMITED else window / allowed
+        self._window = window
         self._most = most
         self._due: OrderedDict[str, float] = OrderedDict()
 
@@ -24,17 +29,27 @@ class RateLimit:
         return len(self._due)
 
     def wait(self, who: str, now: float) -> float:
-        """Count a request and return 0, or the seconds until one would be accepted.
+        """Count a request and return 0, or the seconds until one would be accepted."""
+        due, late = self._next_due(who, now)
+        self._note(who, due - self._pace if late else due)
+        return late
 
-        `now` is in seconds of a monotonic clock.
-        """
-        due = max(self._due.pop(who, now), now) + self._pace
-        late = due - now - _WINDOW
-        refused = late > 1e-6
-        self._due[who] = due - self._pace if refused else due
+    def reserve(self, who: str, now: float) -> float:
+        """Count a request and return the seconds until its turn."""
+        due, late = self._next_due(who, now)
+        self._note(who, due)
+        return late
+
+    def _next_due(self, who: str, now: float) -> tuple[float, float]:
+        due = max(self._due.get(who, now), now) + self._pace
+        late = due - now - self._window
+        return due, late if late > _SLACK else 0.0
+
+    def _note(self, who: str, due: float) -> None:
+        self._due.pop(who, None)
+        self._due[who] = due
         if len(self._due) > self._most:
             self._due.popitem(last=False)
-        return late if refused else 0.0
 
 
 class EvenPace:
@@ -44,7 +59,35 @@ class EvenPace:
         self._between, self._next = 1 / per_second, 0.0
 
     def reserve(self, now: float) -> float:
-        """Take the next turn and return the seconds until it; `now` is as in RateLimit."""
+        """Take the next turn and return the seconds until it."""
         at = max(self._next, now)
         self._next = at + self._between
         return at - now
+
+
+class Holds:
+    """Who has to wait because a platform refused further messages.
+
+    One chat, or all once a second chat was refused while the first still had to wait: the limit
+    that was met is then probably that of the whole account.
+    """
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+        self._all_until = 0.0
+
+    def hold(self, chat: str, seconds: float, now: float) -> None:
+        """Note that a message to a chat was refused, for so many seconds."""
+        waiting = {known: until for known, until in self._until.items() if until > now}
+        waiting[chat] = max(waiting.get(chat, now), now + seconds)
+        self._until = waiting
+        if len(waiting) > 1:
+            self._all_until = max(self._all_until, now + seconds)
+
+    def wait(self, chat: str, now: float) -> float:
+        """Return the seconds until a chat may be written to, 0 if it may now."""
+        return max(self._until.get(chat, now) - now, self.wait_all(now))
+
+    def wait_all(self, now: float) -> float:
+        """Return the seconds until any chat may be written to, 0 if one may now."""
+        return max(self._all_until - now, 0.0)

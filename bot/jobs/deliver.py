@@ -6,19 +6,22 @@ docs/decisions/0011-posting.md lists what happens after each crash and each lost
 import asyncio
 import logging
 import random
+from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bot.adapter import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
 from bot.incident import reason
 from bot.jobs.content import Draft, reply_of
 from bot.jobs.troubles import ignore
+from bot.pace import Holds
 from bot.replies.picture import Pictures
 from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
+from engine.chat import WEBHOOKS
 from engine.errors import (
     ExtraMissing,
     ModelError,
@@ -61,6 +64,8 @@ class Delivering:
     draft: Draft | None = None  # writes tweets; None without a language model
     report: Callable[[PresagioError], None] = ignore  # tells the operators
     seconds: float = DELIVERY_SECONDS  # for one delivery, lookups included
+    # By platform. The outbox lets the chat that was refused wait; these tell when all have to.
+    holds: Mapping[str, Holds] = field(default_factory=lambda: defaultdict(Holds))
 
 
 async def deliver(work: Delivering, *, clock: Callable[[], datetime]) -> int:
@@ -104,7 +109,9 @@ class _Run:
             return False
         work, now = self._work, self._clock()
         try:
-            leased = await work.outbox.lease(list(work.posters), now=now, limit=room, lease=_LEASE)
+            leased = await work.outbox.lease(
+                _free_platforms(work, now), now=now, limit=room, lease=_LEASE
+            )
         except StorageError as error:
             self._error = error
             return False
@@ -119,6 +126,11 @@ class _Run:
         # A message that was sent must not be cut off before it is settled.
         for error in [task.exception() for task in done]:
             self._error = self._error or error
+
+
+def _free_platforms(work: Delivering, now: datetime) -> list[str]:
+    """Return the platforms that did not refuse two chats within the same time."""
+    return [name for name in work.posters if not work.holds[name].wait_all(now.timestamp())]
 
 
 async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetime]) -> None:
@@ -234,6 +246,9 @@ async def _settle_failure(
         await work.outbox.fail(leased, error.said, now=now)
     else:
         wait = _wait(work, error, delivery.attempts)
+        if isinstance(error, SlowDown) and delivery.chat.platform != WEBHOOKS:
+            holds = work.holds[delivery.chat.platform]
+            holds.hold(delivery.chat.external_id, error.seconds, now.timestamp())
         not_shown = not isinstance(error, Unsure)
         await work.outbox.retry(leased, at=now + wait, error=error.said, not_shown=not_shown)
 

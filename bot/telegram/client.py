@@ -3,10 +3,11 @@
 import asyncio
 import os
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 import httpx
 from telegram import User
@@ -20,10 +21,11 @@ from telegram.error import (
     TelegramError,
     TimedOut,
 )
-from telegram.ext import AIORateLimiter, BaseRateLimiter, ExtBot
+from telegram.ext import BaseRateLimiter, ExtBot
 from telegram.request import HTTPXRequest
 
 from bot.adapter import AdapterFailed, ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.pace import Holds, RateLimit
 from engine.messages import Message
 
 _NEVER_SENT = httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout
@@ -58,6 +60,8 @@ _CONNECTIONS = 64
 _SECONDS = 20.0  # also for the upload of a picture
 _GRACE = 10.0  # what a poll may take beyond its hold time
 _RETRIES = 3
+_A_SECOND, _A_MINUTE_IN_GROUPS = 30, 20  # messages that Telegram accepts of one bot
+_MARGIN = 0.1  # seconds beyond those that Telegram asks to wait
 _PAUSES = (0.5, 1.0, 2.0)  # seconds between attempts to connect
 # Limits apply to messages in chats; typing signs must not use up what a group may be sent.
 _WRITING = ("send", "edit")
@@ -165,10 +169,7 @@ class Bot(ExtBot[None]):
             base_file_url=f"{base}/file/bot",
             request=_Request(_CONNECTIONS, seconds),
             get_updates_request=_Request(4, hold + _GRACE),
-            # Typed for any call arguments; none are passed here.
-            rate_limiter=cast(BaseRateLimiter[None], _Limiter(max_retries=_RETRIES))
-            if limited
-            else None,
+            rate_limiter=_Limiter() if limited else None,
         )
 
     async def get_raw_updates(
@@ -209,7 +210,23 @@ class _Request(HTTPXRequest):
         return await super().do_request(*request, **options)
 
 
-class _Limiter(AIORateLimiter):
+class _Limiter(BaseRateLimiter[None]):
+    """Spaces messages as Telegram wants, and waits where it refuses them all the same.
+
+    The library's own limiter holds every chat as soon as one is refused.
+    """
+
+    def __init__(self) -> None:
+        self._all = RateLimit(_A_SECOND, window=1.0)
+        self._groups = RateLimit(_A_MINUTE_IN_GROUPS)
+        self._holds = Holds()
+
+    async def initialize(self) -> None:
+        """Do nothing."""
+
+    async def shutdown(self) -> None:
+        """Do nothing."""
+
     async def process_request(  # noqa: PLR0917 - as the library calls it
         self,
         callback: Callable[..., Coroutine[Any, Any, Any]],
@@ -217,13 +234,30 @@ class _Limiter(AIORateLimiter):
         kwargs: dict[str, Any],
         endpoint: str,
         data: dict[str, Any],
-        rate_limit_args: int | None,
+        rate_limit_args: None,  # noqa: ARG002 - as above
     ) -> Any:
-        if endpoint == _NOT_WRITING or not endpoint.startswith(_WRITING):
+        """Make a request, again if it was refused for being too early. Raises TelegramError."""
+        chat = str(data.get("chat_id", ""))
+        if not chat or endpoint == _NOT_WRITING or not endpoint.startswith(_WRITING):
             return await callback(*args, **kwargs)
-        return await super().process_request(
-            callback, args, kwargs, endpoint, data, rate_limit_args
-        )
+        for _ in range(_RETRIES):
+            await self._wait(chat)
+            try:
+                return await callback(*args, **kwargs)
+            except RetryAfter as error:
+                self._holds.hold(chat, read_wait(error) + _MARGIN, time.monotonic())
+        await self._wait(chat)
+        return await callback(*args, **kwargs)
+
+    async def _wait(self, chat: str) -> None:
+        if held := self._holds.wait(chat, time.monotonic()):
+            await asyncio.sleep(held)
+            await self._wait(chat)  # it may have been refused again
+            return
+        now = time.monotonic()
+        # Groups and channels have negative ids; Telegram limits each of them.
+        in_group = self._groups.reserve(chat, now) if chat.startswith("-") else 0.0
+        await asyncio.sleep(max(in_group, self._all.reserve("", now)))
 
 
 async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:

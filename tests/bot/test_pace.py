@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.pace import EvenPace, RateLimit
+from bot.pace import EvenPace, Holds, RateLimit
 
 
 def test_a_minute_s_worth_passes_at_once_and_then_one_by_one() -> None:
@@ -55,7 +55,37 @@ def test_whoever_waits_as_told_passes(rate: int, pauses: list[float]) -> None:
             assert limit.wait("192.0.2.1", now) == 0.0
 
 
+def test_turns_are_reserved_one_after_the_other() -> None:
+    limit = RateLimit(2, window=1.0)
+    assert [limit.reserve("a", 0.0) for _ in range(5)] == [0.0, 0.0, 0.5, 1.0, 1.5]
+    assert limit.reserve("b", 0.0) == 0.0
+    assert limit.reserve("a", 3.0) == 0.0
+
+
 def test_turns_are_even_and_none_is_saved_up() -> None:
     pace = EvenPace(10)
     waits = [pace.reserve(now) for now in (100.0, 100.0, 100.05, 200.0, 200.0)]
     assert [round(wait, 6) for wait in waits] == [0.0, 0.1, 0.15, 0.0, 0.1]
+
+
+def test_a_refused_chat_waits_alone() -> None:
+    holds = Holds()
+    holds.hold("a", 30.0, 100.0)
+    holds.hold("a", 10.0, 101.0)
+    assert (holds.wait("a", 101.0), holds.wait("b", 101.0), holds.wait_all(101.0)) == (29, 0, 0)
+    assert holds.wait("a", 130.0) == 0.0
+
+
+def test_all_wait_once_two_are_refused_within_the_same_time() -> None:
+    holds = Holds()
+    holds.hold("a", 30.0, 100.0)
+    holds.hold("b", 5.0, 110.0)
+    assert [holds.wait(chat, 110.0) for chat in "abc"] == [20.0, 5.0, 5.0]
+    assert (holds.wait_all(114.0), holds.wait_all(115.0)) == (1.0, 0.0)
+
+
+def test_one_refusal_after_another_holds_nobody_else() -> None:
+    holds = Holds()
+    holds.hold("a", 30.0, 100.0)
+    holds.hold("b", 30.0, 130.0)
+    assert holds.wait("c", 130.0) == 0.0

@@ -11,7 +11,6 @@ from aiohttp import web
 from telegram import Update
 from telegram.error import ChatMigrated, Forbidden
 from telegram.ext import (
-    AIORateLimiter,
     Application,
     ApplicationBuilder,
     ContextTypes,
@@ -37,11 +36,11 @@ async def echo(update: Update, _: ContextTypes.DEFAULT_TYPE) -> None:
     await update.effective_message.reply_text(update.effective_message.text or "")
 
 
-def application(telegram: TelegramServer, rate_limiter: AIORateLimiter | None = None) -> App:
+def application(telegram: TelegramServer) -> App:
     """An echo bot, and a list of what its handlers raised."""
     builder = ApplicationBuilder().token(telegram.token).base_url(telegram.base_url)
     builder = builder.base_file_url(telegram.base_file_url)
-    app: App = (builder.rate_limiter(rate_limiter) if rate_limiter else builder).build()
+    app: App = builder.build()
     app.add_handler(MessageHandler(filters.TEXT, echo))
     app.bot_data["errors"] = []
 
@@ -164,21 +163,6 @@ async def test_a_webhook_of_our_own_feeds_the_application(telegram: TelegramServ
         await app.stop()
     await runner.cleanup()
     assert len(asked.answers) == 1
-
-
-async def test_the_rate_limiter_waits_as_long_as_it_is_told(
-    telegram: TelegramServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("aiolimiter", reason="the extra python-telegram-bot[rate-limiter]")
-    monkeypatch.setenv("PTB_TIMEDELTA", "true")  # the old type of retry_after is a warning
-    telegram.fail("sendMessage", error=429, retry_after=1)
-    alice = telegram.user("Alice")
-    async with polling(application(telegram, AIORateLimiter(max_retries=3))):
-        asked = await alice.says(telegram.private_chat(alice), "x")
-        await asked.answer()
-        refused, accepted = telegram.called("sendMessage")
-    assert (refused.error, accepted.error) == ("Too Many Requests: retry after 1", None)
-    assert accepted.time - refused.time >= 1
 
 
 async def test_handlers_are_told_of_migration_blocks_and_silence(telegram: TelegramServer) -> None:

@@ -18,14 +18,16 @@ from db.chat.access import Access
 from db.chat.chats import Chats
 from db.logs import RunOutcome
 from db.model_cache import Ledger
+from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource
 from engine.chat import BotOwner, Chat, PostPicture
 from engine.errors import StorageError
 from engine.extras import how_to_install
 from engine.messages import message_from_json
-from engine.posting.delivery import PostingMode
+from engine.posting.delivery import PostingMode, Subscription
 from tests.fakes.model import failure, scoring
 from tests.fakes.slack import Fault
+from tests.fakes.telegram import Chat as TelegramChat
 from tests.fakes.telegram import Message
 from tests.fakes.web import Asked, reply
 from tests.fakes.writer import JudgeAndWriter
@@ -374,6 +376,54 @@ async def test_a_platform_that_asks_to_wait_is_waited_for(database_url: str, pla
         room.clock.wind(timedelta(seconds=2))
         await room.deliver(process)
         assert len(room.said(platform)) == 1
+
+
+async def test_a_chat_that_has_to_wait_keeps_no_other_waiting(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        others = await subscribe_groups(room, process, 2)
+        await owe_news(room, process)
+        room.telegram.fail("sendMessage", error=429, retry_after=600, chat=room.group)
+        await room.deliver(process)
+        assert [len(group.bot_messages) for group in (room.group, *others)] == [0, 1, 1]
+        room.clock.wind(10 * MINUTE)
+        await room.deliver(process)
+        assert len(room.group.bot_messages) == 1
+
+
+async def test_all_chats_wait_when_two_are_told_to(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        groups = [room.group, *await subscribe_groups(room, process, 29)]
+        await owe_news(room, process)
+        room.telegram.fail("sendMessage", error=429, retry_after=600, times=20)
+        tried = await process.jobs.deliver()
+        assert 20 <= tried < 25, "as many as are sent at once, and what the first refusal let in"
+        room.clock.wind(9 * MINUTE)
+        assert await process.jobs.deliver() == 0
+        assert len(room.telegram.called("sendMessage")) == tried
+        room.clock.wind(3 * MINUTE)
+        await room.deliver(process)
+        assert [len(group.bot_messages) for group in groups] == [1] * 30
+
+
+async def subscribe_groups(room: Newsroom, process: Process, number: int) -> list[TelegramChat]:
+    """Let the room's group and further ones be told of news at once; return those."""
+    await room.subscribe(process, "telegram")
+    groups = [room.telegram.group(f"Group {n}", admins=[]) for n in range(number)]
+    database = process.app.database
+    chats, subscriptions = Chats(database), Subscriptions(database)
+    for group in groups:
+        chat = await chats.meet("telegram", str(group.id), private=False, title="Group")
+        wanted = Subscription(chat=chat, mode=PostingMode.INSTANT)
+        await subscriptions.set(wanted, now=room.clock())
+    return groups
+
+
+async def owe_news(room: Newsroom, process: Process) -> None:
+    """Let the feed bring news, and owe them to whoever wants them."""
+    await room.news(process)
+    assert await process.jobs.digest()
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)

@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
-from telegram.error import NetworkError, TimedOut
+from telegram.error import NetworkError, RetryAfter, TimedOut
 
 from bot.telegram.client import Bot
 from tests.bot.telegram.serving import until
@@ -71,6 +71,46 @@ async def test_a_group_is_sent_twenty_messages_a_minute(bot: Bot, group: Chat) -
     for each in sending:
         each.cancel()
     await asyncio.gather(*sending, return_exceptions=True)
+
+
+async def test_a_chat_that_is_refused_keeps_no_other_waiting(
+    telegram: TelegramServer, bot: Bot, group: Chat
+) -> None:
+    other = telegram.group("Colleagues", admins=[telegram.user("Bob")])
+    telegram.fail("sendMessage", error=429, retry_after=2, chat=group)
+    refused = asyncio.create_task(bot.send_message(group.id, "first"))
+    await telegram.until_called("sendMessage", 1)
+    await bot.send_message(other.id, "meanwhile")
+    assert not refused.done()
+    await refused
+    first, between, again = telegram.called("sendMessage")
+    assert again.time - first.time >= 2
+    assert between.time - first.time < 1
+    assert [message.text for message in group.bot_messages] == ["first"]
+
+
+async def test_all_chats_wait_once_a_second_one_is_refused_meanwhile(
+    telegram: TelegramServer, bot: Bot, group: Chat
+) -> None:
+    second, third = (telegram.group(name, admins=[telegram.user(name)]) for name in ("B", "C"))
+    for chat in (group, second):
+        telegram.fail("sendMessage", error=429, retry_after=2, chat=chat)
+    refused = [asyncio.create_task(bot.send_message(chat.id, "x")) for chat in (group, second)]
+    await telegram.until_called("sendMessage", 2)
+    await asyncio.sleep(0.2)  # until the answers were read
+    await bot.send_message(third.id, "x")
+    await asyncio.gather(*refused)
+    calls = telegram.called("sendMessage")
+    assert min(call.time for call in calls[2:]) - calls[1].time >= 2
+
+
+async def test_a_refused_chat_is_tried_a_few_times(
+    telegram: TelegramServer, bot: Bot, group: Chat
+) -> None:
+    telegram.fail("sendMessage", error=429, retry_after=0, times=9)
+    with pytest.raises(RetryAfter):
+        await bot.send_message(group.id, "x")
+    assert len(telegram.called("sendMessage")) == 4
 
 
 async def test_updates_come_as_they_are(telegram: TelegramServer, bot: Bot) -> None:
