@@ -31,14 +31,14 @@ async def ask_which(request: Request, services: Services) -> Reply:
     """
     words, number = request.words, None
     if request.trigger is not Trigger.BUTTON:
-        number = await services.waiting.keep(
+        number = await services.stores.waiting.keep(
             request.known_chat,
             request.place.thread,
             request.text,
             written_at=request.written_at,
             now=request.now,
         )
-    fitting = meant_corpora(await services.corpora(), configured=services.corpus)
+    fitting = meant_corpora(await services.archives.list(), configured=services.archives.usual)
     return Reply(
         words=words,
         text=words.say("Whose texts shall I search?"),
@@ -52,13 +52,13 @@ async def _answer_waiting(request: Request, action: Action, services: Services) 
     The choice is the chat's from now on if the person may steer it.
     """
     name = await _find_chosen(action.value, services)
-    waiting = await services.waiting.get(request.known_chat, action.answer_id or 0)
+    waiting = await services.stores.waiting.get(request.known_chat, action.answer_id or 0)
     if name is None or waiting is None:
         return too_old(request)
     chat = replace(request.known_chat, corpus=name)
-    if not await refusal("corpus", Effect.STEERS_CHAT, request, services.admins):
+    if not await refusal("corpus", Effect.STEERS_CHAT, request, services.access.admins):
         chat = await with_archive(request, services, name)
-        await services.chats.change(chat)
+        await services.stores.chats.change(chat)
     return replace(
         request,
         chat=chat,
@@ -80,15 +80,15 @@ async def _choose(request: Request, action: Action, services: Services) -> Reply
 async def _change_archive(request: Request, services: Services, name: str) -> str:
     """Choose an archive by its name, and return a line that says so. Raises UsageError."""
     chat = await with_archive(request, services, name)
-    await services.chats.change(chat)
-    return _now_searched(chat, await services.corpora(), request.words)
+    await services.stores.chats.change(chat)
+    return _now_searched(chat, await services.archives.list(), request.words)
 
 
 async def _find_chosen(value: str, services: Services) -> str | None:
     """Return the name of the archive that a button stands for, or None if it is gone."""
     if value in (ALL, USUAL):
         return value
-    found = [one.name for one in await services.corpora() if str(one.id) == value]
+    found = [one.name for one in await services.archives.list() if str(one.id) == value]
     return found[0] if found else None
 
 
@@ -120,7 +120,7 @@ async def require_archive(request: Request, services: Services) -> None:
 
     SeveralCorpora if it has to be chosen, CorpusNotFound if there is none, UsageError for all.
     """
-    corpora, name = await services.corpora(), request.known_chat.corpus or services.corpus
+    corpora, name = await services.archives.list(), services.archives.name_for(request.known_chat)
     try:
         found = chosen_corpora(corpora, name)
     except SeveralCorpora:
@@ -142,13 +142,13 @@ async def archive_inline(request: Request, services: Services) -> tuple[str, Req
     "NAME: headline" names one; else it is what the person's private chat searches, the configured
     one, or, of several, all.
     """
-    corpora = await services.corpora()
+    corpora = await services.archives.list()
     if found := _NAMED.fullmatch(request.text):
         name = found[1].casefold()
         if name == ALL or any(one.name == name for one in corpora):
             return name, replace(request, text=found[2])
-    own = await services.chats.find_chat(request.place.platform, request.person.id)
-    if usual := (own and own.corpus) or services.corpus:
+    own = await services.stores.chats.find_chat(request.place.platform, request.person.id)
+    if usual := (own and own.corpus) or services.archives.usual:
         return usual, request
     archives = [one for one in corpora if one.role is CorpusRole.ARCHIVE]
     return (ALL if len(archives) > 1 else ""), request
@@ -161,11 +161,13 @@ async def _corpus(request: Request, services: Services) -> Reply:
         return aside(request, await _change_archive(request, services, request.text))
     # News without a text are nothing that a chat could search.
     corpora = [
-        one for one in await services.corpora() if one.documents or one.role is not CorpusRole.NEWS
+        one
+        for one in await services.archives.list()
+        if one.documents or one.role is not CorpusRole.NEWS
     ]
     if not corpora:
         return aside(request, words.say("There is no corpus yet."))
-    current = request.known_chat.corpus or services.corpus
+    current = services.archives.name_for(request.known_chat)
     lines = [words.say("Corpora:")]
     lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
     if current == ALL:
@@ -195,7 +197,7 @@ def _line(request: Request, corpus: Corpus, *, chosen: bool) -> str:
 
 async def with_archive(request: Request, services: Services, name: str) -> Chat:
     """Return the chat with another archive: one by name, all, or the configured one again."""
-    names = [corpus.name for corpus in await services.corpora()]
+    names = [corpus.name for corpus in await services.archives.list()]
     if name == USUAL and USUAL not in names:
         return replace(request.known_chat, corpus=None)
     if name == ALL and ALL not in names:

@@ -39,7 +39,7 @@ async def _compose(request: Request, services: Services) -> Reply | None:
             "Write what the tweet is to be about, such as: {example}", example=words.say(_EXAMPLE)
         )
         return aside(request, text)
-    corpus = request.known_chat.corpus or services.corpus
+    corpus = services.archives.name_for(request.known_chat)
     task = ComposeTask(
         prompt=cut(request.text, _LONGEST_PROMPT),
         corpora=(corpus,),
@@ -51,7 +51,7 @@ async def _compose(request: Request, services: Services) -> Reply | None:
 
 async def _about_answer(request: Request, action: Action, services: Services) -> Reply | None:
     """Write about an answered headline; the tweets that were shown are among the evidence."""
-    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
     if answer is None or not (page := answer.page_named(action.value)):
         return too_old(request)
     headline = answer.prophecy.headline
@@ -94,7 +94,7 @@ async def _stop(request: Request, action: Action, services: Services) -> Reply:
     words = request.words
     if composing is None or kept is None:
         return too_old(request)
-    if request.who != kept.task.person and request.who not in services.admins:
+    if request.who != kept.task.person and request.who not in services.access.admins:
         return aside(request, words.say("Only who asked for it can stop it."))
     if not await composing.tasks.stop(kept.id):
         return aside(request, words.say("It is finished already."))

@@ -45,12 +45,12 @@ async def _press_button(request: Request, action: Action, services: Services) ->
 
 
 async def _corpus(request: Request, services: Services) -> Corpus:
-    return await services.glossary.resolve(request.known_chat.corpus or services.corpus)
+    return await services.archives.glossary.resolve(services.archives.name_for(request.known_chat))
 
 
 async def _list_pending(request: Request, services: Services, corpus: Corpus, _: str = "") -> Reply:
     words = request.words
-    groups = await services.glossary.list_groups(corpus.name)
+    groups = await services.archives.glossary.list_groups(corpus.name)
     waiting = [group for group in groups if group.status is GroupStatus.PENDING]
     shown = waiting[:_SHOWN_PENDING]
     lines = [
@@ -78,7 +78,7 @@ def _buttons(group: AliasGroup, request: Request) -> Iterator[Button]:
 
 
 async def _list(request: Request, services: Services, corpus: Corpus, _: str) -> Reply:
-    groups = await services.glossary.list_groups(corpus.name, GroupStatus.APPROVED)
+    groups = await services.archives.glossary.list_groups(corpus.name, GroupStatus.APPROVED)
     lines = [_line(group) for group in groups[:_SHOWN_GROUPS]]
     if len(groups) > len(lines):
         lines.append("…")
@@ -91,7 +91,7 @@ def _line(group: AliasGroup) -> str:
 
 
 async def _add(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
-    terms, new = await services.glossary.add(corpus.name, rest.split("="), now=request.now)
+    terms, new = await services.archives.glossary.add(corpus.name, rest.split("="), now=request.now)
     shown = " = ".join(terms)
     if new:
         return _said(request, request.words.say("Added for {corpus}.", corpus=corpus.name), shown)
@@ -100,14 +100,14 @@ async def _add(request: Request, services: Services, corpus: Corpus, rest: str) 
 
 async def _approve(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
     ids = await _ids(request, services, corpus, rest)
-    groups = await services.glossary.groups.approve(ids)
+    groups = await services.archives.glossary.groups.approve(ids)
     shown = "; ".join(" = ".join(group.terms) for group in groups)
     return _said(request, request.words.say("Approved."), shown)
 
 
 async def _reject(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
     ids = await _ids(request, services, corpus, rest)
-    gone = await services.glossary.groups.reject(ids, now=request.now)
+    gone = await services.archives.glossary.groups.reject(ids, now=request.now)
     shown = "; ".join(" = ".join(terms) for terms in gone)
     return _said(request, request.words.say("Gone, and never suggested again."), shown)
 
@@ -122,7 +122,7 @@ async def _ids(request: Request, services: Services, corpus: Corpus, rest: str) 
     numbers = rest.replace(",", " ").split()
     if not numbers or not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers):
         raise UsageError(request.words.say("Give the numbers of groups, as listed."))
-    known = {group.id for group in await services.glossary.list_groups(corpus.name)}
+    known = {group.id for group in await services.archives.glossary.list_groups(corpus.name)}
     ids = [int(number) for number in numbers]
     for one in ids:
         if one not in known:

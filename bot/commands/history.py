@@ -75,12 +75,12 @@ async def _press_button(request: Request, action: Action, services: Services) ->
     if action.answer_id != request.known_chat.id:
         return too_old(request)
     if place.private:
-        await services.forgetting.person(
+        await services.stores.forgetting.person(
             place.platform, request.person.id, chat=place.chat_id, now=request.now
         )
         text = words.say("Deleted. What you write to me from now on is stored again.")
     else:
-        await services.forgetting.chat(place.platform, place.chat_id)
+        await services.stores.forgetting.chat(place.platform, place.chat_id)
         text = words.say("Deleted. What is written to me here from now on is stored again.")
     return Reply(words=words, text=text, replaces=True, ephemeral=True)
 

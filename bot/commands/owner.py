@@ -34,7 +34,7 @@ async def _access(request: Request, services: Services) -> Reply:
     if verb:
         return await _decided_by_name(request, verb.lower(), name.strip(), services)
     words = request.words
-    known = await services.ownership.access.admissions(request.place.platform)
+    known = await services.access.ownership.access.admissions(request.place.platform)
     if not known:
         text = words.say("Nobody has asked yet. To let somebody in: {example}", example=_EXAMPLE)
         return aside(request, text)
@@ -74,10 +74,10 @@ async def _decided_by_name(request: Request, verb: str, name: str, services: Ser
     state, chat = _WORDS.get(verb), name.removeprefix(f"{platform}:")
     if state is None or not chat or len(chat.split()) > 1:
         raise UsageError(words.say("For example: {example}", example=_EXAMPLE))
-    known = await services.ownership.access.decide(platform, chat, state, now=request.now)
+    known = await services.access.ownership.access.decide(platform, chat, state, now=request.now)
     if known is None and state is AdmissionState.ALLOWED:
         language = request.person.language
-        await services.ownership.access.allow(
+        await services.access.ownership.access.allow(
             platform, chat, title=None, language=language, now=request.now
         )
     return await _announce_admission(request, known, f"{platform}:{chat}", state, services)
@@ -89,7 +89,7 @@ async def _decide_admission(request: Request, action: Action, services: Services
     if value not in set(_WORDS.values()) or platform != request.place.platform:
         return too_old(request)
     state = AdmissionState(value)
-    known = await services.ownership.access.decide(platform, chat, state, now=request.now)
+    known = await services.access.ownership.access.decide(platform, chat, state, now=request.now)
     if known is None:
         return too_old(request)
     reply = await _announce_admission(request, known, name, state, services)
@@ -107,7 +107,7 @@ async def _announce_admission(
     words, shown = request.words, _name_admission(known) if known else name
     if state is AdmissionState.ALLOWED:
         if known:
-            await services.ownership.announce(known)
+            await services.access.ownership.announce(known)
         said = words.say("{who} may use me now. /access changes that.", who=shown)
     else:
         said = words.say("{who} may not use me. /access changes that.", who=shown)
@@ -116,7 +116,7 @@ async def _announce_admission(
 
 async def _usage(request: Request, services: Services) -> Reply:
     words, since = request.words, request.now - _WEEK
-    access = services.ownership.access
+    access = services.access.ownership.access
     used, paid = await access.count_use(since), await access.paid(since)
     lines = [words.say("The last seven days:")]
     lines += _counts(words.say("People:"), [one for one in used if one.person], words)

@@ -40,16 +40,18 @@ async def show_linked(request: Request, services: Services) -> Reply | None:
         return None
     asked = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
     headline, corpus = asked.get("headline", "").strip(), asked.get("corpus", "")
-    visible = [one.name for one in await services.corpora()]
+    visible = [one.name for one in await services.archives.list()]
     if not headline or len(headline) > _LONGEST_HEADLINE or corpus not in visible:
         return None
     try:
         date = read_date(asked["date"]) if asked.get("date") else None
     except UsageError:
         return None
-    prophecy = await services.prophesy(
+    prophecy = await services.searches.prophesy(
         SearchRequest(
-            headline=read_headline(headline, date=date), limit=services.limit, now=request.now
+            headline=read_headline(headline, date=date),
+            limit=services.searches.limit,
+            now=request.now,
         ),
         corpus=corpus,
     )
@@ -74,7 +76,7 @@ async def found_page(
     The query is made again for each page, by words and without a model. Raises PresagioError.
     """
     try:
-        found = await services.find(query, corpus=corpus, limit=after + _SHOWN)
+        found = await services.searches.find(query, corpus=corpus, limit=after + _SHOWN)
     except SeveralCorpora:
         raise
     except CorpusNotFound as error:
@@ -82,7 +84,7 @@ async def found_page(
     if after and len(found.hits) <= after:
         return aside(request, request.words.say("That is all I found."))
     if request.place.kept:
-        await services.answers.keep_receipt(
+        await services.stores.answers.keep_receipt(
             request.known_chat,
             request.place.thread,
             Receipt.of(found),
@@ -123,7 +125,9 @@ async def answer_plain_text(
             return aside(request, hint)
         return await _prophesy(request, services)
     prophecy = await _look(request, services)
-    if not worth_saying(prophecy, request.known_chat.threshold, services.unjudged_coverage):
+    if not worth_saying(
+        prophecy, request.known_chat.threshold, services.searches.unjudged_coverage
+    ):
         return None
     return await _answer(request, services, prophecy)
 
@@ -145,22 +149,22 @@ async def _prophesy(request: Request, services: Services) -> Reply:
 
 
 async def _look(request: Request, services: Services) -> Prophecy:
-    corpus = request.known_chat.corpus or services.corpus
+    corpus = services.archives.name_for(request.known_chat)
     if not request.place.kept:
         corpus, request = await archive_inline(request, services)
     typed = read_typed(request.text, now=request.now)
     if first_link(typed.text):
         request.step(request.words.say("Reading the page …"))
-    read = await services.read_headline(typed.text, now=request.now)
+    read = await services.searches.read_headline(typed.text, now=request.now)
     headline = _date_headline(replace(read, date=typed.date or read.date), request)
-    youngest = (headline.date or request.now) - services.minimum_age
+    youngest = (headline.date or request.now) - services.searches.minimum_age
     request.step(name_longest_step(request, services))
     before = min(typed.filters.before or youngest, youngest)
     try:
-        return await services.prophesy(
+        return await services.searches.prophesy(
             SearchRequest(
                 headline=headline,
-                limit=services.limit * _PAGES,
+                limit=services.searches.limit * _PAGES,
                 now=request.now,
                 filters=replace(typed.filters, before=before),
                 exclude_recent=typed.exclude_recent,
@@ -187,10 +191,10 @@ def _date_headline(headline: Headline, request: Request) -> Headline:
 
 
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
-    answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
+    answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.searches.limit)
     if not request.place.kept:
         return _show_page(request, answer, ())
-    kept = await services.answers.keep(
+    kept = await services.stores.answers.keep(
         request.known_chat, request.place.thread, answer, event_id=request.answered_event
     )
     answer = replace(answer, id=kept)
@@ -238,13 +242,13 @@ async def _more(request: Request, services: Services) -> Reply:
         return nothing_yet(request)
     if isinstance(meant, Receipt):
         return await more_found(request, services, meant)
-    kept = await services.answers.get(request.known_chat, meant.id or 0) or meant
+    kept = await services.stores.answers.get(request.known_chat, meant.id or 0) or meant
     return await _page(request, services, kept.page_at(kept.last))
 
 
 async def _more_pressed(request: Request, action: Action, services: Services) -> Reply:
     """Show the page named in the button, so that pressing it again shows the same page."""
-    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
     if answer is None or not (page := answer.page_named(action.value)):
         return too_old(request)
     return await _page(request, services, page)
@@ -253,8 +257,8 @@ async def _more_pressed(request: Request, action: Action, services: Services) ->
 async def _page(request: Request, services: Services, answer: Answer) -> Reply:
     if not answer.page:
         return aside(request, request.words.say("That is all I found."))
-    await services.answers.turn_page(answer)
-    tallies = await services.answers.tallies(answer)
+    await services.stores.answers.turn_page(answer)
+    tallies = await services.stores.answers.tallies(answer)
     return _show_page(request, answer, _buttons(request, services, answer, tallies))
 
 
@@ -303,7 +307,7 @@ async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer
 
     In a post these are the numbers of its items, else the ranks of the hits; near texts have none.
     """
-    if posted := await services.answers.posted_with(answer):
+    if posted := await services.stores.answers.posted_with(answer):
         return {str(number): page for number, page in enumerate(posted, start=1)}
     return {
         str(hit.rank): replace(answer, first=first, last=first + 1)
@@ -312,7 +316,7 @@ async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer
 
 
 async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
-    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
     if answer is None or not (page := answer.page_named(action.value)):
         return too_old(request)
     return await _draw_picture(request, page, services)

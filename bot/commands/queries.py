@@ -21,7 +21,7 @@ async def _find(request: Request, services: Services) -> Reply:
     if not request.text:
         text = words.say("Write what to find, such as: {example}", example=words.say(_FIND_EXAMPLE))
         return aside(request, text)
-    corpus = request.known_chat.corpus or services.corpus
+    corpus = services.archives.name_for(request.known_chat)
     return await found_page(request, services, request.text, corpus)
 
 
@@ -48,20 +48,22 @@ async def _ask(request: Request, services: Services) -> Reply:
         )
         return aside(request, text)
     question = cut(request.text, _LONGEST_QUESTION)
-    corpus, earlier = request.known_chat.corpus or services.corpus, EarlierQuestions()
+    corpus, earlier = services.archives.name_for(request.known_chat), EarlierQuestions()
     asked = _to_asked_question(request, corpus) if request.place.kept else None
     if asked:
-        earlier = await services.questions.earlier(asked)
+        earlier = await services.stores.questions.earlier(asked)
     request.step(name_longest_step(request, services))
     try:
-        answer = await services.ask(question, corpus=corpus, earlier=earlier.texts, now=request.now)
+        answer = await services.searches.ask(
+            question, corpus=corpus, earlier=earlier.texts, now=request.now
+        )
     except SeveralCorpora:
         raise
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if asked:
-        await services.questions.keep(asked, question, follows=earlier.last)
-    if request.who in services.admins or not is_compact(request):
+        await services.stores.questions.keep(asked, question, follows=earlier.last)
+    if request.who in services.access.admins or not is_compact(request):
         return answer_reply(answer, words)
     return brief_answer_reply(answer, words)
 

@@ -40,9 +40,9 @@ async def answer_about(
     place, words = await request.find_channel(name), request.words
     if place is None:
         return aside(request, words.say("There are no such channels here."))
-    if not services.serves(f"{place.platform}:{place.chat_id}"):
+    if not services.access.serves(f"{place.platform}:{place.chat_id}"):
         return aside(request, words.say("I do not work in {name}.", name=name))
-    chat = await services.chats.meet(
+    chat = await services.stores.chats.meet(
         place.platform,
         place.chat_id,
         private=False,
@@ -70,7 +70,7 @@ def _about(name: str, text: str, commands: Collection[str]) -> str:
 
 async def _which(name: str, request: Request, services: Services) -> str:
     """Return how to choose the channel's archive: a button would choose that of this chat."""
-    fitting = meant_corpora(await services.corpora(), configured=services.corpus)
+    fitting = meant_corpora(await services.archives.list(), configured=services.archives.usual)
     return request.words.say(
         "There are several archives. Choose that of {name} first: {commands}",
         name=name,
@@ -191,7 +191,7 @@ class Registry:
             return aside(request, self._explain_unknown(name, request))
         channel, text = split_channel(request, text) if command.for_channels else ("", text)
         effect = command.act_on(text).effect
-        if said := await refusal(command.as_called(text), effect, request, services.admins):
+        if said := await refusal(command.as_called(text), effect, request, services.access.admins):
             return aside(request, said)
         if channel:
             request = replace(request, text=text)
@@ -233,7 +233,7 @@ class Registry:
             return too_old(request)
         command, handler = self._actions[action.name]
         effect = command.act_of(action.name).effect
-        if said := await refusal(command.name, effect, request, services.admins):
+        if said := await refusal(command.name, effect, request, services.access.admins):
             return aside(request, said)
         done = await handler(request, action, services)
         return await self.answer(done, services) if isinstance(done, Request) else done

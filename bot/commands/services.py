@@ -19,6 +19,7 @@ from db.posting.finds import Finds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.answer.cited_answer import CitedAnswer
+from engine.chat import Chat
 from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed
 from engine.query.results import Found
 from engine.search import Candidate, Headline, Prophecy, SearchRequest
@@ -104,29 +105,61 @@ async def _no_document(_corpus: Corpus, _external_id: str) -> Candidate | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
-    """The services that handlers use."""
+class Searches:
+    """The questions that the archives answer, and the limits of the answers."""
 
     prophesy: Prophesy
     find: FindQuery
     ask: Ask
     read_headline: ReadHeadline
-    corpora: Callable[[], Awaitable[Sequence[Corpus]]]
-    pictures: Pictures
+    limit: int  # hits per answer
+    unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
+    minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archives:
+    """The archives that a chat may see."""
+
+    list: Callable[[], Awaitable[Sequence[Corpus]]]
+    glossary: GlossaryService
+    document: Callable[[Corpus, str], Awaitable[Candidate | None]] = _no_document  # by its id
+    usual: str  # the configured one; "" means the only one
+
+    def name_for(self, chat: Chat) -> str:
+        """Return the name of the archive that the chat searches; "" means the only one."""
+        return chat.corpus or self.usual
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatStores:
+    """What is remembered of chats."""
+
     chats: Chats
     answers: Answers
     questions: Questions
-    news: NewsServices
-    glossary: GlossaryService
-    ownership: Ownership
     waiting: Waiting
     forgetting: Forgetting
-    document: Callable[[Corpus, str], Awaitable[Candidate | None]] = _no_document  # by its id
-    corpus: str  # the configured one; "" means the only one
-    limit: int  # hits per answer
-    page: str = ""  # address of the page whose links are shown as cards; "" for none
-    unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
-    minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAccess:
+    """Who may use and steer the bot."""
+
+    ownership: Ownership
     admins: frozenset[str] = frozenset()  # operators, as "platform:user"
     serves: Callable[[str], bool] = lambda _: True  # whether the lists admit "platform:chat"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The services that handlers use."""
+
+    searches: Searches
+    archives: Archives
+    stores: ChatStores
+    access: ChatAccess
+    news: NewsServices
+    pictures: Pictures
+    page: str = ""  # address of the page whose links are shown as cards; "" for none
     composing: ComposeServices | None = None  # None without a language model

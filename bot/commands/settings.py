@@ -184,7 +184,7 @@ async def _change_setting(
                 keys=", ".join([*SETTINGS_BY_NAME, _CORPUS]),
             )
         )
-    await services.chats.change(chat)
+    await services.stores.chats.change(chat)
     return chat, words_for(chat.language or request.person.language)
 
 

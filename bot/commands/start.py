@@ -40,12 +40,12 @@ async def at_home(request: Request, services: Services, greeting: Reply) -> Repl
 
 
 async def _latest(services: Services, words: Words) -> tuple[ItemView, ...]:
-    visible = {one.name: one for one in await services.corpora()}
+    visible = {one.name: one for one in await services.archives.list()}
     items: list[ItemView] = []
     for post in await services.news.outbox.public_posts(tuple(visible), limit=_MOST):
         corpus = visible[post.corpus]
         # A text that has been removed from its corpus since is not shown any more.
-        if found := await services.document(corpus, post.external_id):
+        if found := await services.archives.document(corpus, post.external_id):
             items.append(_item(post, address_candidate(found, corpus), len(items) + 1, words))
     return tuple(items)
 
@@ -71,7 +71,7 @@ _Step = Callable[[Request, Services], Awaitable[Reply]]
 
 async def _start(request: Request, services: Services) -> Reply:
     words = request.words
-    archives = _archives(await services.corpora())
+    archives = _archives(await services.archives.list())
     said = [words.say("You own this bot now.")] if request.owner and request.text else []
     said.append(words.say("There is always a tweet."))
     if archives:
@@ -107,7 +107,7 @@ def _voices(archives: Sequence[Corpus], words: Words) -> str:
 
 
 async def _archive(request: Request, services: Services) -> Reply:
-    archives = _archives(await services.corpora())
+    archives = _archives(await services.archives.list())
     if len(archives) < 2:
         return await _language(request, services)
     words = request.words
@@ -187,7 +187,7 @@ async def _name(value: str, services: Services) -> str:
     """Return the name of the archive that a button stands for; "-" if it is gone."""
     if value == ALL:
         return ALL
-    found = [one.name for one in await services.corpora() if str(one.id) == value]
+    found = [one.name for one in await services.archives.list() if str(one.id) == value]
     return found[0] if found else "-"
 
 
@@ -201,7 +201,9 @@ async def _after(
 
 async def _show_step(request: Request, step: _Step, services: Services) -> Reply:
     place = request.place
-    chat = await services.chats.find_chat(place.platform, place.chat_id) or request.known_chat
+    chat = (
+        await services.stores.chats.find_chat(place.platform, place.chat_id) or request.known_chat
+    )
     words = words_for(chat.language or request.person.language)
     reply = await step(replace(request, chat=chat, words=words), services)
     return replace(reply, replaces=True)

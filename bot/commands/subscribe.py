@@ -80,7 +80,7 @@ async def _set(request: Request, text: str, services: Services) -> Reply:
     subscription = await _read(request, text, news)
     if subscription.mode is not PostingMode.OFF:
         await require_archive(request, services)
-    await services.chats.change(replace(request.known_chat, asked_in=request.words.language))
+    await services.stores.chats.change(replace(request.known_chat, asked_in=request.words.language))
     stored = await news.subscriptions.set(subscription, now=request.now)
     return await _show_subscription(request, stored, news, help_wanted=False)
 

@@ -48,7 +48,7 @@ async def _today(request: Request, services: Services) -> Reply | None:
         return aside(request, text)
     day = request.now.astimezone(zone_or_utc(subscription.chat.time_zone)).date()
     if request.place.platform not in news.delivers:
-        items = await _kept(request, services.answers, choice.chosen)
+        items = await _kept(request, services.stores.answers, choice.chosen)
         compact = not request.known_chat.full_answers
         writes = services.composing is not None
         posted = post_reply(items, words, day, compact=compact, writes=writes)
@@ -126,7 +126,7 @@ async def _draft_button(
     """
     if services.composing is None:
         return ()
-    [item] = await _kept(request, services.answers, [chosen])
+    [item] = await _kept(request, services.stores.answers, [chosen])
     action = Action(name=WRITE, answer_id=item.answer.id, value=str(item.answer.first))
     return ((Button(label=request.words.say("Draft"), action=action),),)
 

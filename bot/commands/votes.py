@@ -36,9 +36,9 @@ async def _vote(request: Request, action: Action, services: Services, value: int
         return too_old(request)
     answer, rank, shown_in = voted
     words = request.words
-    withdrawn = await services.answers.withdraw(answer, rank, request.who, value)
+    withdrawn = await services.stores.answers.withdraw(answer, rank, request.who, value)
     if not withdrawn:
-        await services.answers.vote(answer, rank, request.who, value, now=request.now)
+        await services.stores.answers.vote(answer, rank, request.who, value, now=request.now)
     return Reply(
         words=words,
         toast=words.say("Withdrawn.") if withdrawn else words.say("Noted."),
@@ -53,18 +53,18 @@ async def _buttons(
     """Return the buttons of the message that was voted on, with the new counts."""
     compact = not request.known_chat.full_answers
     writes = services.composing is not None
-    posted = await services.answers.posted_with(answer)
+    posted = await services.stores.answers.posted_with(answer)
     if not any(one.id == answer.id and one.page[0].rank == rank for one in posted):
         shown = page_of(answer, rank)
-        tallies = await services.answers.tallies(answer)
+        tallies = await services.stores.answers.tallies(answer)
         if compact:
             return _ballot([(shown, hit.rank) for hit in shown.page], answer, rank, tallies, words)
         return answer_buttons(shown, tallies, words, writes=writes)
     if compact:
         places = [(one, one.page[0].rank) for one in posted]
-        tallies = await services.answers.tallies(answer)
+        tallies = await services.stores.answers.tallies(answer)
         return _ballot(places, answer, rank, tallies, words, numbered=True)
-    counts = {one.id: await services.answers.tallies(one) for one in posted}
+    counts = {one.id: await services.stores.answers.tallies(one) for one in posted}
     return post_buttons(posted, counts, words, writes=writes)
 
 
@@ -102,10 +102,10 @@ async def _close(request: Request, action: Action, services: Services) -> Reply:
     answer, rank, words = voted
     compact = not request.known_chat.full_answers
     writes = services.composing is not None
-    if posted := await services.answers.posted_with(answer):
+    if posted := await services.stores.answers.posted_with(answer):
         buttons = post_buttons(posted, {}, words, compact=compact, writes=writes)
     else:
-        tallies = await services.answers.tallies(answer)
+        tallies = await services.stores.answers.tallies(answer)
         shown = page_of(answer, rank)
         buttons = answer_buttons(shown, tallies, words, compact=compact, writes=writes)
     return Reply(words=request.words, buttons=buttons, replaces=True)
@@ -124,7 +124,7 @@ async def _voted_on(
     request: Request, action: Action, services: Services
 ) -> tuple[Answer, int, Words] | None:
     """Return the answer, the rank of the hit, and the words of the buttons; None if it is gone."""
-    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
     written, _, language = action.value.partition(".")
     ranks = {str(hit.rank): hit.rank for hit in answer.prophecy.hits} if answer else {}
     rank = ranks.get(written)
@@ -141,7 +141,7 @@ def page_of(answer: Answer, rank: int) -> Answer:
 
 async def _top(request: Request, services: Services) -> Reply:
     words = request.words
-    favourites = await services.answers.favourites(request.known_chat, _SHOWN)
+    favourites = await services.stores.answers.favourites(request.known_chat, _SHOWN)
     if not favourites:
         return aside(request, words.say("No prophecy of this chat has a vote yet."))
     items = [_favourite(place, one, words) for place, one in enumerate(favourites, start=1)]

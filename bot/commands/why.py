@@ -53,10 +53,10 @@ async def meant_answer(
 async def _last_answer(
     request: Request, services: Services, *, finds: bool
 ) -> Answer | Receipt | None:
-    answer = await services.answers.last(request.known_chat, request.place.thread)
+    answer = await services.stores.answers.last(request.known_chat, request.place.thread)
     if not finds:
         return answer
-    found = await services.answers.last_receipt(request.known_chat, request.place.thread)
+    found = await services.stores.answers.last_receipt(request.known_chat, request.place.thread)
     return found[0] if found and (answer is None or found[1] > answer.asked_at) else answer
 
 
@@ -65,7 +65,7 @@ async def _quoted_answer(request: Request, services: Services) -> Answer | Recei
     actions = [action for one in request.quoted_buttons if (action := Action.parse(one))]
     button = next((one for one in actions if one.name in _OF_PAGES | _OF_HITS), None)
     if button:
-        answer = await services.answers.get(request.known_chat, button.answer_id or 0)
+        answer = await services.stores.answers.get(request.known_chat, button.answer_id or 0)
         page = _page_above(button, answer) if answer else None
         if page is None:
             raise UsageError(Message("That answer is too old."))
@@ -73,7 +73,7 @@ async def _quoted_answer(request: Request, services: Services) -> Answer | Recei
     message, event = request.quoted_id, request.quoted_event
     if message is None or event is None:
         return None
-    return await services.answers.about(request.known_chat, message, event, now=request.now)
+    return await services.stores.answers.about(request.known_chat, message, event, now=request.now)
 
 
 def _page_above(button: Action, answer: Answer) -> Answer | None:
@@ -87,12 +87,12 @@ def _page_above(button: Action, answer: Answer) -> Answer | None:
 
 async def _shown_with(action: Action, request: Request, services: Services) -> Answer | None:
     """Return the page of an answer that a button stands under, or None if it is gone."""
-    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
     return answer.page_named(action.value) if answer else None
 
 
 async def _why_answer(request: Request, answer: Answer, services: Services) -> Reply:
-    if posted := await services.answers.posted_with(answer):
+    if posted := await services.stores.answers.posted_with(answer):
         return _why_posted(request, posted)
     shown = answer.shown_hits
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
@@ -144,7 +144,7 @@ async def _press_why(request: Request, action: Action, services: Services) -> Re
     page = await _shown_with(action, request, services)
     if page is None:
         return too_old(request)
-    posted = await services.answers.posted_with(page)
+    posted = await services.stores.answers.posted_with(page)
     if posted and page.page == page.page[:1]:
         if request.known_chat.full_answers:  # where each story has a button
             posted = [one for one in posted if one.id == page.id]

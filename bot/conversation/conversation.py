@@ -312,7 +312,7 @@ class Conversation:
         if asked:
             await adapter.show_busy(request)
         services = self._trusted.get(_chat_name(request), self._services)
-        request = replace(request, words=words_to(request, services.admins))
+        request = replace(request, words=words_to(request, services.access.admins))
         try:
             task = ":".join(request.event)
             with asked_by(Asker(origin=Origin.CHAT, task=task, source=self._source)):

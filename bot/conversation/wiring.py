@@ -12,7 +12,16 @@ from bot.app import App, glossary_service
 from bot.commands.ownership import Ownership
 from bot.commands.plain_text import is_remark
 from bot.commands.registry import Registry
-from bot.commands.services import Charge, ComposeServices, NewsServices, Services
+from bot.commands.services import (
+    Archives,
+    Charge,
+    ChatAccess,
+    ChatStores,
+    ComposeServices,
+    NewsServices,
+    Searches,
+    Services,
+)
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
@@ -216,30 +225,39 @@ def chat_services(
     composing: ComposeServices | None = None,
 ) -> Services:
     """Return the services of commands, limited to the corpora visible through `app`."""
+    settings, database = app.settings, app.database
     return Services(
-        prophesy=app.prophesy,
-        find=partial(find, app),
-        ask=partial(ask_one, app),
-        read_headline=partial(read_pasted, fetcher, app.isolation),
-        corpora=app.corpora.list,
-        pictures=pictures_of(app),
-        chats=Chats(app.database),
-        answers=Answers(app.database),
-        questions=Questions(app.database),
+        searches=Searches(
+            prophesy=app.prophesy,
+            find=partial(find, app),
+            ask=partial(ask_one, app),
+            read_headline=partial(read_pasted, fetcher, app.isolation),
+            limit=limit,
+            minimum_age=timedelta(days=settings.posting.minimum_age_days),
+            unjudged_coverage=settings.chat.unjudged_coverage,
+        ),
+        archives=Archives(
+            list=app.corpora.list,
+            glossary=glossary_service(app),
+            document=partial(_document, database),
+            usual=settings.search.corpus,
+        ),
+        stores=ChatStores(
+            chats=Chats(database),
+            answers=Answers(database),
+            questions=Questions(database),
+            waiting=Waiting(database),
+            forgetting=Forgetting(database),
+        ),
+        access=ChatAccess(
+            ownership=ownership,
+            admins=frozenset(admins),
+            serves=partial(_serves, settings.chat),
+        ),
         news=news,
-        glossary=glossary_service(app),
-        ownership=ownership,
-        waiting=Waiting(app.database),
-        forgetting=Forgetting(app.database),
-        document=partial(_document, app.database),
+        pictures=pictures_of(app),
+        page=settings.web.public_url.rstrip("/"),
         composing=composing,
-        corpus=app.settings.search.corpus,
-        limit=limit,
-        page=app.settings.web.public_url.rstrip("/"),
-        minimum_age=timedelta(days=app.settings.posting.minimum_age_days),
-        unjudged_coverage=app.settings.chat.unjudged_coverage,
-        admins=frozenset(admins),
-        serves=partial(_serves, app.settings.chat),
     )
 
 

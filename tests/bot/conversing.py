@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import NoReturn
 from zlib import crc32
@@ -12,7 +12,15 @@ from zlib import crc32
 from bot.adapter import Poster
 from bot.commands import Registry, Services, standard_commands
 from bot.commands.ownership import Ownership
-from bot.commands.services import Charge, ComposeServices, NewsServices
+from bot.commands.services import (
+    Archives,
+    Charge,
+    ChatAccess,
+    ChatStores,
+    ComposeServices,
+    NewsServices,
+    Searches,
+)
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
@@ -53,6 +61,12 @@ PRIVATE = Place(platform="test", chat_id="p", private=True)
 GROUP = Place(platform="test", chat_id="g", private=False, title="A group")
 ANA = Person(id="ana")
 
+_GROUPS: Mapping[str, type] = {
+    "searches": Searches,
+    "archives": Archives,
+    "stores": ChatStores,
+    "access": ChatAccess,
+}
 _numbers = itertools.count(1)
 
 
@@ -164,7 +178,7 @@ class Bot:
         return await self.say(wanted, trigger=Trigger.BUTTON, **changes)
 
     async def chat(self, place: Place = PRIVATE) -> Chat:
-        return await self.services.chats.meet(
+        return await self.services.stores.chats.meet(
             place.platform,
             place.chat_id,
             private=place.private,
@@ -175,7 +189,7 @@ class Bot:
     async def set_up(self, place: Place = GROUP, **changes: object) -> None:
         """Change the settings of a chat."""
         chat = await self.chat(place)
-        await self.services.chats.change(replace(chat, **changes))  # type: ignore[arg-type]  # settings of Chat
+        await self.services.stores.chats.change(replace(chat, **changes))  # type: ignore[arg-type]  # settings of Chat
 
 
 async def until(holds: Callable[[], object]) -> None:
@@ -239,6 +253,20 @@ async def answer_nothing(
     return CitedAnswer(question=asked, outcome=AnswerOutcome.NOTHING, corpora=(corpus,))
 
 
+def _names(group: type) -> frozenset[str]:
+    return frozenset(field.name for field in fields(group))
+
+
+def wire_services(values: Mapping[str, object]) -> Services:
+    """Put each value into the group of services that has a field of its name."""
+    groups: dict[str, object] = {
+        name: group(**{key: value for key, value in values.items() if key in _names(group)})
+        for name, group in _GROUPS.items()
+    }
+    alone = {key: value for key, value in values.items() if key in _names(Services)}
+    return Services(**groups, **alone)  # type: ignore[arg-type]  # as the caller's table has them
+
+
 @asynccontextmanager
 async def bot_on(
     database: Database,
@@ -276,7 +304,7 @@ async def bot_on(
         "find": find,
         "ask": answer_nothing,
         "read_headline": read_headline,
-        "corpora": listed,
+        "list": listed,
         "pictures": Pictures(avatar=Corpora(database).avatar, isolation=InThisProcess()),
         "chats": chats,
         "answers": Answers(database),
@@ -286,7 +314,7 @@ async def bot_on(
         "ownership": ownership,
         "waiting": Waiting(database),
         "forgetting": Forgetting(database),
-        "corpus": "demo",
+        "usual": "demo",
         "limit": 3,
     }
     async with EventClaims(database) as claims:
@@ -306,7 +334,7 @@ async def bot_on(
                 charge=charge or _for_nothing,
                 stop=writing.stop,
             )
-        chosen = Services(**{**wired, **services})  # type: ignore[arg-type]  # the table above has the types
+        chosen = wire_services({**wired, **services})
         registry = commands or standard_commands()
         chosen_limits = limits or ChatSettings()
         gates = Gates(
@@ -320,7 +348,7 @@ async def bot_on(
                 ownership,
                 open=access == "open",
                 allow=chosen_limits.allow,
-                operators=chosen.admins,
+                operators=chosen.access.admins,
             ),
         )
         conversation = Conversation(
@@ -330,7 +358,7 @@ async def bot_on(
             commands=registry,
             services=chosen,
             trusted={
-                chat: replace(chosen, **changes)  # type: ignore[arg-type]  # as above
+                chat: wire_services({**wired, **services, **changes})
                 for chat, changes in (trusted or {}).items()
             },
             most=most,

@@ -39,7 +39,7 @@ def engine() -> Choosing:
 
 @pytest.fixture
 async def bot(storage: Database, engine: Choosing) -> AsyncIterator[Bot]:
-    async with bot_on(storage, corpora=[ANA, LUIS], corpus="", prophesy=engine) as ready:
+    async with bot_on(storage, corpora=[ANA, LUIS], usual="", prophesy=engine) as ready:
         yield ready
 
 

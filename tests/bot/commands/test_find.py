@@ -18,7 +18,7 @@ from tests.bot.prophecies import NOW
 
 
 def engine_of(bot: Bot) -> StandInFind:
-    find = bot.services.find
+    find = bot.services.searches.find
     assert isinstance(find, StandInFind)
     return find
 

@@ -41,9 +41,9 @@ async def test_a_person_is_forgotten_with_their_votes_elsewhere(bot: Bot) -> Non
     new = await bot.chat()
     assert (new.id == old.id, new.threshold) == (False, 4)
     group = await bot.chat(GROUP)
-    latest = await bot.services.answers.last(group, None)
+    latest = await bot.services.stores.answers.last(group, None)
     assert latest
-    [tally] = (await bot.services.answers.tallies(latest)).values()
+    [tally] = (await bot.services.stores.answers.tallies(latest)).values()
     assert (tally.up, tally.down) == (1, 0)
 
 

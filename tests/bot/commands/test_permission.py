@@ -140,13 +140,13 @@ async def steered(bot: Bot, who: str, place: Place) -> bool:
 
 async def steered_all(bot: Bot, who: str, place: Place) -> bool:
     await say(bot, "/glossary add car = automobile", who, place)
-    return bool(await bot.services.glossary.groups.groups())
+    return bool(await bot.services.archives.glossary.groups.groups())
 
 
 async def owned(bot: Bot, who: str, place: Place) -> bool:
     """Let somebody in, and look at the costs."""
     await say(bot, "/access allow test:carol", who, place)
-    let_in = bool(await bot.services.ownership.access.admissions("test"))
+    let_in = bool(await bot.services.access.ownership.access.admissions("test"))
     assert let_in != refused(await say(bot, "/usage", who, place))
     return let_in
 

@@ -32,7 +32,7 @@ async def bot(storage: Database) -> AsyncIterator[Bot]:
         return ReadableFeed(url=address, parsed=ParsedFeed(title="News", entries=()))
 
     news = news_services(storage, look_up=look_up)
-    async with bot_on(storage, corpora=[ANA, LUIS], corpus="", news=news) as ready:
+    async with bot_on(storage, corpora=[ANA, LUIS], usual="", news=news) as ready:
         yield ready
 
 
@@ -153,7 +153,7 @@ async def test_at_home_it_shows_the_latest_prophecies_that_one_may_see(storage: 
         return found if external_id == "1" else None
 
     news = news_services(storage, outbox=Posted(storage))
-    async with bot_on(storage, corpora=[ANA], corpus="", news=news, document=document) as bot:
+    async with bot_on(storage, corpora=[ANA], usual="", news=news, document=document) as bot:
         home = await bot.say("/start", place=HOME)
         elsewhere = await bot.say("/start")
         done = await bot.say(

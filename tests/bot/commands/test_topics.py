@@ -44,7 +44,7 @@ async def owed(news: News) -> list[tuple[str | None, Reply]]:
         ["test"], now=now, limit=9, lease=timedelta(minutes=1)
     ):
         for one in leased:
-            reply = await reply_of(one.delivery, services.answers, services.pictures)
+            reply = await reply_of(one.delivery, services.stores.answers, services.pictures)
             assert reply
             found.append((one.delivery.thread, reply))
             await services.news.outbox.begin(one, now=now)

@@ -44,7 +44,9 @@ async def leased(news: News) -> list[Leased]:
 
 async def owed(news: News) -> list[Reply]:
     found, services = await leased(news), news.bot.services
-    replies = [await reply_of(one.delivery, services.answers, services.pictures) for one in found]
+    replies = [
+        await reply_of(one.delivery, services.stores.answers, services.pictures) for one in found
+    ]
     return [reply for reply in replies if reply]
 
 
@@ -174,7 +176,7 @@ class TestDraft:
             raise AssertionError
 
         delivery = found[0].delivery
-        post = await reply_of(delivery, services.answers, services.pictures, draft=draft)
+        post = await reply_of(delivery, services.stores.answers, services.pictures, draft=draft)
         assert post is not None
         await news.bot.press(post, "write")
         await news.bot.conversation.wait_until_written()
@@ -255,7 +257,7 @@ async def test_the_button_of_a_post_explains_all_stories_and_that_of_a_row_its_o
     for title, story in zip(titles, await news.stories(*titles), strict=True):
         await news.found(story, 6, text=f"Mark my words: {title}")
     await news.bot.hear(event("/today"))
-    answers, words = news.bot.services.answers, words_for("en")
+    answers, words = news.bot.services.stores.answers, words_for("en")
     last = await answers.last(await news.bot.chat(), None)
     assert last is not None
     posted = await answers.posted_with(last)

@@ -82,10 +82,10 @@ async def test_in_the_reader_s_language(bot: Bot) -> None:
 
 async def test_old_receipts_are_forgotten(bot: Bot) -> None:
     await bot.say("/find coffee")
-    await bot.services.answers.forget(now=NOW + timedelta(days=89))
-    assert await bot.services.answers.last_receipt(await bot.chat(), None)
-    await bot.services.answers.forget(now=NOW + timedelta(days=91))
-    assert await bot.services.answers.last_receipt(await bot.chat(), None) is None
+    await bot.services.stores.answers.forget(now=NOW + timedelta(days=89))
+    assert await bot.services.stores.answers.last_receipt(await bot.chat(), None)
+    await bot.services.stores.answers.forget(now=NOW + timedelta(days=91))
+    assert await bot.services.stores.answers.last_receipt(await bot.chat(), None) is None
 
 
 def test_aliases_fields_and_parts_of_a_profile_are_told() -> None:

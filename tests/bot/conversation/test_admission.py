@@ -57,7 +57,7 @@ async def bot(storage: Database, post: Post) -> AsyncIterator[Bot]:
 
 
 async def owned(bot: Bot) -> Bot:
-    code = await bot.services.ownership.code("test", now=NOW)
+    code = await bot.services.access.ownership.code("test", now=NOW)
     greeting = await bot.say(f"/start {code}", person=OWNER, place=HOME)
     assert (greeting.text or "").startswith("You own this bot now. There is always a tweet.")
     return bot
@@ -70,7 +70,7 @@ async def test_without_an_owner_nobody_is_answered(bot: Bot) -> None:
 
 
 async def test_the_code_makes_one_owner_and_is_used_up(bot: Bot) -> None:
-    ownership = bot.services.ownership
+    ownership = bot.services.access.ownership
     code = await ownership.code("test", now=NOW)
     assert code == await ownership.code("test", now=NOW), "each start shows the same one"
     assert await bot.hear(event(f"/start {code}X", person=BOB, place=BOBS))
@@ -86,14 +86,14 @@ async def test_the_code_makes_one_owner_and_is_used_up(bot: Bot) -> None:
 
 @pytest.mark.parametrize(("later", "owns"), [(CODE_VALID - SECOND, True), (CODE_VALID, False)])
 async def test_a_code_expires(bot: Bot, later: timedelta, owns: bool) -> None:
-    ownership = bot.services.ownership
+    ownership = bot.services.access.ownership
     code = await ownership.code("test", now=NOW - later)
     await bot.hear(event(f"/start {code}", person=OWNER, place=HOME))
     assert (await ownership.access.owner("test") is not None) is owns
 
 
 async def test_a_code_that_is_shown_holds_for_a_while_yet(bot: Bot) -> None:
-    ownership = bot.services.ownership
+    ownership = bot.services.access.ownership
     first = await ownership.code("test", now=NOW - CODE_SHOWN)
     assert first == await ownership.code("test", now=NOW - SECOND)
     second = await ownership.code("test", now=NOW)
@@ -106,9 +106,9 @@ async def test_a_code_that_is_shown_holds_for_a_while_yet(bot: Bot) -> None:
 
 
 async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
-    code = await bot.services.ownership.code("test", now=NOW)
+    code = await bot.services.access.ownership.code("test", now=NOW)
     await bot.hear(event(f"/start {code}", person=OWNER, place=GROUP))
-    assert await bot.services.ownership.access.owner("test") is None
+    assert await bot.services.access.ownership.access.owner("test") is None
 
 
 async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, post: Post) -> None:
@@ -145,7 +145,7 @@ async def test_only_the_owner_lets_in(bot: Bot, post: Post) -> None:
         "access::allowed=test:c", trigger=Trigger.BUTTON, person=BOB, place=BOBS
     )
     assert refused.toast == "Solo el dueño de este bot puede usar /access."
-    assert [one.name for one in await bot.services.ownership.access.admissions("test")] == [
+    assert [one.name for one in await bot.services.access.ownership.access.admissions("test")] == [
         "test:b"
     ]
 

@@ -503,7 +503,7 @@ async def test_a_trusted_chat_sees_what_no_other_chat_does(storage: Database) ->
     async def all_corpora() -> list[Corpus]:
         return [corpus("tweets"), corpus("diary")]
 
-    trusted = {"test:g": {"corpora": all_corpora}}
+    trusted = {"test:g": {"list": all_corpora}}
     async with bot_on(storage, corpora=[corpus("tweets")], trusted=trusted) as bot:
         seen = [await bot.hear(event("/corpus", place=place)) for place in (GROUP, PRIVATE)]
     assert ["diary" in (reply.text or "") for reply in seen if reply] == [True, False]

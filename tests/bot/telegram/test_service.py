@@ -75,7 +75,7 @@ async def test_who_takes_the_bot_back_is_active_again_without_a_word(
 async def test_the_last_of_several_changes_counts(
     start: Start, telegram: TelegramServer, storage: Database, bot: Bot, chat: Chat, alice: User
 ) -> None:
-    await bot.services.chats.meet("telegram", str(chat.id), private=True, title=None)
+    await bot.services.stores.chats.meet("telegram", str(chat.id), private=True, title=None)
     for _ in range(10):
         await alice.blocks_bot()
         await alice.unblocks_bot()
