@@ -58,12 +58,43 @@ class Person:
     as_chat: bool = False  # speaks as a chat: `id` is the chat's, the person is unknown
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """The message that another one replies to."""
+
+    text: str = ""
+    message: str | None = None  # the platform's id
+    written_at: datetime | None = None
+    buttons: Sequence[str] = ()  # the bot's, under that message: what Action.parse reads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """What happened to an earlier message: it was edited, or deleted."""
+
+    event_id: str  # of the message
+    deleted: bool = False
+
+
 async def _ask_nobody() -> bool:
     return False
 
 
 async def _find_no_channel(name: str) -> Place | None:
     """Return None: the platform has no channels that are named in private."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiries:
+    """What can be asked of the platform about the person.
+
+    `find_channel` returns the channel of that name, in which the person and the bot may post, or
+    None if the platform has none that are named in private. It raises UsageError if one of them
+    may not, and DeliveryError if the platform does not answer.
+    """
+
+    is_admin: Callable[[], Awaitable[bool]] = _ask_nobody
+    find_channel: Callable[[str], Awaitable[Place | None]] = _find_no_channel
 
 
 def _ignore_step(step: str) -> None:
@@ -81,17 +112,11 @@ class Request:
     text: str
     now: datetime
     written_at: datetime | None = None  # when the text was written, if before the event
-    quoted: str = ""  # the text of the message that this one replies to
-    quoted_id: str | None = None  # the platform's id of that message
-    quoted_at: datetime | None = None  # when that was written
-    quoted_buttons: Sequence[str] = ()  # the bot's, under that message: what Action.parse reads
-    edited: bool = False
+    quoted: Quoted = Quoted()
     preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
-    revises: str | None = None  # the event id of the message that was edited or deleted
-    deleted: bool = False
+    revision: Revision | None = None
     step: Callable[[str], None] = _ignore_step  # tells what a slow answer waits for
-    is_admin: Callable[[], Awaitable[bool]] = _ask_nobody  # asks the platform
-    channel: Callable[[str], Awaitable[Place | None]] = _find_no_channel  # see `find_channel`
+    inquiries: Inquiries = Inquiries()
     origin: object = None  # used only by the adapter that made the request
     chat: Chat | None = None  # set by the gates
     owner: bool = False  # the person owns the bot; set by the gates
@@ -99,7 +124,7 @@ class Request:
 
     def __post_init__(self) -> None:
         require_zone(self.now)
-        for moment in (self.written_at, self.quoted_at):
+        for moment in (self.written_at, self.quoted.written_at):
             if moment:
                 require_zone(moment)
 
@@ -110,14 +135,6 @@ class Request:
             raise LookupError("the gates have not been passed")
         return self.chat
 
-    async def find_channel(self, name: str) -> Place | None:
-        """Return the channel of that name, in which the person and the bot may post.
-
-        None if the platform has none that are named in private. Raises UsageError if one of them
-        may not, and DeliveryError if the platform does not answer.
-        """
-        return await self.channel(name)
-
     def strip_unstorable(self) -> Self:
         """Return a copy without unstorable characters, its text cut to 10,000 characters."""
         title = storable(self.place.title or "") or None
@@ -125,15 +142,15 @@ class Request:
             self,
             # A NUL byte between words becomes a space.
             text=_clean_text(self.text),
-            quoted=_clean_text(self.quoted),
+            quoted=replace(self.quoted, text=_clean_text(self.quoted.text)),
             place=replace(self.place, title=title),
         )
 
     def with_quoted(self) -> Self:
         """Return a copy whose text, if it is empty, is that of the message it replies to."""
-        if self.text or not self.quoted:
+        if self.text or not self.quoted.text:
             return self
-        return replace(self, text=self.quoted, written_at=self.quoted_at)
+        return replace(self, text=self.quoted.text, written_at=self.quoted.written_at)
 
     @property
     def command_call(self) -> tuple[str, str] | None:
@@ -142,19 +159,25 @@ class Request:
         return (found[1].lower(), (found[2] or "").strip()) if found else None
 
     @property
+    def is_deletion(self) -> bool:
+        """Whether a message was deleted."""
+        return self.revision is not None and self.revision.deleted
+
+    @property
     def answered_event(self) -> str:
         """The event that is answered: after an edit, still that of the message."""
-        return self.revises or self.event_id
+        return self.revision.event_id if self.revision else self.event_id
 
     @property
     def quoted_event(self) -> str | None:
         """The event of the message that this one replies to, or None."""
-        return message_event(self.place.chat_id, self.quoted_id) if self.quoted_id else None
+        quoted = self.quoted.message
+        return message_event(self.place.chat_id, quoted) if quoted else None
 
     @property
     def in_quoted_thread(self) -> bool:
         """Whether the message is in a thread that hangs on the one it replies to."""
-        return self.quoted_id is not None and self.quoted_id == self.place.thread
+        return self.quoted.message is not None and self.quoted.message == self.place.thread
 
     @property
     def event(self) -> tuple[str, str]:

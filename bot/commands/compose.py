@@ -32,7 +32,7 @@ _EXAMPLE = marked("/compose Coffee prices")
 
 async def _compose(request: Request, services: Services) -> Reply | None:
     words = request.words
-    if request.revises:
+    if request.revision:
         return None  # what was asked for is being written, or is paid for
     if not request.text:
         text = words.say(

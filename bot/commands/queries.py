@@ -77,7 +77,7 @@ def _to_asked_question(request: Request, corpus: str) -> AskedQuestion:
         event_id=request.answered_event,
         # Many people may speak as one chat.
         person=None if request.person.as_chat else request.who,
-        quoted_id=request.quoted_id,
+        quoted_id=request.quoted.message,
         quoted_event=request.quoted_event,
     )
 

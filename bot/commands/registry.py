@@ -37,7 +37,7 @@ async def answer_about(
     `commands` that the answer names are shown as they are written about that channel. Raises
     UsageError if the asker or the bot may not post there.
     """
-    place, words = await request.find_channel(name), request.words
+    place, words = await request.inquiries.find_channel(name), request.words
     if place is None:
         return aside(request, words.say("There are no such channels here."))
     if not services.access.serves(f"{place.platform}:{place.chat_id}"):

@@ -127,4 +127,4 @@ async def _who(request: Request, effect: Effect, where: Where, operators: Collec
     if request.who in operators:
         return Who.OPERATOR
     decides = may(Who.CHAT_ADMIN, effect, where) and not may(Who.MEMBER, effect, where)
-    return Who.CHAT_ADMIN if decides and await request.is_admin() else Who.MEMBER
+    return Who.CHAT_ADMIN if decides and await request.inquiries.is_admin() else Who.MEMBER

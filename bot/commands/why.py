@@ -62,7 +62,7 @@ async def _last_answer(
 
 async def _quoted_answer(request: Request, services: Services) -> Answer | Receipt | None:
     """Return what the message replied to shows: by its buttons, else by what it answered."""
-    actions = [action for one in request.quoted_buttons if (action := Action.parse(one))]
+    actions = [action for one in request.quoted.buttons if (action := Action.parse(one))]
     button = next((one for one in actions if one.name in _OF_PAGES | _OF_HITS), None)
     if button:
         answer = await services.stores.answers.get(request.known_chat, button.answer_id or 0)
@@ -70,7 +70,7 @@ async def _quoted_answer(request: Request, services: Services) -> Answer | Recei
         if page is None:
             raise UsageError(Message("That answer is too old."))
         return page
-    message, event = request.quoted_id, request.quoted_event
+    message, event = request.quoted.message, request.quoted_event
     if message is None or event is None:
         return None
     return await services.stores.answers.about(request.known_chat, message, event, now=request.now)

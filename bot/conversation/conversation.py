@@ -22,7 +22,7 @@ from bot.incident import reason
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.reply import Reply, aside
-from bot.request import Request, Trigger
+from bot.request import Request, Revision, Trigger
 from db.chat.chats import Chats
 from db.chat.events import EventClaim, EventClaims
 from engine.budget import BudgetSource
@@ -244,8 +244,8 @@ class Conversation:
                 if claim is None:
                     logger.debug("%s %s: duplicate", *request.event)
                     return
-                if request.revises:
-                    await self._revise(request, adapter, claim, request.revises, crowded=crowded)
+                if request.revision:
+                    await self._revise(request, request.revision, adapter, claim, crowded=crowded)
                     return
                 started = time.perf_counter()
                 async with steps_shown(
@@ -278,17 +278,24 @@ class Conversation:
         logger.info("answered", extra={"fields": fields})
 
     async def _revise(
-        self, request: Request, adapter: Adapter, claim: EventClaim, revised: str, *, crowded: bool
+        self,
+        request: Request,
+        revision: Revision,
+        adapter: Adapter,
+        claim: EventClaim,
+        *,
+        crowded: bool,
     ) -> None:
         """Change the answer to a message that was edited, or delete it with its message."""
-        since = request.now - (_DELETABLE if request.deleted else _EDITABLE)
-        message = await self._claims.answer_to(request.place.platform, revised, since=since)
+        since = request.now - (_DELETABLE if revision.deleted else _EDITABLE)
+        platform = request.place.platform
+        message = await self._claims.answer_to(platform, revision.event_id, since=since)
         # Only searches are made again: other commands have had their effect.
-        again = request.deleted or self._commands.counts(request)
+        again = revision.deleted or self._commands.counts(request)
         if message is None or not again or not self._gates.allows(request):
             logger.debug("%s %s: nothing to change", *request.event)
             return
-        if request.deleted:
+        if revision.deleted:
             if await claim.begin_answer():
                 await self._sent(request, partial(adapter.withdraw, request, message))
             return

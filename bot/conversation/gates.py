@@ -219,9 +219,9 @@ def not_meant(request: Request) -> str | None:
         return "other bot"
     # A bare mention is answered with a hint.
     mentioned = request.trigger is Trigger.ADDRESSED and not request.place.private
-    if request.edited or not (request.text or mentioned or request.deleted):
-        return "edited or empty"
-    overheard = request.trigger is Trigger.OVERHEARD and not (request.deleted or request.preview)
+    if not (request.text or mentioned or request.is_deletion):
+        return "empty"
+    overheard = request.trigger is Trigger.OVERHEARD and not (request.is_deletion or request.preview)
     if overheard and (request.command_call or not looks_like_headline(request.text)):
         return "overheard, no headline"
     return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.request import Person, Place, Request, Trigger, message_event
+from bot.request import Inquiries, Person, Place, Quoted, Request, Revision, Trigger, message_event
 
 PLATFORM = "slack"
 ACTION_PREFIX = "presagio:"  # of the action ids of the bot's buttons
@@ -67,7 +67,7 @@ async def read_message(
     """
     if event.get("subtype") in _REVISED:
         return await _read_revision(event, body, myself, now=now)
-    if event.get("subtype") not in _SPOKEN or not event.get("user"):
+    if event.get("subtype") not in _SPOKEN or not event.get("user") or "edited" in event:
         return None
     mention = f"<@{myself.user_id}>"
     text = event.get("text") or ""
@@ -95,12 +95,13 @@ async def read_message(
         text=plain_text(str(quoted.get("text", ""))) if about_thread else said,
         now=now,
         written_at=moment_of((quoted if about_thread else shared).get("ts")),
-        quoted=plain_text(str(quoted.get("text", ""))),
-        quoted_id=None if thread == event["ts"] else thread,
-        quoted_at=moment_of(quoted.get("ts")),
-        quoted_buttons=_buttons(root),
-        edited="edited" in event,
-        is_admin=lambda: myself.is_admin(event["user"]),
+        quoted=Quoted(
+            text=plain_text(str(quoted.get("text", ""))),
+            message=None if thread == event["ts"] else thread,
+            written_at=moment_of(quoted.get("ts")),
+            buttons=_buttons(root),
+        ),
+        inquiries=Inquiries(is_admin=lambda: myself.is_admin(event["user"])),
         origin=body,
     )
 
@@ -189,7 +190,7 @@ async def read_joined(
         trigger=Trigger.COMMAND,
         text="/start",
         now=now,
-        is_admin=lambda: myself.is_admin(inviter),
+        inquiries=Inquiries(is_admin=lambda: myself.is_admin(inviter)),
         origin=body,
     )
 
@@ -212,8 +213,8 @@ async def _read_revision(
     if request is None:
         return None
     suffix = "deleted" if deleted else "edited"
-    event_id = f"{request.event_id}:{suffix}"
-    return replace(request, event_id=event_id, revises=request.event_id, deleted=deleted)
+    revision = Revision(event_id=request.event_id, deleted=deleted)
+    return replace(request, event_id=f"{request.event_id}:{suffix}", revision=revision)
 
 
 def is_private(channel: str) -> bool:
@@ -262,7 +263,7 @@ async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -
         trigger=Trigger.COMMAND,
         text=f"/{name} {plain_text(text)}".strip(),
         now=now,
-        is_admin=lambda: myself.is_admin(body["user_id"]),
+        inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user_id"])),
         origin=body,
     )
 
@@ -288,7 +289,7 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
         trigger=Trigger.BUTTON,
         text=str(pressed.get("value") or ""),
         now=now,
-        is_admin=lambda: myself.is_admin(body["user"]["id"]),
+        inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user"]["id"])),
         origin=body,
     )
 
@@ -313,7 +314,7 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
         text=f"/prophecy {plain_text(str(source.get('text', '')))}",
         now=now,
         written_at=moment_of(source.get("ts")),
-        is_admin=lambda: myself.is_admin(body["user"]["id"]),
+        inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user"]["id"])),
         origin=body,
     )
 

@@ -19,7 +19,7 @@ from telegram import (
 )
 from telegram.constants import ChatType
 
-from bot.request import Person, Place, Request, Trigger, message_event
+from bot.request import Inquiries, Person, Place, Quoted, Request, Revision, Trigger, message_event
 
 PLATFORM = "telegram"
 AdminCheck = Callable[[int, int], Awaitable[bool]]
@@ -124,7 +124,7 @@ def _read_edit(
     request = _said(update, message, myself, now)
     if request is None:
         return None
-    return replace(request, event_id=f"{request.event_id}:edited", revises=request.event_id)
+    return replace(request, event_id=f"{request.event_id}:edited", revision=Revision(event_id=request.event_id))
 
 
 def _said(
@@ -139,7 +139,6 @@ def _said(
         return None
     # Anonymous admins speak as the group itself.
     as_group = message.sender_chat is not None and message.sender_chat.id == message.chat_id
-    quoted = message.reply_to_message
     return Request(
         event_id=message_event(place.chat_id, message.message_id),
         place=place,
@@ -148,13 +147,25 @@ def _said(
         text=words,
         now=now,
         written_at=_written_at(source, message),
-        quoted=(quoted.text or quoted.caption or "") if quoted else "",
-        quoted_id=str(quoted.message_id) if quoted else None,
-        quoted_at=_written_at(quoted, message) if quoted else None,
-        quoted_buttons=_list_actions(quoted) if quoted and _is_mine(quoted, myself) else (),
-        is_admin=admin_check(message.chat_id, message.from_user, myself, certain=as_group),
-        channel=channel_search(message.from_user, myself),
+        quoted=_read_quoted(message, myself),
+        inquiries=Inquiries(
+            is_admin=admin_check(message.chat_id, message.from_user, myself, certain=as_group),
+            find_channel=channel_search(message.from_user, myself),
+        ),
         origin=update,
+    )
+
+
+def _read_quoted(message: Message, myself: TelegramIdentity) -> Quoted:
+    """Return the message that this one replies to."""
+    quoted = message.reply_to_message
+    if quoted is None:
+        return Quoted()
+    return Quoted(
+        text=quoted.text or quoted.caption or "",
+        message=str(quoted.message_id),
+        written_at=_written_at(quoted, message),
+        buttons=_list_actions(quoted) if _is_mine(quoted, myself) else (),
     )
 
 
@@ -179,7 +190,7 @@ def _read_joining(
         trigger=Trigger.COMMAND,
         text="/start",
         now=now,
-        is_admin=admin_check(change.chat.id, change.from_user, myself),
+        inquiries=Inquiries(is_admin=admin_check(change.chat.id, change.from_user, myself)),
         origin=update,
     )
 
@@ -261,7 +272,7 @@ def _read_press(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -
         trigger=Trigger.BUTTON,
         text=query.data,
         now=now,
-        is_admin=admin_check(message.chat.id, query.from_user, myself),
+        inquiries=Inquiries(is_admin=admin_check(message.chat.id, query.from_user, myself)),
         origin=query,
     )
 

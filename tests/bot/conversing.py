@@ -30,7 +30,7 @@ from bot.jobs.digest import Deciding
 from bot.jobs.troubles import ignore
 from bot.replies.picture import Pictures
 from bot.reply import Reply
-from bot.request import Person, Place, Request, Trigger
+from bot.request import Inquiries, Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.access import Access, Quotas, Waiting
 from db.chat.answers import Answers, Questions
@@ -70,7 +70,9 @@ _GROUPS: Mapping[str, type] = {
 _numbers = itertools.count(1)
 
 
-def event(text: str, **changes: object) -> Request:
+def event(
+    text: str, *, is_admin: Callable[[], Awaitable[bool]] | None = None, **changes: object
+) -> Request:
     """A private message of Ana's with an id of its own, unless `changes` say otherwise."""
     values: dict[str, object] = {
         "event_id": f"e{next(_numbers)}",
@@ -80,6 +82,8 @@ def event(text: str, **changes: object) -> Request:
         "text": text,
         "now": NOW,
     }
+    if is_admin:
+        values["inquiries"] = Inquiries(is_admin=is_admin)
     return Request(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
 
 

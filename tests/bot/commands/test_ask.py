@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.request import Person, Place
+from bot.request import Quoted, Revision, Person, Place
 from db.pool import Database
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.errors import CorpusNotFound
@@ -93,7 +93,7 @@ async def test_in_reply_to_an_answer_it_follows_the_question_of_that_one(
     carla, ben = Person(id="carla"), Person(id="ben")
     await bot.say("/ask What did he say about cookies?", place=GROUP, person=carla)
     await bot.say("/ask What did he say about wind farms?", place=GROUP, person=ben)
-    await bot.say("/ask And in 2015?", place=GROUP, person=ben, quoted_id="m1")
+    await bot.say("/ask And in 2015?", place=GROUP, person=ben, quoted=Quoted(message="m1"))
     assert asked.calls[2][2] == ("What did he say about cookies?",)
 
 
@@ -108,7 +108,7 @@ async def test_of_those_who_speak_as_one_chat_none_follows_another(
 
 async def test_an_edited_question_does_not_follow_itself(bot: Bot, asked: StandInAsk) -> None:
     await bot.say("/ask What about cofee?", event_id="e")
-    await bot.hear(event("/ask What about coffee?", event_id="e:edited", revises="e"))
+    await bot.hear(event("/ask What about coffee?", event_id="e:edited", revision=Revision(event_id="e")))
     assert [(text, earlier) for text, _, earlier in asked.calls] == [
         ("What about cofee?", ()),
         ("What about coffee?", ()),

@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapter import ChatGone, SlowDown
 from bot.reply import Reply
-from bot.request import Person, Request, Trigger
+from bot.request import Quoted, Revision, Person, Request, Trigger
 from db.chat.compositions import KeptTask
 from db.pool import Database
 from engine.compose.composition import (
@@ -115,7 +115,7 @@ async def test_both_names_write(bot: Bot, command: str) -> None:
 
 
 async def test_a_reply_is_about_what_it_replies_to(bot: Bot, composer: StandInComposer) -> None:
-    await bot.say("/compose", quoted="Coffee prices soar")
+    await bot.say("/compose", quoted=Quoted(text="Coffee prices soar"))
     assert composer.calls[0].task.prompt == "Coffee prices soar"
 
 
@@ -409,7 +409,7 @@ class TestRefusals:
         await outcome(bot)
         changed = len(bot.adapter.changed)
         await bot.hear(
-            replace(asked, event_id="edited", revises=asked.event_id, text="/compose Tea")
+            replace(asked, event_id="edited", revision=Revision(event_id=asked.event_id), text="/compose Tea")
         )
         assert (len(composer.calls), len(bot.adapter.changed)) == (1, changed)
 

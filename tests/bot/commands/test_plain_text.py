@@ -7,7 +7,7 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.commands.plain_text import Plain, is_remark, read_plain
-from bot.request import Person, Trigger
+from bot.request import Quoted, Person, Trigger
 from bot.settings.model import ChatSettings
 from db.pool import Database
 from tests.bot.conversing import GROUP, Bot, bot_on, event
@@ -127,13 +127,13 @@ async def test_a_bare_mention_is_answered_with_a_hint(bot: Bot) -> None:
 
 @pytest.mark.parametrize("command", ["/prophecy", "/p", "/find", "/ask"])
 async def test_a_command_takes_the_message_that_it_answers(bot: Bot, command: str) -> None:
-    reply = await bot.say(command, quoted="Coffee prices soar")
+    reply = await bot.say(command, quoted=Quoted(text="Coffee prices soar"))
     assert "such as" not in (reply.text or "")
-    given = await bot.say(f"{command} tea", quoted="Coffee prices soar")
+    given = await bot.say(f"{command} tea", quoted=Quoted(text="Coffee prices soar"))
     assert "such as" not in (given.text or "")
     if command in ("/p", "/prophecy"):
         assert [call[0] for call in bot.engine.calls] == ["Coffee prices soar", "tea"]
 
 
 async def test_other_commands_ignore_the_message_that_they_answer(bot: Bot) -> None:
-    assert (await bot.say("/why", quoted="2")).text == "Send me a headline first."
+    assert (await bot.say("/why", quoted=Quoted(text="2"))).text == "Send me a headline first."

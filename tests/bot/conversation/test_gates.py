@@ -58,9 +58,8 @@ class TestNotMeant:
         [
             (event("Hi", person=Person(id="me", bot=True, myself=True)), "own message"),
             (event("Hi", person=Person(id="it", bot=True)), "other bot"),
-            (event(""), "edited or empty"),
-            (event(" \n\0\t").strip_unstorable(), "edited or empty"),
-            (event("Coffee", edited=True), "edited or empty"),
+            (event(""), "empty"),
+            (event(" \n\0\t").strip_unstorable(), "empty"),
             (overheard("see you all tomorrow at five then"), "overheard, no headline"),
         ],
     )

@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapter import Refused
 from bot.conversation.conversation import steps_shown
-from bot.request import Place, Request, Trigger
+from bot.request import Place, Request, Revision, Trigger
 from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.errors import CorpusNotFound
@@ -29,7 +29,7 @@ def edited(request: Request, text: str, *, minutes: float = 1, **changes: object
     return replace(
         request,
         event_id=f"{request.event_id}:edited",
-        revises=request.event_id,
+        revision=Revision(event_id=request.event_id),
         text=text,
         now=NOW + timedelta(minutes=minutes),
         **changes,  # type: ignore[arg-type]  # fields of Request
@@ -37,7 +37,8 @@ def edited(request: Request, text: str, *, minutes: float = 1, **changes: object
 
 
 def deleted(request: Request) -> Request:
-    return replace(edited(request, ""), event_id=f"{request.event_id}:deleted", deleted=True)
+    revision = Revision(event_id=request.event_id, deleted=True)
+    return replace(edited(request, ""), event_id=f"{request.event_id}:deleted", revision=revision)
 
 
 async def test_the_answer_to_an_edited_headline_is_edited_once(bot: Bot) -> None:

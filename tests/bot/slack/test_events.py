@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.request import Trigger
+from bot.request import Revision, Trigger
 from bot.slack.events import (
     SlackIdentity,
     SlackProfile,
@@ -130,9 +130,9 @@ async def test_a_bare_mention_in_a_thread_is_about_its_first_message(
     event = {**SAID, "text": f"<@UBOT> {said}", "thread_ts": thread}
     request = await read_message(event, {}, MYSELF, now=NOW)
     assert request is not None
-    assert (request.text, request.quoted) == (text, quoted)
+    assert (request.text, request.quoted.text) == (text, quoted)
     expected = datetime.fromtimestamp(float(thread), UTC) if quoted and thread else None
-    assert (request.quoted_at, request.written_at) == (expected, None if said else expected)
+    assert (request.quoted.written_at, request.written_at) == (expected, None if said else expected)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ async def test_in_a_thread_a_command_replies_to_its_first_message(
     event = {**SAID, "channel": channel, "text": said, "thread_ts": thread}
     request = await read_message(event, {}, MYSELF, now=NOW)
     assert request is not None
-    assert list(request.quoted_buttons) == buttons
-    assert request.quoted_id == thread
+    assert list(request.quoted.buttons) == buttons
+    assert request.quoted.message == thread
     assert request.in_quoted_thread == (thread is not None)
     assert request.quoted_event == (thread and f"{channel}:{thread}")
 
@@ -161,13 +161,13 @@ async def test_in_a_thread_a_command_replies_to_its_first_message(
 async def test_the_first_message_of_a_thread_replies_to_none() -> None:
     request = await read_message({**SAID, "thread_ts": "1.1"}, {}, MYSELF, now=NOW)
     assert request is not None
-    assert request.quoted_id is None
+    assert request.quoted.message is None
 
 
 async def test_a_message_without_a_mention_takes_nothing_from_its_thread() -> None:
     request = await read_message({**SAID, "text": "/why", "thread_ts": "0.9"}, {}, MYSELF, now=NOW)
     assert request is not None
-    assert not request.quoted
+    assert not request.quoted.text
 
 
 async def test_bots_are_known_for_what_they_are() -> None:
@@ -197,7 +197,7 @@ async def test_a_subcommand_is_a_command(command: str, text: str, expected: str)
     }
     request = await read_command(body, MYSELF, now=NOW)
     assert (request.text, request.trigger) == (expected, Trigger.COMMAND)
-    assert await request.is_admin()
+    assert await request.inquiries.is_admin()
 
 
 @pytest.mark.parametrize(
@@ -292,16 +292,17 @@ async def test_an_edited_message_revises_the_request_that_it_was() -> None:
     event = revised("message_changed")
     request = await read_message(event, event, MYSELF, now=NOW)
     assert request
-    assert (request.text, request.revises, request.edited) == ("Tea", "C1:1.1", False)
-    assert (request.event_id, request.deleted) == ("C1:1.1:edited", False)
+    assert (request.text, request.event_id) == ("Tea", "C1:1.1:edited")
+    assert request.revision == Revision(event_id="C1:1.1")
+    assert await read_message(event["message"], event, MYSELF, now=NOW) is None
 
 
 async def test_a_deleted_message_revises_it_too() -> None:
     event = revised("message_deleted")
     request = await read_message(event, event, MYSELF, now=NOW)
     assert request
-    assert (request.event_id, request.revises) == ("C1:1.1:deleted", "C1:1.1")
-    assert request.deleted
+    assert request.event_id == "C1:1.1:deleted"
+    assert request.revision == Revision(event_id="C1:1.1", deleted=True)
 
 
 @pytest.mark.parametrize("inner", [{"text": "<@UBOT> Coffee"}, {"user": None}])

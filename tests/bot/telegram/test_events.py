@@ -181,9 +181,9 @@ def test_a_command_brings_the_text_that_it_answers() -> None:
     answered = {"message_id": 4, "date": 7, "chat": GROUP, "from": ALICE, "text": "It rains"}
     request = read(text="/why", reply_to_message=answered)
     assert request
-    assert (request.text, request.quoted) == ("/why", "It rains")
-    assert (request.quoted_id, request.quoted_event) == ("4", f"{GROUP['id']}:4")
-    assert request.quoted_at == datetime.fromtimestamp(7, UTC)
+    assert (request.text, request.quoted.text) == ("/why", "It rains")
+    assert (request.quoted.message, request.quoted_event) == ("4", f"{GROUP['id']}:4")
+    assert request.quoted.written_at == datetime.fromtimestamp(7, UTC)
 
 
 def test_a_command_brings_the_buttons_of_the_answer_that_it_replies_to() -> None:
@@ -192,10 +192,10 @@ def test_a_command_brings_the_buttons_of_the_answer_that_it_replies_to() -> None
     answered = {"message_id": 4, "date": 7, "chat": GROUP, "from": me, "reply_markup": keyboard}
     request = read(text="/why", reply_to_message=answered)
     assert request
-    assert request.quoted_buttons == ["why:7:0"]
+    assert request.quoted.buttons == ["why:7:0"]
     request = read(text="/why", reply_to_message=answered | {"from": ALICE})
     assert request
-    assert list(request.quoted_buttons) == []
+    assert list(request.quoted.buttons) == []
 
 
 def test_an_edited_message_revises_the_request_that_it_was() -> None:
