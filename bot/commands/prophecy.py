@@ -6,8 +6,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline
 from bot.commands.plain_text import hint_for, worth_saying
-from bot.commands.registry import Command, nothing_yet, too_old
-from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
+from bot.commands.registry import LOOKS, SEARCHES, Act, Command, Effect, nothing_yet, too_old
 from bot.commands.services import Services
 from bot.commands.why import IN_REPLY, meant_answer
 from bot.i18n.words import marked

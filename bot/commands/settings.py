@@ -8,8 +8,7 @@ from datetime import time
 from bot.card import require_pictures
 from bot.commands.archives import with_archive
 from bot.commands.help import SHOWS_LITTLE
-from bot.commands.registry import Command
-from bot.commands.rights import Act, Effect
+from bot.commands.registry import Act, Command, Effect
 from bot.commands.services import Services
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut

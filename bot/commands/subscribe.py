@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from bot.commands.archives import require_archive
-from bot.commands.registry import Command
-from bot.commands.rights import Act, Effect
+from bot.commands.registry import Act, Command, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.i18n.words import Words, marked

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from bot.commands.registry import Command, too_old
-from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.registry import LOOKS, Act, Command, Effect, too_old
 from bot.commands.services import Services
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.buttons import SHARE, answer_buttons, ballot, share_buttons

@@ -14,8 +14,7 @@ from weakref import WeakValueDictionary
 from bot.adapter import Adapter, ChatGone, DeliveryError, Refused
 from bot.commands.registry import Registry
 from bot.commands.services import Services
-from bot.conversation.admission import Stop
-from bot.conversation.gates import Backpressure, Gates, Room, not_meant
+from bot.conversation.gates import Backpressure, Gates, Room, Stop, not_meant
 from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
 from bot.incident import reason

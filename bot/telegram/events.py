@@ -124,7 +124,9 @@ def _read_edit(
     request = _said(update, message, myself, now)
     if request is None:
         return None
-    return replace(request, event_id=f"{request.event_id}:edited", revision=Revision(event_id=request.event_id))
+    return replace(
+        request, event_id=f"{request.event_id}:edited", revision=Revision(event_id=request.event_id)
+    )
 
 
 def _said(

@@ -21,9 +21,8 @@ from bot.commands.services import (
     NewsServices,
     Searches,
 )
-from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import Gates
+from bot.conversation.gates import Doorkeeper, Gates
 from bot.conversation.writing import Compose, Writing, WritingParts
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
@@ -70,9 +69,7 @@ _GROUPS: Mapping[str, type] = {
 _numbers = itertools.count(1)
 
 
-def event(
-    text: str, *, is_admin: Callable[[], Awaitable[bool]] | None = None, **changes: object
-) -> Request:
+def event(text: str, **changes: object) -> Request:
     """A private message of Ana's with an id of its own, unless `changes` say otherwise."""
     values: dict[str, object] = {
         "event_id": f"e{next(_numbers)}",
@@ -82,8 +79,8 @@ def event(
         "text": text,
         "now": NOW,
     }
-    if is_admin:
-        values["inquiries"] = Inquiries(is_admin=is_admin)
+    if "is_admin" in changes:
+        values["inquiries"] = Inquiries(is_admin=changes.pop("is_admin"))  # type: ignore[arg-type]  # as below
     return Request(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
 
 

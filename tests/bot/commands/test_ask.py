@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.request import Quoted, Revision, Person, Place
+from bot.request import Person, Place, Quoted, Revision
 from db.pool import Database
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.errors import CorpusNotFound
@@ -108,7 +108,9 @@ async def test_of_those_who_speak_as_one_chat_none_follows_another(
 
 async def test_an_edited_question_does_not_follow_itself(bot: Bot, asked: StandInAsk) -> None:
     await bot.say("/ask What about cofee?", event_id="e")
-    await bot.hear(event("/ask What about coffee?", event_id="e:edited", revision=Revision(event_id="e")))
+    await bot.hear(
+        event("/ask What about coffee?", event_id="e:edited", revision=Revision(event_id="e"))
+    )
     assert [(text, earlier) for text, _, earlier in asked.calls] == [
         ("What about cofee?", ()),
         ("What about coffee?", ()),

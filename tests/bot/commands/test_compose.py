@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapter import ChatGone, SlowDown
 from bot.reply import Reply
-from bot.request import Quoted, Revision, Person, Request, Trigger
+from bot.request import Person, Quoted, Request, Revision, Trigger
 from db.chat.compositions import KeptTask
 from db.pool import Database
 from engine.compose.composition import (
@@ -409,7 +409,12 @@ class TestRefusals:
         await outcome(bot)
         changed = len(bot.adapter.changed)
         await bot.hear(
-            replace(asked, event_id="edited", revision=Revision(event_id=asked.event_id), text="/compose Tea")
+            replace(
+                asked,
+                event_id="edited",
+                revision=Revision(event_id=asked.event_id),
+                text="/compose Tea",
+            )
         )
         assert (len(composer.calls), len(bot.adapter.changed)) == (1, changed)
 

@@ -7,7 +7,7 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.commands.plain_text import Plain, is_remark, read_plain
-from bot.request import Quoted, Person, Trigger
+from bot.request import Person, Quoted, Trigger
 from bot.settings.model import ChatSettings
 from db.pool import Database
 from tests.bot.conversing import GROUP, Bot, bot_on, event

@@ -9,10 +9,10 @@ from bot.i18n.words import Words, words_for
 from bot.replies.picture import Pictured, Pictures
 from bot.replies.receipt import receipt
 from bot.reply import Reply
+from bot.request import Quoted, Revision
 from engine.messages import as_message
 from engine.search import Expansion, Hit, Mode, Verdict
 from engine.values import Usage
-from bot.request import Quoted, Revision
 from tests.bot.conversing import GROUP, PRIVATE, Bot, event
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 
@@ -227,7 +227,9 @@ async def test_more_as_a_reply_goes_on_with_the_answer_that_it_replies_to(bot: B
     assert [button.action.answer_id for button in said.buttons[-1]] == [
         button.action.answer_id for button in coffee.buttons[-1]
     ][: len(said.buttons[-1])]
-    assert (await bot.say("/more", quoted=Quoted(buttons=buttons(coffee)))).text == "That is all I found."
+    assert (
+        await bot.say("/more", quoted=Quoted(buttons=buttons(coffee)))
+    ).text == "That is all I found."
 
 
 @pytest.mark.parametrize("pressed", [None, "votes"])
@@ -262,7 +264,9 @@ async def test_a_reply_without_buttons_is_about_what_that_message_answered_or_as
 
 async def test_of_an_edited_headline_the_last_answer_is_explained(bot: Bot) -> None:
     await bot.say("Coffee prices soar", event_id="p:1")
-    await bot.hear(event("Tea prices soar", event_id="p:1:edited", revision=Revision(event_id="p:1")))
+    await bot.hear(
+        event("Tea prices soar", event_id="p:1:edited", revision=Revision(event_id="p:1"))
+    )
     await bot.set_up(PRIVATE, full_answers=True)
     await bot.say("Milk prices soar")
     more = await bot.say("/more", quoted=Quoted(message="m1"))
@@ -289,7 +293,11 @@ async def test_a_query_that_a_reply_is_about_has_no_picture(bot: Bot) -> None:
 
 async def test_a_reply_to_what_is_no_answer_explains_the_last_one(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
-    assert explained(await bot.say("/why", quoted=Quoted(buttons=["setup::", "no action"]))) == [1, 2, 3]
+    assert explained(await bot.say("/why", quoted=Quoted(buttons=["setup::", "no action"]))) == [
+        1,
+        2,
+        3,
+    ]
 
 
 async def test_a_reply_to_an_answer_that_is_gone_says_so(bot: Bot) -> None:

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from bot.commands import standard_commands
-from bot.conversation.admission import Stop
-from bot.conversation.gates import Gates, not_meant
+from bot.conversation.gates import Gates, Stop, not_meant
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.access import Quotas

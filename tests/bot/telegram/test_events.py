@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from telegram import Update
 
-from bot.request import Place, Request, Trigger
+from bot.request import Place, Request, Revision, Trigger
 from bot.telegram.events import TelegramIdentity, read_update
 from engine.errors import UsageError
 
@@ -112,7 +112,7 @@ async def test_an_anonymous_admin_is_an_admin_and_nobody_else_is() -> None:
     assert anonymous
     assert alice
     assert not anonymous.person.bot
-    assert (await anonymous.is_admin(), await alice.is_admin()) == (True, False)
+    assert (await anonymous.inquiries.is_admin(), await alice.inquiries.is_admin()) == (True, False)
 
 
 def test_another_bot_and_the_bot_itself_are_told_apart() -> None:
@@ -203,5 +203,5 @@ def test_an_edited_message_revises_the_request_that_it_was() -> None:
     after = read(kind="edited_message", text="It snows")
     assert before
     assert after
-    assert (after.text, after.revises) == ("It snows", before.event_id)
+    assert (after.text, after.revision) == ("It snows", Revision(event_id=before.event_id))
     assert after.event_id == f"{before.event_id}:edited"
