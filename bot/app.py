@@ -14,7 +14,6 @@ from bot.query_log import log_of, log_search, source
 from bot.settings import Settings
 from db.chat.answers import ModelAnswers
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents
 from db.corpus.glossary import Groups
 from db.embedded.server import EmbeddedServer
 from db.model_cache import Expansions, Judgments, Ledger
@@ -31,11 +30,12 @@ from engine.isolation.process import Isolation
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
-from engine.prophecy.prophecy import Prophet
+from engine.prophecy.prophecy import Judges, Prophet
 from engine.prophecy.question import Meaning
 from engine.prophecy.together import prophesy_from_all
 from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob, search_logged
+from engine.settings.searching import ProphecySettings
 from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
@@ -45,23 +45,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """What finds and judges the texts for a headline."""
+
+    index: SearchIndex
+    judge: Judges | None = None  # None without a model, and so are the phrases
+    meaning: Meaning | None = None
+    phrases: Phrases | None = None
+
+    def prophet(self, settings: ProphecySettings) -> Prophet:
+        """Return a Prophet that uses it."""
+        return Prophet(self.index, self.judge, settings, self.meaning, self.phrases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class App:
     """The services that commands use."""
 
     settings: Settings
     database: Database
     corpora: Corpora
-    documents: Documents
     prophet: Prophet
-    index: SearchIndex  # index, judge and meaning are those of the prophet
-    judge: Judge | None
-    meaning: Meaning | None
+    retrieval: Retrieval  # of the prophet
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
     isolation: Isolation  # for what strangers wrote: pages of links, lists, pictures
     answerer: Answerer = field(default_factory=Answerer)
-    phrases: Phrases | None = None  # also the prophet's; None without a model
     client: "ChatClient | None" = None  # of the language model
     web: LateWeb | None = None  # None without a search provider
     rerankers: Rerankers | None = None  # of passages; None: words alone order them
@@ -167,16 +177,13 @@ async def open_app(
             expander = _expander(settings, client, database)
             stack.push_async_callback(expander.aclose)
             phrases = Phrases(expander=expander, index=search, descriptions=described)
+        retrieval = Retrieval(index=search, judge=judge, meaning=meaning, phrases=phrases)
         yield App(
             settings=settings,
             database=database,
             corpora=Corpora(database),
-            documents=Documents(database),
-            prophet=Prophet(search, judge, settings.prophecy, meaning, phrases),
-            index=search,
-            judge=judge,
-            meaning=meaning,
-            phrases=phrases,
+            prophet=retrieval.prophet(settings.prophecy),
+            retrieval=retrieval,
             client=client,
             web=open_web(settings, database, stack),
             rerankers=open_rerankers(settings, database, embedders, stack),

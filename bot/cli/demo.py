@@ -22,7 +22,7 @@ from engine.corpora import DEMO_CORPUS
 from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.prophecy.prophecy import NO_MODEL, Prophet
+from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Candidate, Headline, SearchRequest, Verdict
 from engine.values import Corpus
 
@@ -106,8 +106,8 @@ def judged_by_people(app: App) -> App:
         read_headlines(bundled_file("judged.headlines.jsonl")),
         read_qrels(bundled_file("judged.qrels.tsv")),
     )
-    prophet = Prophet(app.index, judge, app.settings.prophecy, app.meaning)
-    return replace(app, prophet=prophet)
+    retrieval = replace(app.retrieval, judge=judge, phrases=None)
+    return replace(app, prophet=retrieval.prophet(app.settings.prophecy))
 
 
 def _headlines() -> list[Mapping[str, str]]:

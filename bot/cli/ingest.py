@@ -149,10 +149,13 @@ async def ingest_files(
     Raises NothingUsable if no record could be stored, CorpusConflict, UsageError, and InputError
     for a file that turns out to be damaged.
     """
+    from db.corpus.documents import Documents
+
     corpus, is_new = await _ensure_corpus(app, options, sources)
     if not is_new:
         for source in sources:
             source.read_in(corpus.language)
+    documents = Documents(app.database)
     damage: InputError | None = None
     begun = time.monotonic()
     with (
@@ -160,7 +163,7 @@ async def ingest_files(
         progress_bar(output.remarks, f"ingest {corpus.name}", _total(sources)) as tell,
     ):
         loader = Loader(
-            app.documents,
+            documents,
             corpus,
             rejected=rejects.add,
             progress=_build_progress(tell, sources, begun),
@@ -180,7 +183,7 @@ async def ingest_files(
             raise
         # Even if nothing changed, as an earlier run may have been interrupted before this.
         await loader.finish()
-        await app.documents.settle(corpus)
+        await documents.settle(corpus)
     rejects.tell(output.remark)
     if not loader.report.usable:
         if is_new:

@@ -22,7 +22,7 @@ from bot.settings import Settings
 from bot.webhooks import subscribe_webhooks
 from db.chat.answers import Answers
 from db.chat.chats import Chats
-from db.corpus.documents import Retention
+from db.corpus.documents import Documents, Retention
 from db.corpus.reindexing import Reindexing
 from db.logs import JobOutcomes
 from db.model_cache import Ledger, WebPages
@@ -223,7 +223,7 @@ def _wire_polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Trou
         feeds=Feeds(app.database),
         fetcher=fetcher,
         parser=parser,
-        news=News(app.corpora, app.documents, Retention(app.database)),
+        news=News(app.corpora, Documents(app.database), Retention(app.database)),
         settings=chosen,
         limits=FEED_LIMITS,
         at_once=chosen.at_once,

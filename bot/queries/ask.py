@@ -92,7 +92,7 @@ def searcher(app: App) -> Prophet:
         search=chosen.search.model_copy(update={"exclude_recent_months": 0}),
         score=chosen.score.model_copy(update={"age": 0.0}),
     )
-    return Prophet(app.index, None, chosen, app.meaning)
+    return replace(app.retrieval, judge=None, phrases=None).prophet(chosen)
 
 
 async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) -> list[Corpus]:

@@ -109,7 +109,8 @@ async def stored_meaning(
     The text is compared only where a local model makes vectors: another one costs a call.
     """
     stored = StoredMeaning()
-    local = app.meaning and app.meaning.reranker  # there is one only for a local model
+    # Only a local model has a reranker.
+    local = app.retrieval.meaning and app.retrieval.meaning.reranker
     vector: Vector | None = None
     for corpus in corpora:
         keys = {
@@ -120,7 +121,7 @@ async def stored_meaning(
             for one in found
             if one.corpus == corpus.name and one.hit.candidate.place
         }
-        embedder = embedder_of(app.meaning, corpus)
+        embedder = embedder_of(app.retrieval.meaning, corpus)
         space = embedder and await app.embeddings.space(corpus, embedder.name)
         if not (embedder and space and keys):
             continue

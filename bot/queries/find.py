@@ -115,7 +115,7 @@ async def answer_query(
             found = await finder.order_by_meaning(
                 corpus,
                 query,
-                partial(similarities, app.meaning, corpus, meant_by(query)),
+                partial(similarities, app.retrieval.meaning, corpus, meant_by(query)),
                 limit=limit,
                 expanded=expanded,
                 now=now,
@@ -135,7 +135,7 @@ async def _nearest(
             Message("There is no word whose meaning could be looked for."),
             fix=Message("Write some, or leave the mode out."),
         )
-    question = await question_of(app.meaning, corpus, text)
+    question = await question_of(app.retrieval.meaning, corpus, text)
     if question is None:
         return _find_nothing(query, corpus, Message("The model knows no word of this."))
     found = await finder.nearest(

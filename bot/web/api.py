@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self, cast
 
 from fastapi import APIRouter, Depends, Path, Query
 
+from bot.app import Retrieval
 from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_json
 from bot.replies.buttons import place_json
@@ -146,9 +147,9 @@ class Scope:
         if tag is None:
             return searcher(app)
         shown = Shown(app.database)
-        index, meaning = TaggedIndex(app.index, shown, tag), app.meaning
+        index, meaning = TaggedIndex(app.retrieval.index, shown, tag), app.retrieval.meaning
         meaning = meaning and replace(meaning, vectors=TaggedVectors(meaning.vectors, shown, tag))
-        return searcher(replace(app, index=index, meaning=meaning))
+        return searcher(replace(app, retrieval=Retrieval(index=index, meaning=meaning)))
 
     async def count(self, filters: Filters) -> int:
         """Return how many texts in scope pass the filters."""

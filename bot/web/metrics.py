@@ -12,10 +12,10 @@ from prometheus_client import (
     ProcessCollector,
 )
 
+from bot.app import Retrieval
 from engine.ports import SearchIndex
-from engine.prophecy.expand import Expands, Phrases
+from engine.prophecy.expand import Expands
 from engine.prophecy.prophecy import Judges, Prophet
-from engine.prophecy.question import Meaning
 from engine.search import (
     Candidate,
     Expansion,
@@ -162,14 +162,11 @@ class MeasuredProphet(Prophet):
     def __init__(
         self,
         metrics: Metrics,
-        index: SearchIndex,
-        judge: Judges | None,
+        retrieval: Retrieval,
         settings: ProphecySettings,
-        *,
-        meaning: Meaning | None,
-        phrases: Phrases | None,
     ) -> None:
-        super().__init__(index, judge, settings, meaning, phrases)
+        parts = retrieval
+        super().__init__(parts.index, parts.judge, settings, parts.meaning, parts.phrases)
         self._metrics = metrics
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:

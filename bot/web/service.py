@@ -218,15 +218,18 @@ class WebAdapter:
     def of(cls, app: App) -> Self:
         """Wrap the parts of `app` that are counted."""
         metrics = Metrics()
-        index = MeasuredIndex(app.index, metrics)
-        judge = app.judge and MeasuredJudge(app.judge, metrics)
-        phrases = app.phrases
+        found = app.retrieval
+        phrases = found.phrases
         if phrases:
             phrases = replace(phrases, expander=MeasuredExpander(phrases.expander, metrics))
-        prophet = MeasuredProphet(
-            metrics, index, judge, app.settings.prophecy, meaning=app.meaning, phrases=phrases
+        retrieval = replace(
+            found,
+            index=MeasuredIndex(found.index, metrics),
+            judge=found.judge and MeasuredJudge(found.judge, metrics),
+            phrases=phrases,
         )
-        return cls(replace(app, prophet=prophet, index=index, phrases=phrases), metrics)
+        prophet = MeasuredProphet(metrics, retrieval, app.settings.prophecy)
+        return cls(replace(app, prophet=prophet, retrieval=retrieval), metrics)
 
     def create_service(
         self,

@@ -6,12 +6,11 @@ from typing import TextIO
 
 import pytest
 
-from bot.app import App
+from bot.app import App, Retrieval
 from bot.cli.chat import converse, terminal_language
 from bot.embedders import no_embedder
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import Glossaries, LexicalIndex
@@ -31,11 +30,8 @@ async def app(database_url: str) -> AsyncIterator[App]:
         settings=load_settings(),
         database=storage,
         corpora=Corpora(storage),
-        documents=Documents(storage),
         prophet=Prophet(LexicalIndex(storage)),
-        index=LexicalIndex(storage),
-        judge=None,
-        meaning=None,
+        retrieval=Retrieval(index=LexicalIndex(storage)),
         embeddings=Embeddings(storage),
         embedders=no_embedder,
         glossaries=Glossaries(storage),
