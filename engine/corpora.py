@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.messages import Message, for_operators
@@ -42,6 +42,11 @@ def require_zone(moment: datetime) -> datetime:
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise ValueError(f"a time without a zone: {moment.isoformat()}")
     return moment
+
+
+def iso_moment(moment: datetime | None) -> str | None:
+    """Return a moment as JSON has it, in UTC, or None."""
+    return None if moment is None else moment.astimezone(UTC).isoformat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

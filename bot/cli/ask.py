@@ -23,8 +23,9 @@ from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.ask import ask as answered
 from bot.queries.ask import corpora_for
-from bot.replies.answer import answer_json, answer_reply
+from bot.replies.answer import answer_reply
 from bot.replies.dates import Period, read_date
+from engine.contracts.answers import QuestionAnswer
 from engine.prophecy.headline import read_headline
 from engine.search import Filters, Mode, SearchRequest
 from engine.values import Kind
@@ -69,8 +70,8 @@ async def write_answer(
     answer = await answered(app, request, corpora, model=options.model)
     elapsed_ms = (time.perf_counter() - started) * 1000
     if options.json:
-        shown = answer_json(answer, elapsed_ms=elapsed_ms)
-        output.json({**shown, "kind": options.kind, "period": options.period})
+        shown = QuestionAnswer.of(answer, elapsed_ms=elapsed_ms)
+        output.json({**shown.to_json(), "kind": options.kind, "period": options.period})
     else:
         output.show(answer_reply(answer, words_for(DEFAULT, operator=True)))
 

@@ -14,7 +14,7 @@ from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts
-from bot.replies.composition import STEPS, composition_json, composition_reply
+from bot.replies.composition import STEPS, composition_reply
 from bot.signals import run_until_signal
 from engine.compose.composition import ComposeRequest, Composition, StepName
 from engine.compose.record import (
@@ -25,6 +25,7 @@ from engine.compose.record import (
     save_record,
 )
 from engine.compose.run import Composer
+from engine.contracts.composition import ComposeAnswer
 from engine.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ async def write_again(record: Path, options: ComposeOptions, *, output: Output) 
 def show(composition: Composition, options: ComposeOptions, output: Output, words: Words) -> None:
     """Write a composition to the terminal or as JSON. Raises ModelError if a model failed."""
     if options.json:
-        output.json(composition_json(composition))
+        output.json(ComposeAnswer.of(composition).to_json())
     elif options.explain or not composition.failed:
         # Not wrapped to the width of the terminal: tweets are there to be copied.
         output.line(composition_reply(composition, words, explain=options.explain).text or "")

@@ -6,9 +6,8 @@ import typer
 
 from bot.cli.shared import Json, Name, settings_of, text, with_app
 from bot.console.screen import Output
-from bot.replies.dates import iso_moment
 from db.search.shown import Threads
-from engine.corpora import Thread, ThreadMessage
+from engine.corpora import Thread, ThreadMessage, iso_moment
 from engine.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from bot.cli.shared import CorpusName, Json, settings_of, text, with_app
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.find import find as look
-from bot.replies.find import find_reply, found_json
+from bot.replies.find import find_reply
+from engine.contracts.answers import FindAnswer
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode
 
@@ -41,7 +42,7 @@ async def write_finds(app: "App", query: str, options: FindOptions, *, output: O
     )
     elapsed_ms = (time.perf_counter() - started) * 1000
     if options.json:
-        output.json(found_json(query, found, elapsed_ms=elapsed_ms))
+        output.json(FindAnswer.of(query, found, elapsed_ms=elapsed_ms).to_json())
     else:
         output.show(find_reply(found, words_for(DEFAULT, operator=True)))
 

@@ -22,7 +22,7 @@ from bot.cli.shared import (
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date, read_typed
-from bot.replies.prophecy import prophecy_json, prophecy_reply
+from bot.replies.prophecy import prophecy_answer, prophecy_reply
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
@@ -67,7 +67,7 @@ async def write_prophecy(
     prophecy = await app.prophesy(request, corpus=options.corpus)
     elapsed_ms = (time.perf_counter() - started) * 1000
     if options.json:
-        output.json(prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms))
+        output.json(prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms).to_json())
     else:
         words = words_for(DEFAULT, operator=True)
         near = options.near and prophecy.near

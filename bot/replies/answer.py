@@ -1,11 +1,10 @@
-"""A cited answer as a reply, and as `presagio ask --json` prints it."""
+"""A cited answer as a reply."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 from bot.i18n.words import Words, marked
-from bot.replies.buttons import place_json, place_text
-from bot.replies.dates import iso_moment
+from bot.replies.buttons import place_text
 from bot.reply import HitView, Reply, labels, say_date, signature
 from engine.answer.cited_answer import (
     AnswerOutcome,
@@ -111,69 +110,3 @@ def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[
 def _cited_text(source: CitedSource, answer: CitedAnswer) -> str:
     """Return the passage that is cited, in one line and without what looks like a mark."""
     return " ".join(without_brackets(cited_excerpt(source, answer, longest=_LONGEST_TEXT)).split())
-
-
-_DIGITS = 4
-_SILENCE = "The sources do not say."
-
-
-def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
-    """Return the JSON object.
-
-    Each sentence of `answer` ends with [n]. "The sources do not say." counts as an answer; null
-    means that there is no source.
-    """
-    usage = answer.usage
-    return {
-        "question": answer.question.text,
-        "earlier": list(answer.question.earlier),
-        "corpora": list(answer.corpora),
-        "outcome": answer.outcome.value,
-        "answer": _SILENCE if answer.outcome is AnswerOutcome.SILENT else answer.text or None,
-        "sentences": [
-            {
-                "text": one.text,
-                "sources": list(one.sources),
-                "quoted": one.quoted,
-                "supported": one.supported if answer.checked or not one.supported else None,
-            }
-            for one in answer.sentences
-        ],
-        "checked": answer.checked,
-        "objections": [{"text": one.text, "why": one.why} for one in answer.objections],
-        "passages": answer.passages,
-        "model": answer.model,
-        "prompt_version": answer.prompt_version,
-        "cached": answer.cached,
-        "mode": answer.mode.value,
-        "embedding_model": answer.embedding_model,
-        "elapsed_ms": round(elapsed_ms),
-        "usage": usage
-        and {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cost_usd": usage.cost_usd,
-        },
-        "notice": answer.notice,
-        "sources": [_source_json(one, answer) for one in answer.sources],
-    }
-
-
-def _source_json(source: CitedSource, answer: CitedAnswer) -> dict[str, object]:
-    hit = source.passage.hit
-    found = hit.candidate
-    return {
-        "number": source.number,
-        "corpus": source.passage.corpus,
-        "id": found.external_id,
-        "created_at": iso_moment(found.created_at),
-        "dated_by": found.dated_by,
-        "text": found.text,
-        "cited": cited_excerpt(source, answer, longest=_LONGEST_TEXT),
-        "place": place_json(found.place),
-        "url": found.url,
-        "author": found.author,
-        "relevance": round(hit.score, _DIGITS),
-        "matched": list(hit.matched),
-        "flags": list(found.flags.names),
-    }

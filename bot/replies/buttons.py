@@ -29,20 +29,6 @@ def place_text(place: ItemPlace, words: Words) -> str:
     return f"{title}, {cut(heading, _LONGEST_HEADING)}"
 
 
-def place_json(place: ItemPlace | None) -> dict[str, object] | None:
-    """Return the place for JSON; None for a text that is no part of an item."""
-    if place is None:
-        return None
-    return {
-        "title": place.title,
-        "part": place.part,
-        "heading": place.heading,
-        "page": place.page,
-        "last_page": place.last_page,
-        "pages": place.pages,
-    }
-
-
 VOTES = "👍 👎"
 WRITE, SHARE = "write", "share"
 _MOST = 4  # buttons of a compact message

@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 
 from bot.i18n.words import Words, marked
-from bot.replies.dates import iso_moment
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, labels, say_date
 from engine.compose.composition import (
     ComposedSource,
     Composition,
     SourceKind,
-    Step,
     StepName,
     Variant,
     cited_as,
@@ -108,72 +106,6 @@ def _usage(usage: Usage, words: Words) -> Iterator[str]:
         yield words.count("{number} token", "{number} tokens", tokens)
     if usage.cost_usd is not None:
         yield f"${usage.cost_usd:.4f}"
-
-
-def composition_json(composition: Composition) -> dict[str, object]:
-    """Return the JSON object."""
-    return {
-        "prompt": composition.request.prompt,
-        "corpora": [corpus.name for corpus in composition.request.corpora],
-        "language": composition.language or composition.request.language,
-        "variants": [_variant_json(one) for one in composition.variants],
-        "sources": [_source_json(one) for one in composition.sources],
-        "removed": [{"text": one.text, "why": one.why} for one in composition.removed],
-        "steps": [_step_json(one) for one in composition.steps],
-        "usage": _usage_json(composition.usage),
-        "elapsed_ms": round(composition.elapsed_ms),
-        "prompt_version": composition.prompt_version,
-        "notice": composition.notice,
-    }
-
-
-def _variant_json(variant: Variant) -> dict[str, object]:
-    return {
-        "tweets": [{"text": one.text, "length": one.length} for one in variant.tweets],
-        "thread": variant.thread,
-        "checked": variant.checked,
-        "unsupported": variant.unsupported,
-        "warnings": list(variant.warnings),
-    }
-
-
-def _source_json(source: ComposedSource) -> dict[str, object]:
-    passage = source.passage
-    return {
-        "n": source.number,
-        "title": passage.title,
-        "url": passage.url,
-        "page": passage.page,
-        "date": iso_moment(passage.date),
-        "dated_by": passage.dated_by,
-        "kind": passage.kind.value,
-        "quote": source.quote,
-        "author": passage.author,
-        "corpus": passage.corpus,
-        "recognised": passage.is_recognised,
-        "flags": list(passage.flags.names),
-    }
-
-
-def _step_json(step: Step) -> dict[str, object]:
-    return {
-        "name": step.name.value,
-        "elapsed_ms": round(step.elapsed_ms, 1),
-        "skipped": step.skipped,
-        "usage": _usage_json(step.usage),
-        "model": step.model,
-        "figures": dict(step.figures),
-    }
-
-
-def _usage_json(usage: Usage | None) -> dict[str, object] | None:
-    if usage is None:
-        return None
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost_usd": usage.cost_usd,
-    }
 
 
 _LONGEST = 3500  # characters; one message on every platform

@@ -57,11 +57,6 @@ def say_age(earlier: datetime | None, later: datetime, words: Words) -> str:
     return "" if earlier is None else age_between(earlier, later).said(words)
 
 
-def iso_moment(moment: datetime | None) -> str | None:
-    """Return a moment as JSON has it, in UTC, or None."""
-    return None if moment is None else moment.astimezone(UTC).isoformat()
-
-
 def _whole_months(earlier: datetime, later: datetime) -> int:
     begun = (later.year - earlier.year) * 12 + later.month - earlier.month
     last_is_whole = (later.day, later.time()) >= (earlier.day, earlier.time())

@@ -1,94 +1,14 @@
-"""The result of a query as a reply and as JSON."""
+"""The result of a query as a reply."""
 
 from collections.abc import Iterator, Sequence
 
 from bot.i18n.words import Words
-from bot.replies.buttons import place_json, place_text
-from bot.replies.dates import iso_moment
+from bot.replies.buttons import place_text
 from bot.replies.limits import cut
 from bot.reply import HitView, Reply, say_date, signature
-from engine.contracts.results import attachments_of, snippet_of
 from engine.query.plan import Plan
 from engine.query.results import FindHit, Found, Match
 from engine.text.snippet import narrow_excerpt
-
-_DIGITS = 4
-
-
-def found_json(asked: str, found: Found, *, elapsed_ms: float) -> dict[str, object]:
-    """Return the object that `find --json` prints. Keys may be added, but not changed."""
-    counts = found.counts
-    return {
-        "query": asked,
-        "canonical": str(found.query),
-        "expanded": str(found.expanded),
-        "filters": [str(one) for one in found.query.filters],
-        "corpus": found.corpus,
-        "plan": found.plan.value,
-        "counts": {
-            "corpus": counts.corpus,
-            "matching": counts.matching,
-            "passing": counts.passing,
-            "fetched": counts.fetched,
-            "distinct": counts.distinct,
-            "returned": counts.returned,
-            "candidates": counts.candidates,
-        },
-        "elapsed_ms": round(elapsed_ms),
-        "notice": " ".join(found.notices) or None,
-        "hits": [_contract(found, hit) | _hit_json(hit) for hit in found.hits],
-    }
-
-
-def _contract(found: Found, hit: FindHit) -> dict[str, object]:
-    """Return a hit in the contract of its kind, but for `source`, which meant the platform here
-    before the contract had a name for it."""
-    if found.kind is None:
-        return {}
-    named: dict[str, object] = snippet_of(found.kind, hit).model_dump(mode="json")
-    return named | {"source": hit.document.candidate.platform or hit.document.domain}
-
-
-def _hit_json(hit: FindHit) -> dict[str, object]:
-    document, candidate = hit.document, hit.document.candidate
-    return {
-        "rank": hit.rank,
-        "id": candidate.external_id,
-        "created_at": iso_moment(candidate.created_at),
-        "dated_by": candidate.dated_by,
-        "text": candidate.text,
-        "context": candidate.context,
-        "title": document.title,
-        "place": place_json(candidate.place),
-        "url": candidate.url,
-        "author": candidate.author,
-        "role": document.role,
-        "platform": document.candidate.platform,
-        "thread": document.thread,
-        "attribution": document.attribution,
-        "lang": candidate.lang,
-        "tags": list(document.tags),
-        "mentions": list(document.mentions),
-        "engagement": document.engagement,
-        "attachments": [one.model_dump() for one in attachments_of(document)],
-        "participants": list(document.participants),
-        "flags": list(candidate.flags.names),
-        "score": None if hit.score is None else round(hit.score, _DIGITS),
-        "similarity": None if hit.similarity is None else round(hit.similarity, _DIGITS),
-        "matched": [_match(match) for match in hit.matched],
-    }
-
-
-def _match(match: Match) -> dict[str, object]:
-    return {
-        "term": match.term,
-        "alias_of": match.alias_of,
-        "lexemes": list(match.lexemes),
-        "count": match.count,
-        "fields": list(match.fields),
-        "score": round(match.score, _DIGITS),
-    }
-
 
 _INDENT = "   "
 _LONGEST_QUERY = 200

@@ -14,7 +14,7 @@ from bot.card import can_draw
 from bot.i18n.words import Words
 from bot.replies.buttons import VOTES, WRITE
 from bot.replies.limits import cut
-from bot.replies.prophecy import hit_view, prophecy_json
+from bot.replies.prophecy import hit_view, prophecy_answer
 from bot.reply import Action, Button, Event, HitView, ItemView, Reply, labels
 from engine.chat import Answer, Tally
 from engine.errors import UsageError
@@ -273,15 +273,15 @@ def prophecy_event(item: PostItem, *, key: str, decided_at: datetime) -> Event:
     """
     answer = item.answer
     shown = replace(answer.prophecy, hits=answer.page, near=())
-    prophecy = prophecy_json(shown, now=answer.asked_at, elapsed_ms=0)
-    del prophecy["elapsed_ms"]  # nobody has waited for it
+    prophecy = prophecy_answer(shown, now=answer.asked_at, elapsed_ms=0)
     moment = decided_at.astimezone(UTC).isoformat()
     body = {
         "type": _TYPE,
         "timestamp": moment,
         "data": {
             "story": {"title": item.title, "link": item.link, "source": item.source or None},
-            "prophecy": prophecy,
+            # Nobody has waited for it.
+            "prophecy": prophecy.model_dump(mode="json", exclude={"elapsed_ms"}),
         },
     }
     # Keys are unique in one database only, and a receiver may listen to several.

@@ -1,20 +1,23 @@
-"""A prophecy as a reply and as JSON."""
+"""A prophecy as a reply, and for programs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from bot.i18n.words import DEFAULT, Words, marked, words_for
-from bot.replies.buttons import place_json, place_text
-from bot.replies.dates import age_between, iso_moment, say_age
+from bot.replies.buttons import place_text
+from bot.replies.dates import age_between, say_age
 from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
 from engine.answer.cited_answer import Passage, Wording
 from engine.messages import Message
 from engine.prophecy.score import sureness
 from engine.search import Headline, Hit, Prophecy, Term
-from engine.values import Usage
+
+if TYPE_CHECKING:
+    from engine.contracts.answers import ProphecyAnswer
 
 EXAMPLE = marked("Coffee prices hit a record high")
 _NOTHING = marked("Nothing foretold this.")
@@ -204,69 +207,14 @@ def _aliases(terms: Iterable[Term], words: Words) -> str:
     )
 
 
-_PARTS = ("judgment", "lexical", "age", "semantic")
-_DIGITS = 4
+def prophecy_answer(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> "ProphecyAnswer":
+    """Return the prophecy for programs; ages are relative to the headline's date, or to `now`."""
+    from engine.contracts.answers import ProphecyAnswer  # noqa: PLC0415 - few replies need it
 
+    until = prophecy.headline.date or now
 
-def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> dict[str, object]:
-    """Return the JSON object; ages are relative to the headline's date, or to `now`."""
-    headline, verdict, expansion = prophecy.headline, prophecy.verdict, prophecy.expansion
-    until = headline.date or now
-    return {
-        "query": headline.original,
-        "headline": headline.text,
-        "date": iso_moment(headline.date),
-        "corpus": prophecy.corpus,
-        "judged": prophecy.judged,
-        "model": verdict.model,
-        "prompt_version": verdict.prompt_version,
-        "cached": verdict.cached,
-        "mode": prophecy.mode.value,
-        "embedding_model": prophecy.embedding_model,
-        "compared": prophecy.compared,
-        "candidates": len(prophecy.candidates),
-        "coverage": round(prophecy.coverage, _DIGITS),
-        "elapsed_ms": round(elapsed_ms),
-        "phrases": list(expansion.phrases),
-        "phrases_ms": None if expansion.seconds is None else round(expansion.seconds * 1000),
-        "phrases_late": expansion.late,
-        "usage": _usage(prophecy.usage) if prophecy.usage else None,
-        "notice": notice_of(prophecy, words_for(DEFAULT, operator=True)),
-        "hits": [_hit(hit, until) | {"sureness": sureness(hit).value} for hit in prophecy.hits],
-        "near": [_hit(hit, until) | {"sureness": None} for hit in prophecy.near],
-    }
+    def tell_age(written: datetime | None) -> str | None:
+        return str(age_between(written, until)) if written else None
 
-
-def _usage(usage: Usage) -> dict[str, object]:
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost_usd": usage.cost_usd,
-    }
-
-
-def _hit(hit: Hit, until: datetime) -> dict[str, object]:
-    found = hit.candidate
-    return {
-        "rank": hit.rank,
-        "id": found.external_id,
-        "created_at": iso_moment(found.created_at),
-        "dated_by": found.dated_by,
-        "age": found.created_at and str(age_between(found.created_at, until)),
-        "text": found.text,
-        "place": place_json(found.place),
-        "url": found.url,
-        "author": found.author,
-        "score": round(hit.score, _DIGITS),
-        "parts": {name: _part(hit.parts.get(name)) for name in _PARTS},
-        "factors": {name: round(value, _DIGITS) for name, value in hit.factors.items()},
-        "matched": list(hit.matched),
-        "why": hit.why,
-        "proposed_by": dict(found.ranks),
-        "asked_for": dict(found.asked_for),
-        "flags": list(found.flags.names),
-    }
-
-
-def _part(value: float | None) -> float | None:
-    return None if value is None else round(value, _DIGITS)
+    notice = notice_of(prophecy, words_for(DEFAULT, operator=True))
+    return ProphecyAnswer.of(prophecy, age=tell_age, notice=notice, elapsed_ms=elapsed_ms)

@@ -3,33 +3,30 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Depends, Path, Query
 
 from bot.app import Retrieval
 from bot.queries.ask import ask, searcher
-from bot.replies.answer import answer_json
-from bot.replies.buttons import place_json
-from bot.replies.dates import iso_moment
-from bot.replies.prophecy import prophecy_json
+from bot.replies.prophecy import prophecy_answer
 from bot.web.failures import Refusal, describe_problems
 from bot.web.schemas import (
     AskAnswer,
     AskParameters,
     CorporaAnswer,
+    CorpusAnswer,
     CorpusName,
-    DocumentAnswer,
     Narrowed,
-    ProphecyAnswer,
     ProphecyParameters,
     SearchAnswer,
     SearchParameters,
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from db.search.shown import Shown
-from engine.contracts.results import attachments_of
+from engine.contracts.answers import DocumentAnswer, ProphecyAnswer, QuestionAnswer
 from engine.corpora import news_corpus
 from engine.errors import CorpusNotFound, UsageError
 from engine.messages import Message
@@ -155,6 +152,15 @@ class Scope:
         """Return how many texts in scope pass the filters."""
         return await Shown(self.shared.app.database).count(self.corpus, filters, self.tag)
 
+    def describe(self, asked: Narrowed, now: datetime) -> dict[str, object]:
+        """Return what was asked for, as answers repeat it."""
+        return {
+            "kind": self.corpus.kind,
+            "category": asked.category,
+            "period": asked.period,
+            "generated_at": now.isoformat(),
+        }
+
     async def origins(self, hits: Sequence[Hit]) -> list[Mapping[str, object]]:
         """Return where each hit comes from, as the API names it."""
         ids = [hit.candidate.id for hit in hits]
@@ -169,7 +175,7 @@ def _refuse_category(name: str, known: Sequence[str]) -> UsageError:
     )
 
 
-async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[str, object]:
+async def search_corpus(shared: SharedState, asked: SearchParameters) -> SearchAnswer:
     """Return what `presagio search --json` prints, with counts and the request.
 
     Raises CorpusNotFound, UsageError, StorageError.
@@ -188,23 +194,20 @@ async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[st
     found = await shared.prophesy(scope.corpus, request, scope.searcher())
     searched = await scope.count(filters)
     elapsed_ms = (time.perf_counter() - started) * 1000
-    answer = prophecy_json(found, now=now, elapsed_ms=elapsed_ms)
-    hits = cast(list[dict[str, Any]], answer["hits"])
-    return answer | {
-        "kind": scope.corpus.kind.value,
-        "category": asked.category,
-        "period": asked.period.value,
-        "searched": searched,
-        "returned": len(hits),
-        "generated_at": now.isoformat(),
-        "hits": [
-            {**hit, **origin, "similarity": hit["parts"]["semantic"]}
-            for hit, origin in zip(hits, await scope.origins(found.hits), strict=True)
-        ],
-    }
+    answer = prophecy_answer(found, now=now, elapsed_ms=elapsed_ms)
+    origins = await scope.origins(found.hits)
+    hits = [
+        {**dict(hit), **origin, "similarity": hit.parts.semantic}
+        for hit, origin in zip(answer.hits, origins, strict=True)
+    ]
+    return SearchAnswer.model_validate(
+        dict(answer)
+        | {"hits": hits, "searched": searched, "returned": len(hits)}
+        | scope.describe(asked, now)
+    )
 
 
-async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> dict[str, object]:
+async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> ProphecyAnswer:
     """Return what `presagio search --json` prints about a headline.
 
     Raises CorpusNotFound, UsageError, StorageError.
@@ -219,10 +222,10 @@ async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> dic
     )
     prophecy = await shared.prophesy(await shared.corpus(asked.corpus or ""), request)
     elapsed_ms = (time.perf_counter() - started) * 1000
-    return prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms)
+    return prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms)
 
 
-async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str, object]:
+async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswer:
     """Return what `presagio ask --json` prints, with the request.
 
     Raises CorpusNotFound, UsageError, StorageError.
@@ -238,16 +241,14 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str
     )
     answered = await ask(shared.app, request, [scope.corpus], prophet=scope.searcher())
     elapsed_ms = (time.perf_counter() - started) * 1000
-    answer = answer_json(answered, elapsed_ms=elapsed_ms)
-    sources = cast(list[dict[str, Any]], answer["sources"])
+    answer = QuestionAnswer.of(answered, elapsed_ms=elapsed_ms)
     origins = await scope.origins([source.passage.hit for source in answered.sources])
-    return answer | {
-        "generated_at": now.isoformat(),
-        "sources": [{**source, **origin} for source, origin in zip(sources, origins, strict=True)],
-        "kind": scope.corpus.kind.value,
-        "category": asked.category,
-        "period": asked.period.value,
-    }
+    sources = [
+        {**dict(source), **origin} for source, origin in zip(answer.sources, origins, strict=True)
+    ]
+    return AskAnswer.model_validate(
+        dict(answer) | {"sources": sources} | scope.describe(asked, now)
+    )
 
 
 @router.get(
@@ -256,9 +257,7 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str
     responses=describe_problems(400, 401, 403, 404, 429, 503),
     summary="Find texts by words and by meaning",
 )
-async def _search(
-    shared: SharedOf, asked: Annotated[SearchParameters, Query()]
-) -> dict[str, object]:
+async def _search(shared: SharedOf, asked: Annotated[SearchParameters, Query()]) -> SearchAnswer:
     """Find texts of one corpus, best first. No model judges them; age does not count."""
     return await search_corpus(shared, asked)
 
@@ -272,7 +271,7 @@ async def _search(
 )
 async def _prophecy(
     shared: SharedOf, asked: Annotated[ProphecyParameters, Query()]
-) -> dict[str, object]:
+) -> ProphecyAnswer:
     """Answer a headline as `presagio search` does: judged by the model, where one is set up."""
     return await answer_headline(shared, asked)
 
@@ -284,7 +283,7 @@ async def _prophecy(
     summary="Answer a question from the texts",
     dependencies=_DEAR,
 )
-async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> dict[str, object]:
+async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> AskAnswer:
     """Answer from one corpus, each claim with its sources; without a model, in their words."""
     return await answer_question(shared, asked)
 
@@ -295,9 +294,9 @@ async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> di
     responses=describe_problems(400, 401, 403, 429, 503),
     summary="List the corpora",
 )
-async def _corpora(shared: SharedOf) -> dict[str, object]:
+async def _corpora(shared: SharedOf) -> CorporaAnswer:
     """List the corpora that may be asked."""
-    return await corpora_json(shared)
+    return await list_corpora(shared)
 
 
 @router.get(
@@ -310,14 +309,20 @@ async def _document(
     shared: SharedOf,
     corpus: CorpusName,
     id: Annotated[str, Path(min_length=1, description="Id at the source.")],  # noqa: A002 - its name in answers
-) -> dict[str, object]:
+) -> DocumentAnswer:
     """Return one text by its corpus and its id at the source."""
-    return document_json(*await read_document(shared, corpus, id))
+    return await describe_document(shared, corpus, id)
 
 
-async def corpora_json(shared: SharedState) -> dict[str, object]:
+async def list_corpora(shared: SharedState) -> CorporaAnswer:
     """Return the corpora that may be asked. Raises StorageError."""
-    return {"corpora": [_corpus_json(corpus) for corpus in await shared.app.corpora.list()]}
+    return CorporaAnswer(corpora=list(map(CorpusAnswer.of, await shared.app.corpora.list())))
+
+
+async def describe_document(shared: SharedState, corpus: str, external_id: str) -> DocumentAnswer:
+    """Return a document of a corpus. Raises CorpusNotFound, Refusal, StorageError."""
+    known, document = await read_document(shared, corpus, external_id)
+    return DocumentAnswer.of(known.name, attribute_document(document, known))
 
 
 async def read_document(
@@ -332,42 +337,3 @@ async def read_document(
             Message("Corpus {corpus} holds no text with this id.", corpus=corpus),
         )
     return known, document
-
-
-def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
-    """Return a document with the names of `presagio find --json`."""
-    document = attribute_document(document, corpus)
-    found = document.candidate
-    return {
-        "corpus": corpus.name,
-        "id": found.external_id,
-        "created_at": iso_moment(found.created_at),
-        "dated_by": found.dated_by,
-        "text": found.text,
-        "context": found.context,
-        "title": document.title,
-        "place": place_json(found.place),
-        "url": found.url,
-        "author": found.author,
-        "role": document.role,
-        "platform": document.candidate.platform,
-        "thread": document.thread,
-        "attribution": document.attribution,
-        "lang": found.lang,
-        "tags": list(document.tags),
-        "mentions": list(document.mentions),
-        "engagement": document.engagement,
-        "attachments": [attachment.model_dump() for attachment in attachments_of(document)],
-        "participants": list(document.participants),
-        "flags": list(found.flags.names),
-    }
-
-
-def _corpus_json(corpus: Corpus) -> dict[str, object]:
-    return {
-        "name": corpus.name,
-        "kind": corpus.kind.value,
-        "language": corpus.language,
-        "documents": corpus.documents,
-        "author": corpus.author,
-    }

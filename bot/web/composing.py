@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from bot.i18n.words import Words
 from bot.queries.compose import composer
 from bot.query_log import source
-from bot.replies.composition import STEPS, composition_json, source_title
+from bot.replies.composition import STEPS, source_title
 from bot.web.failures import Refusal, describe_problems, map_error
 from bot.web.rendering import render, render_fragment, web_address
-from bot.web.schemas import LONGEST_TEXT, CorpusName, Text, UsageFigures
+from bot.web.schemas import LONGEST_TEXT, CorpusName, Text
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from bot.web.visitor import (
     Asked,
@@ -25,10 +25,11 @@ from bot.web.visitor import (
     read_form,
 )
 from engine.budget import require_open
-from engine.compose.composition import ComposeRequest, Composition, Progress, SourceKind, StepName
+from engine.compose.composition import ComposeRequest, Composition, Progress, StepName
+from engine.contracts.composition import ComposeAnswer
 from engine.errors import UsageError
 from engine.messages import Message
-from engine.values import Corpus, DateKind
+from engine.values import Corpus
 
 _Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0-9]{2,8})?$")]
 
@@ -65,80 +66,6 @@ class ComposeBody(BaseModel):
     web: bool = Field(True, description="Whether the web is asked for what the corpora lack.")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", protected_namespaces=())
-
-
-class TweetText(_Part):
-    """One tweet."""
-
-    text: str = Field(description="Each claim ends with the numbers of its sources.")
-    length: int = Field(description="By the rules of X, which allows 280.")
-
-
-class VariantAnswer(_Part):
-    """One tweet, or the tweets of a thread."""
-
-    tweets: list[TweetText]
-    thread: bool
-    checked: bool = Field(description="Whether a model compared each sentence with its sources.")
-    unsupported: int = Field(description="Sentences that no model confirmed.")
-    warnings: list[str]
-
-
-class SourceAnswer(_Part):
-    """A passage that is cited."""
-
-    n: int = Field(description="What stands in the brackets.")
-    title: str
-    url: str | None
-    page: int | None
-    date: str | None
-    dated_by: DateKind | None = Field(
-        description="What the date tells, if not when it was written."
-    )
-    kind: SourceKind
-    quote: str = Field(description="Verbatim, at most 20 words.")
-    author: str | None
-    corpus: str | None
-    recognised: bool = Field(description="Read in a picture by OCR, which makes mistakes.")
-    flags: list[str] = Field(description="What it is: repost, quote, reply and the like.")
-
-
-class RemovedAnswer(_Part):
-    """A sentence, fact or variant that is not shown."""
-
-    text: str
-    why: str
-
-
-class StepAnswer(_Part):
-    """How one step went."""
-
-    name: StepName
-    elapsed_ms: float
-    skipped: str | None = Field(description="Why it was left out or failed.")
-    usage: UsageFigures | None
-    model: str | None
-    figures: dict[str, int]
-
-
-class ComposeAnswer(_Part):
-    """The variants with their sources; without variants, the notice says why."""
-
-    prompt: str
-    corpora: list[str]
-    language: str | None
-    variants: list[VariantAnswer]
-    sources: list[SourceAnswer]
-    removed: list[RemovedAnswer]
-    steps: list[StepAnswer]
-    usage: UsageFigures | None
-    elapsed_ms: int
-    prompt_version: str | None
-    notice: str | None
-
-
 @programs.post(
     "/compose",
     response_model=ComposeAnswer,
@@ -163,8 +90,12 @@ async def _compose(request: Request, shared: SharedOf, asked: ComposeBody) -> An
         web=asked.web,
     )
     if not _wants_events(request):
-        return composition_json(await run(lambda _: None))
-    return _stream(run, lambda step: {"step": step.value}, composition_json)
+        return ComposeAnswer.of(await run(lambda _: None))
+    return _stream(run, lambda step: {"step": step.value}, _dump_composition)
+
+
+def _dump_composition(composition: Composition) -> object:
+    return ComposeAnswer.of(composition).to_json()
 
 
 @people.get("/compose")

@@ -40,14 +40,11 @@ from bot.listening import LARGEST
 from bot.queries.compose import composer
 from bot.queries.find import find
 from bot.query_log import asked_by
-from bot.replies.composition import composition_json
-from bot.replies.find import found_json
 from bot.web.api import (
     answer_headline,
     answer_question,
-    corpora_json,
-    document_json,
-    read_document,
+    describe_document,
+    list_corpora,
     search_corpus,
 )
 from bot.web.failures import map_error
@@ -68,6 +65,8 @@ from bot.web.shared_state import (
 )
 from engine.budget import BudgetSource
 from engine.compose.composition import ComposeRequest
+from engine.contracts.answers import AnswerModel, FindAnswer
+from engine.contracts.composition import ComposeAnswer
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode
 from engine.search_log import Asker, Origin
@@ -138,10 +137,10 @@ class ToolEntry:
     title: str
     description: str
     parameters: type[BaseModel]
-    answer: Callable[[SharedState, Any], Awaitable[dict[str, object]]]
+    answer: Callable[[SharedState, Any], Awaitable[AnswerModel]]
     expensive: bool = False
 
-    async def call(self, shared: SharedState, arguments: Mapping[str, Any]) -> dict[str, object]:
+    async def call(self, shared: SharedState, arguments: Mapping[str, Any]) -> AnswerModel:
         """Return the answer as JSON values.
 
         Raises RequestValidationError for wrong arguments, and the errors of the API.
@@ -153,7 +152,7 @@ class ToolEntry:
         return await self.answer(shared, asked)
 
 
-async def _find(shared: SharedState, asked: FindParameters) -> dict[str, object]:
+async def _find(shared: SharedState, asked: FindParameters) -> AnswerModel:
     started = time.perf_counter()
     found = await find(
         shared.app,
@@ -163,10 +162,10 @@ async def _find(shared: SharedState, asked: FindParameters) -> dict[str, object]
         voice=True,
         mode=asked.mode,
     )
-    return found_json(asked.query, found, elapsed_ms=(time.perf_counter() - started) * 1000)
+    return FindAnswer.of(asked.query, found, elapsed_ms=(time.perf_counter() - started) * 1000)
 
 
-async def _compose(shared: SharedState, asked: ComposeParameters) -> dict[str, object]:
+async def _compose(shared: SharedState, asked: ComposeParameters) -> AnswerModel:
     names = dict.fromkeys(asked.corpora or [""])
     request = ComposeRequest(
         prompt=asked.prompt,
@@ -176,15 +175,15 @@ async def _compose(shared: SharedState, asked: ComposeParameters) -> dict[str, o
         variants=asked.variants,
         web=asked.web,
     )
-    return composition_json(await composer(shared.app).compose(request, now=shared.now()))
+    return ComposeAnswer.of(await composer(shared.app).compose(request, now=shared.now()))
 
 
-async def _document(shared: SharedState, asked: DocumentParameters) -> dict[str, object]:
-    return document_json(*await read_document(shared, asked.corpus, asked.id))
+async def _document(shared: SharedState, asked: DocumentParameters) -> AnswerModel:
+    return await describe_document(shared, asked.corpus, asked.id)
 
 
-async def _corpora(shared: SharedState, _: CorporaParameters) -> dict[str, object]:
-    return await corpora_json(shared)
+async def _corpora(shared: SharedState, _: CorporaParameters) -> AnswerModel:
+    return await list_corpora(shared)
 
 
 TOOLS = (
@@ -366,11 +365,10 @@ def _describe_tool(tool: ToolEntry) -> Tool:
     )
 
 
-def _render_result(answer: dict[str, object]) -> CallToolResult:
-    text = orjson.dumps(answer)
-    return CallToolResult(
-        content=[TextContent(text=text.decode())], structured_content=orjson.loads(text)
-    )
+def _render_result(answer: AnswerModel) -> CallToolResult:
+    body = answer.to_json()
+    text = orjson.dumps(body).decode()
+    return CallToolResult(content=[TextContent(text=text)], structured_content=body)
 
 
 def _render_error(said: str) -> CallToolResult:

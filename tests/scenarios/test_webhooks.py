@@ -13,9 +13,9 @@ import orjson
 
 from bot.jobs.deliver import deliver
 from bot.settings.model import WebhookSettings
-from bot.web.schemas import ProphecyAnswer
 from bot.webhooks import WebhookOff, WebhookState, webhook_states
 from db.posting.outbox import Outbox
+from engine.contracts.answers import ProphecyAnswer
 from engine.errors import PresagioError
 from tests.fakes.web import Answer, Asked, reply
 from tests.patience import PATIENCE

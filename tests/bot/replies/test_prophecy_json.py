@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.replies.prophecy import prophecy_json
+from bot.replies.prophecy import prophecy_answer
 from engine.messages import as_message
 from engine.search import Expansion, Mode, Prophecy, Verdict
 from engine.values import Flag, Usage
@@ -22,7 +22,7 @@ CONTRACT_HIT = {
 
 
 def printed(prophecy: Prophecy, elapsed_ms: float = 12.6) -> dict[str, Any]:
-    text = json.dumps(prophecy_json(prophecy, now=NOW, elapsed_ms=elapsed_ms))
+    text = json.dumps(prophecy_answer(prophecy, now=NOW, elapsed_ms=elapsed_ms).to_json())
     result: dict[str, Any] = json.loads(text)
     return result
 

@@ -1,0 +1,454 @@
+"""Answers as programs read them: on the command line, over HTTP, as tools and as webhooks.
+
+Each adapter dumps these models, so that a field is written once. Names may be added, never changed.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.answer.cited_answer import (
+    AnswerOutcome,
+    CitedAnswer,
+    CitedSource,
+    Sentence,
+    cited_excerpt,
+)
+from engine.contracts.results import (
+    Attachment,
+    MatchedTerm,
+    StageCounts,
+    attachments_of,
+    snippet_of,
+)
+from engine.corpora import iso_moment
+from engine.prophecy.score import Sureness, sureness
+from engine.query.results import FindHit, Found, FoundDocument
+from engine.search import Candidate, Hit, ItemPlace, Mode, Prophecy
+from engine.values import DateKind, Kind, Usage
+
+_DIGITS = 4
+_LONGEST_CITED = 280  # characters
+_SILENCE = "The sources do not say."
+
+
+class AnswerModel(BaseModel):
+    """The base class of what programs read."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=(), defer_build=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object as JSON has it."""
+        return self.model_dump(mode="json")
+
+
+class UsageFigures(AnswerModel):
+    """What model calls consumed; null means that the endpoint did not say."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+
+    @classmethod
+    def of(cls, usage: Usage | None) -> Self | None:
+        """Return the figures; None if nothing was consumed."""
+        if usage is None:
+            return None
+        return cls.model_validate({name: getattr(usage, name) for name in cls.model_fields})
+
+
+class Parts(AnswerModel):
+    """Parts of a score, 0 to 1 each; null: there is none."""
+
+    judgment: float | None = Field(description="What the model says, of 6.")
+    lexical: float | None = Field(description="Words in common.")
+    age: float | None = Field(description="Older is higher.")
+    semantic: float | None = Field(description="Similarity of meaning.")
+
+    @classmethod
+    def of(cls, parts: Mapping[str, float | None]) -> Self:
+        """Return the parts of a score, rounded."""
+        return cls.model_validate({name: _round(parts.get(name)) for name in cls.model_fields})
+
+
+class ItemPart(AnswerModel):
+    """The part of a document of a library that a text is."""
+
+    title: str
+    part: int = Field(description="Number of the part, from 1.")
+    heading: str | None = Field(description="The headings above it, outermost first.")
+    page: int | None
+    last_page: int | None
+    pages: int | None = Field(description="Of the whole document.")
+
+    @classmethod
+    def of(cls, place: ItemPlace | None) -> Self | None:
+        """Return the place of a text; None for a text that is no part of an item."""
+        if place is None:
+            return None
+        return cls.model_validate({name: getattr(place, name) for name in cls.model_fields})
+
+
+class FoundText(AnswerModel):
+    """A text of a corpus."""
+
+    id: str = Field(description="Id at the source, which is text.", examples=["1374658291"])
+    created_at: str | None = Field(
+        description="Null if nothing tells when it was written.",
+        examples=["2012-03-14T09:30:00+00:00"],
+    )
+    dated_by: DateKind | None = Field(
+        description="What the date tells, if not when it was written or published."
+    )
+    text: str
+    place: ItemPart | None = Field(description="Null for what is no part of a document.")
+    url: str | None
+    author: str | None
+    flags: list[str]
+
+
+def _text_values(found: Candidate) -> dict[str, Any]:
+    """Return the values of FoundText."""
+    return {
+        "id": found.external_id,
+        "created_at": iso_moment(found.created_at),
+        "dated_by": found.dated_by,
+        "text": found.text,
+        "place": ItemPart.of(found.place),
+        "url": found.url,
+        "author": found.author,
+        "flags": list(found.flags.names),
+    }
+
+
+class ProphecyHit(FoundText):
+    """A text, its score and why it was found."""
+
+    rank: int
+    age: str | None = Field(
+        description="How long before the headline.", examples=["9 years before"]
+    )
+    score: float = Field(ge=0, le=1)
+    parts: Parts
+    factors: dict[str, float] = Field(description="Multipliers that were applied.")
+    matched: list[str] = Field(description="Words of the headline that the text says.")
+    sureness: Sureness | None = Field(description="How sure the answer is; null for what is near.")
+    why: str | None = Field(description="What the model says of a text that it scored 4 or more.")
+    proposed_by: dict[str, int] = Field(description="Ranks in the lists that proposed it.")
+    asked_for: dict[str, int] = Field(description="Phrases that found it, and its rank for each.")
+
+    @classmethod
+    def of(cls, hit: Hit, *, age: str | None, near: bool = False) -> Self:
+        """Return a hit, or a text that is only near, so many years before the headline."""
+        found = hit.candidate
+        return cls(
+            **_text_values(found),
+            rank=hit.rank,
+            age=age,
+            score=round(hit.score, _DIGITS),
+            parts=Parts.of(hit.parts),
+            factors={name: round(value, _DIGITS) for name, value in hit.factors.items()},
+            matched=list(hit.matched),
+            sureness=None if near else sureness(hit),
+            why=hit.why,
+            proposed_by=dict(found.ranks),
+            asked_for=dict(found.asked_for),
+        )
+
+
+class ProphecyAnswer(AnswerModel):
+    """What `presagio search --json` prints."""
+
+    query: str
+    headline: str = Field(description="The query without links and the name of the source.")
+    date: str | None
+    corpus: str
+    judged: bool = Field(description="Whether a model judged any text.")
+    model: str | None
+    prompt_version: str | None
+    cached: bool
+    mode: Mode
+    embedding_model: str | None
+    compared: int = Field(
+        description="Of the best texts, by meaning, where the corpus has too few vectors."
+    )
+    candidates: int
+    coverage: float = Field(ge=0, le=1, description="Share of the headline that one text covers.")
+    elapsed_ms: int
+    phrases: list[str] = Field(
+        description="What a model said that the account may have written about it."
+    )
+    phrases_ms: int | None = Field(
+        description="How long the model took for them; null if it was not asked."
+    )
+    phrases_late: bool = Field(
+        description="Whether the model had named none in time; they are kept for the next search."
+    )
+    usage: UsageFigures | None
+    notice: str | None = Field(description="What a person should know about how this was found.")
+    hits: list[ProphecyHit]
+    near: list[ProphecyHit] = Field(description="Texts that are too weak to be hits.")
+
+    @classmethod
+    def of(
+        cls,
+        prophecy: Prophecy,
+        *,
+        age: Callable[[datetime | None], str | None],
+        notice: str | None,
+        elapsed_ms: float,
+    ) -> Self:
+        """Return a prophecy; `age` says how long before the headline a text was written."""
+        headline, verdict, expansion = prophecy.headline, prophecy.verdict, prophecy.expansion
+
+        def show_hit(hit: Hit, *, near: bool) -> ProphecyHit:
+            return ProphecyHit.of(hit, age=age(hit.candidate.created_at), near=near)
+
+        return cls(
+            query=headline.original,
+            headline=headline.text,
+            date=iso_moment(headline.date),
+            corpus=prophecy.corpus,
+            judged=prophecy.judged,
+            model=verdict.model,
+            prompt_version=verdict.prompt_version,
+            cached=verdict.cached,
+            mode=prophecy.mode,
+            embedding_model=prophecy.embedding_model,
+            compared=prophecy.compared,
+            candidates=len(prophecy.candidates),
+            coverage=round(prophecy.coverage, _DIGITS),
+            elapsed_ms=round(elapsed_ms),
+            phrases=list(expansion.phrases),
+            phrases_ms=None if expansion.seconds is None else round(expansion.seconds * 1000),
+            phrases_late=expansion.late,
+            usage=UsageFigures.of(prophecy.usage),
+            notice=notice,
+            hits=[show_hit(hit, near=False) for hit in prophecy.hits],
+            near=[show_hit(hit, near=True) for hit in prophecy.near],
+        )
+
+
+class AnswerSentence(AnswerModel):
+    """One sentence of an answer, with the numbers of its sources."""
+
+    text: str
+    sources: list[int]
+    quoted: bool = Field(description="Taken from a source as it stands.")
+    supported: bool | None = Field(
+        description="Whether the check found it in its sources; null if it was not checked."
+    )
+
+    @classmethod
+    def of(cls, sentence: Sentence, *, checked: bool) -> Self:
+        """Return a sentence of an answer that was `checked` or not."""
+        return cls(
+            text=sentence.text,
+            sources=list(sentence.sources),
+            quoted=sentence.quoted,
+            supported=sentence.supported if checked or not sentence.supported else None,
+        )
+
+
+class AnswerObjection(AnswerModel):
+    """A sentence of the model that the check left out, marked or corrected."""
+
+    text: str = Field(description="As the model had written it.")
+    why: str
+
+
+class CitedText(FoundText):
+    """A text that the answer cites."""
+
+    number: int = Field(description="What stands in the brackets.")
+    corpus: str
+    cited: str = Field(description="The part of the text that the answer is about.")
+    relevance: float = Field(ge=0, le=1)
+    matched: list[str]
+
+    @classmethod
+    def of(cls, source: CitedSource, answer: CitedAnswer) -> Self:
+        """Return a source of the answer."""
+        hit = source.passage.hit
+        return cls(
+            **_text_values(hit.candidate),
+            number=source.number,
+            corpus=source.passage.corpus,
+            cited=cited_excerpt(source, answer, longest=_LONGEST_CITED),
+            relevance=round(hit.score, _DIGITS),
+            matched=list(hit.matched),
+        )
+
+
+class QuestionAnswer(AnswerModel):
+    """An answer to a question.
+
+    Each sentence of `answer` ends with [n]. "The sources do not say." counts as an answer; null
+    means that there is no source.
+    """
+
+    question: str
+    earlier: list[str]
+    corpora: list[str]
+    outcome: AnswerOutcome = Field(
+        description="answered by a model; silent: it says that the sources do not say; extracted:"
+        " sentences of the sources, without a model; nothing was found."
+    )
+    answer: str | None = Field(
+        description="Each claim ends with the numbers of its sources.", examples=["So it is. [1]"]
+    )
+    sentences: list[AnswerSentence]
+    checked: bool = Field(description="Whether a second call compared it with its sources.")
+    objections: list[AnswerObjection]
+    passages: int = Field(description="Texts that were found, cited or not.")
+    model: str | None
+    prompt_version: str | None
+    cached: bool
+    mode: Mode
+    embedding_model: str | None
+    elapsed_ms: int
+    usage: UsageFigures | None
+    notice: str | None
+    sources: list[CitedText]
+
+    @classmethod
+    def of(cls, answer: CitedAnswer, *, elapsed_ms: float) -> Self:
+        """Return the answer that took so long."""
+        checked, silent = answer.checked, answer.outcome is AnswerOutcome.SILENT
+        return cls(
+            question=answer.question.text,
+            earlier=list(answer.question.earlier),
+            corpora=list(answer.corpora),
+            outcome=answer.outcome,
+            answer=_SILENCE if silent else answer.text or None,
+            sentences=[AnswerSentence.of(said, checked=checked) for said in answer.sentences],
+            checked=checked,
+            objections=[
+                AnswerObjection(text=objection.text, why=objection.why)
+                for objection in answer.objections
+            ],
+            passages=answer.passages,
+            model=answer.model,
+            prompt_version=answer.prompt_version,
+            cached=answer.cached,
+            mode=answer.mode,
+            embedding_model=answer.embedding_model,
+            elapsed_ms=round(elapsed_ms),
+            usage=UsageFigures.of(answer.usage),
+            notice=answer.notice,
+            sources=[CitedText.of(source, answer) for source in answer.sources],
+        )
+
+
+class DocumentText(FoundText):
+    """A text with all that is known about it."""
+
+    context: str | None = Field(description="The message that it answers.")
+    title: str | None
+    role: str | None
+    platform: str | None
+    thread: str | None
+    attribution: str = Field(description="Where it comes from, else author, source and date.")
+    lang: str | None
+    tags: list[str]
+    mentions: list[str]
+    engagement: int
+    attachments: list[Attachment]
+    participants: list[str] = Field(description="Of its conversation.")
+
+
+def _document_values(document: FoundDocument) -> dict[str, Any]:
+    """Return the values of DocumentText."""
+    candidate = document.candidate
+    return {
+        **_text_values(candidate),
+        "context": candidate.context,
+        "title": document.title,
+        "role": document.role,
+        "platform": candidate.platform,
+        "thread": document.thread,
+        "attribution": document.attribution,
+        "lang": candidate.lang,
+        "tags": list(document.tags),
+        "mentions": list(document.mentions),
+        "engagement": document.engagement,
+        "attachments": list(attachments_of(document)),
+        "participants": list(document.participants),
+    }
+
+
+class DocumentAnswer(DocumentText):
+    """One text with the names that `presagio find --json` gives its hits."""
+
+    corpus: str
+
+    @classmethod
+    def of(cls, corpus: str, document: FoundDocument) -> Self:
+        """Return a document of the corpus."""
+        return cls(corpus=corpus, **_document_values(document))
+
+
+class FoundHit(DocumentText):
+    """A text that meets a query."""
+
+    rank: int
+    score: float | None
+    similarity: float | None
+    matched: list[MatchedTerm]
+
+    @classmethod
+    def of(cls, hit: FindHit) -> Self:
+        """Return a hit of a query."""
+        return cls(
+            **_document_values(hit.document),
+            rank=hit.rank,
+            score=_round(hit.score),
+            similarity=_round(hit.similarity),
+            matched=list(map(MatchedTerm.of, hit.matched)),
+        )
+
+
+class FindAnswer(AnswerModel):
+    """What `presagio find --json` prints. A hit has the names of the contract of its kind too."""
+
+    query: str
+    canonical: str
+    expanded: str
+    filters: list[str]
+    corpus: str
+    plan: str
+    counts: dict[str, int | None]
+    elapsed_ms: int
+    notice: str | None
+    hits: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, asked: str, found: Found, *, elapsed_ms: float) -> Self:
+        """Return what a query found."""
+        return cls(
+            query=asked,
+            canonical=str(found.query),
+            expanded=str(found.expanded),
+            filters=list(map(str, found.query.filters)),
+            corpus=found.corpus,
+            plan=found.plan.value,
+            counts=StageCounts.of(found).model_dump(exclude={"elsewhere"}),
+            elapsed_ms=round(elapsed_ms),
+            notice=" ".join(found.notices) or None,
+            hits=[_contract(found.kind, hit) | FoundHit.of(hit).to_json() for hit in found.hits],
+        )
+
+
+def _contract(kind: Kind | None, hit: FindHit) -> dict[str, Any]:
+    """Return a hit in the contract of its kind, but for `source`, which meant the platform here
+    before the contract had a name for it."""
+    if kind is None:
+        return {}
+    named = snippet_of(kind, hit).model_dump(mode="json")
+    return named | {"source": hit.document.candidate.platform or hit.document.domain}
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, _DIGITS)

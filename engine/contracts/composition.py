@@ -1,0 +1,148 @@
+"""A composition as programs read it: on the command line, over HTTP and as a tool."""
+
+from typing import Self
+
+from pydantic import Field
+
+from engine.compose.composition import (
+    ComposedSource,
+    Composition,
+    SourceKind,
+    Step,
+    StepName,
+    Variant,
+)
+from engine.contracts.answers import AnswerModel, UsageFigures
+from engine.corpora import iso_moment
+from engine.values import DateKind
+
+
+class TweetText(AnswerModel):
+    """One tweet."""
+
+    text: str = Field(description="Each claim ends with the numbers of its sources.")
+    length: int = Field(description="By the rules of X, which allows 280.")
+
+
+class VariantAnswer(AnswerModel):
+    """One tweet, or the tweets of a thread."""
+
+    tweets: list[TweetText]
+    thread: bool
+    checked: bool = Field(description="Whether a model compared each sentence with its sources.")
+    unsupported: int = Field(description="Sentences that no model confirmed.")
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, variant: Variant) -> Self:
+        """Return a variant."""
+        return cls(
+            tweets=[TweetText(text=tweet.text, length=tweet.length) for tweet in variant.tweets],
+            thread=variant.thread,
+            checked=variant.checked,
+            unsupported=variant.unsupported,
+            warnings=list(variant.warnings),
+        )
+
+
+class SourceAnswer(AnswerModel):
+    """A passage that is cited."""
+
+    n: int = Field(description="What stands in the brackets.")
+    title: str
+    url: str | None
+    page: int | None
+    date: str | None
+    dated_by: DateKind | None = Field(
+        description="What the date tells, if not when it was written."
+    )
+    kind: SourceKind
+    quote: str = Field(description="Verbatim, at most 20 words.")
+    author: str | None
+    corpus: str | None
+    recognised: bool = Field(description="Read in a picture by OCR, which makes mistakes.")
+    flags: list[str] = Field(description="What it is: repost, quote, reply and the like.")
+
+    @classmethod
+    def of(cls, source: ComposedSource) -> Self:
+        """Return a source."""
+        passage = source.passage
+        return cls(
+            n=source.number,
+            title=passage.title,
+            url=passage.url,
+            page=passage.page,
+            date=iso_moment(passage.date),
+            dated_by=passage.dated_by,
+            kind=passage.kind,
+            quote=source.quote,
+            author=passage.author,
+            corpus=passage.corpus,
+            recognised=passage.is_recognised,
+            flags=list(passage.flags.names),
+        )
+
+
+class RemovedAnswer(AnswerModel):
+    """A sentence, fact or variant that is not shown."""
+
+    text: str
+    why: str
+
+
+class StepAnswer(AnswerModel):
+    """How one step went."""
+
+    name: StepName
+    elapsed_ms: float
+    skipped: str | None = Field(description="Why it was left out or failed.")
+    usage: UsageFigures | None
+    model: str | None
+    figures: dict[str, int]
+
+    @classmethod
+    def of(cls, step: Step) -> Self:
+        """Return a step."""
+        return cls(
+            name=step.name,
+            elapsed_ms=round(step.elapsed_ms, 1),
+            skipped=step.skipped,
+            usage=UsageFigures.of(step.usage),
+            model=step.model,
+            figures=dict(step.figures),
+        )
+
+
+class ComposeAnswer(AnswerModel):
+    """The variants with their sources; without variants, the notice says why."""
+
+    prompt: str
+    corpora: list[str]
+    language: str | None
+    variants: list[VariantAnswer]
+    sources: list[SourceAnswer]
+    removed: list[RemovedAnswer]
+    steps: list[StepAnswer]
+    usage: UsageFigures | None
+    elapsed_ms: int
+    prompt_version: str | None
+    notice: str | None
+
+    @classmethod
+    def of(cls, composition: Composition) -> Self:
+        """Return a composition."""
+        return cls(
+            prompt=composition.request.prompt,
+            corpora=[corpus.name for corpus in composition.request.corpora],
+            language=composition.language or composition.request.language,
+            variants=list(map(VariantAnswer.of, composition.variants)),
+            sources=list(map(SourceAnswer.of, composition.sources)),
+            removed=[
+                RemovedAnswer(text=removed.text, why=removed.why) for removed in composition.removed
+            ],
+            steps=list(map(StepAnswer.of, composition.steps)),
+            usage=UsageFigures.of(composition.usage),
+            elapsed_ms=round(composition.elapsed_ms),
+            prompt_version=composition.prompt_version,
+            notice=composition.notice,
+        )
