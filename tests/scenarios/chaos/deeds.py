@@ -132,9 +132,11 @@ class Deeds(World):
         return time.monotonic() - begun
 
     async def all_serve(self) -> bool:
-        """Tell whether every process has its sessions: for the pool, event claims, to lead."""
+        """Tell whether every process has started and has its sessions: for the pool, event claims,
+        to lead."""
         serving = {name for (name,) in await self.rows(_SERVING)}
-        return {f"presagio {one.pid}" for one in self.processes.running} <= serving
+        expected = {f"presagio {process.pid}" for process in self.processes.running}
+        return expected <= serving and self.processes.have_started()
 
     async def _primed(self) -> bool:
         rows = await self.rows("SELECT count(*) FROM feed WHERE succeeded_at IS NOT NULL")

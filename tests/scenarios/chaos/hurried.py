@@ -6,6 +6,8 @@ Intervals, leases, pauses and the time for one delivery shrink with it; what is 
 server, such as how soon a dead leader is replaced, does not.
 """
 
+import logging
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -38,6 +40,19 @@ class HurriedClock:
         return repr(self.start), repr(self.rate)
 
 
+def start_notice(pid: int) -> str:
+    """Return the line that a process writes to stderr once its start is over."""
+    return f"process {pid} has started"
+
+
+class _StartNotice(logging.Handler):
+    """Writes the notice when `serve` logs that it has started."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.getMessage() == "started":
+            _said(start_notice(os.getpid()))
+
+
 def _said(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
@@ -45,6 +60,9 @@ def _said(text: str) -> None:
 async def _serve(clock: HurriedClock) -> None:
     settings = load_settings()
     configure_logging(settings.logging)
+    log = logging.getLogger("presagio.serve")
+    log.setLevel(logging.INFO)
+    log.addHandler(_StartNotice())
     async with open_app(settings, progress=_said) as app:
         await serve(app, now=clock, said=_said, clock_rate=clock.rate)
 

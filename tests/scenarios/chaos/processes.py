@@ -17,7 +17,7 @@ import psutil  # type: ignore[import-untyped]  # no type information
 
 from tests.bot.command_line import ROOT
 from tests.patience import PATIENCE
-from tests.scenarios.chaos.hurried import HurriedClock
+from tests.scenarios.chaos.hurried import HurriedClock, start_notice
 
 _MODULE = "tests.scenarios.chaos.hurried"
 
@@ -83,6 +83,11 @@ class Processes:
         """Return the local ports of one's connections."""
         connections = psutil.Process(process.pid).net_connections("tcp")
         return {one.laddr.port for one in connections if one.laddr}
+
+    def have_started(self) -> bool:
+        """Return whether every process that runs is past its start."""
+        written = Path(self.log.name).read_text(errors="replace").splitlines()
+        return {start_notice(process.pid) for process in self.running} <= {*written}
 
     def behind(self, port: int) -> "asyncio.subprocess.Process | None":
         """Return the one that a connection from a local port comes from."""
