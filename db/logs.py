@@ -77,7 +77,10 @@ class Log:
             rows = await connection.fetch(self._sql["missed"], corpus.name, self._keep, limit)
         queries = (parse_query(row["query"]) for row in rows)
         units = (
-            one.unit for query in queries for group in query.groups for one in group.alternatives
+            alternative.unit
+            for query in queries
+            for group in query.groups
+            for alternative in group.alternatives
         )
         words = (unit.text for unit in units if isinstance(unit, Word))
         return list(dict.fromkeys(words))[:limit]

@@ -32,15 +32,15 @@ class Judgments:
             return None
         entries = orjson.loads(row["scores"])
         return Verdict(
-            scores={one: score for one, score, *_ in entries},
-            reasons={one: why[0] for one, _, *why in entries if why},
+            scores={entry: score for entry, score, *_ in entries},
+            reasons={entry: why[0] for entry, _, *why in entries if why},
             model=row["model"],
             prompt_version=row["prompt_version"],
         )
 
     async def put(self, key: str, verdict: Verdict, *, now: datetime) -> None:
         """Store a verdict under its key, and remove those older than 90 days."""
-        reasons = {one: [why] for one, why in verdict.reasons.items()}
+        reasons = {reason: [why] for reason, why in verdict.reasons.items()}
         entries = [[*entry, *reasons.get(entry[0], [])] for entry in verdict.scores.items()]
         scores = orjson.dumps(entries).decode()
         async with self._database.connection() as connection:

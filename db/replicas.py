@@ -347,11 +347,13 @@ class Replicas:
         there.sort(key=lambda replica: -replica.held_until)
         if not self._primary_answers:
             return [*there, self._primary]
-        free = [one for one in there if one.held_until >= self._since() and not one.full]
+        free = [
+            standby for standby in there if standby.held_until >= self._since() and not standby.full
+        ]
         if latest or not free:
             return [self._primary, *there]
         chosen = min(free, key=lambda replica: replica.busy)
-        return [chosen, self._primary, *(one for one in there if one is not chosen)]
+        return [chosen, self._primary, *(standby for standby in there if standby is not chosen)]
 
     def states(self) -> list[ReplicaState]:
         """Return what is known about each standby."""

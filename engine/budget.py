@@ -119,13 +119,13 @@ def require_budget(
     """
     require_open(budget, source)
     if budget.tokens is not None:
-        used = {one: _tokens(usage) for one, usage in spent.items()}
+        used = {spender: _tokens(usage) for spender, usage in spent.items()}
         limit = _Limit(
             budget.tokens, Message("{number:,} tokens", number=budget.tokens), "llm.daily_tokens"
         )
         _require(budget, limit, used, source, now)
     if budget.cost_usd is not None:
-        cost = {one: usage.cost_usd or 0.0 for one, usage in spent.items()}
+        cost = {spender: usage.cost_usd or 0.0 for spender, usage in spent.items()}
         limit = _Limit(
             budget.cost_usd, Message("${amount:.2f}", amount=budget.cost_usd), "llm.daily_usd"
         )
@@ -139,8 +139,8 @@ def posts_in_pace(budget: Budget, spent: Mapping[BudgetSource, Usage], *, now: d
     (current hour included), or if the posts have used less than that fraction of their reserve.
     """
     gone = min(1.0, (_hour(now) + 1) / 24)
-    tokens = {one: _tokens(usage) for one, usage in spent.items()}
-    dollars = {one: usage.cost_usd or 0.0 for one, usage in spent.items()}
+    tokens = {source: _tokens(usage) for source, usage in spent.items()}
+    dollars = {source: usage.cost_usd or 0.0 for source, usage in spent.items()}
 
     def in_pace(limit: float | None, used: Mapping[BudgetSource, float]) -> bool:
         if limit is None:

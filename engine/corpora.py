@@ -142,7 +142,7 @@ def resolve_corpus(
         return _of_kind(corpus_named(corpora, name), kinds)
     found = meant_corpora(corpora, configured=configured, kinds=kinds, without=without)
     if len(found) > 1:
-        names = ", ".join(one.name for one in found)
+        names = ", ".join(corpus.name for corpus in found)
         raise SeveralCorpora(
             Message("There are several corpora: {names}.", names=names),
             fix=for_operators(Message("Name one with --corpus, or set search.corpus.")),
@@ -164,18 +164,20 @@ def meant_corpora(
     kinds, the first that has a corpus is used. Raises CorpusNotFound.
     """
     usable = [
-        one for one in corpora if one.name not in without and (not kinds or one.kind in kinds)
+        corpus
+        for corpus in corpora
+        if corpus.name not in without and (not kinds or corpus.kind in kinds)
     ]
-    if preset := [one for one in usable if one.name == configured]:
+    if preset := [corpus for corpus in usable if corpus.name == configured]:
         return preset
     if not kinds:
-        usable = [one for one in usable if one.role is not CorpusRole.NEWS]
+        usable = [corpus for corpus in usable if corpus.role is not CorpusRole.NEWS]
     if not usable:
         raise _none_of(kinds)
-    role = min((one.role for one in usable), key=_PREFERRED_ROLES.index)
-    usable = [one for one in usable if one.role is role]
-    kind = min((one.kind for one in usable), key=(kinds or _PREFERRED_KINDS).index)
-    return [one for one in usable if one.kind is kind]
+    role = min((corpus.role for corpus in usable), key=_PREFERRED_ROLES.index)
+    usable = [corpus for corpus in usable if corpus.role is role]
+    kind = min((corpus.kind for corpus in usable), key=(kinds or _PREFERRED_KINDS).index)
+    return [corpus for corpus in usable if corpus.kind is kind]
 
 
 def chosen_corpora(
@@ -187,28 +189,28 @@ def chosen_corpora(
     CorpusNotFound, SeveralCorpora.
     """
     name = name or configured
-    if name != ALL or any(one.name == ALL for one in corpora):
+    if name != ALL or any(corpus.name == ALL for corpus in corpora):
         return [resolve_corpus(corpora, name)]
-    usable = [one for one in corpora if one.role is not CorpusRole.NEWS]
+    usable = [corpus for corpus in corpora if corpus.role is not CorpusRole.NEWS]
     if not usable:
         raise _none_of(())
-    return [one for one in usable if one.role is CorpusRole.ARCHIVE] or usable
+    return [corpus for corpus in usable if corpus.role is CorpusRole.ARCHIVE] or usable
 
 
 def corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:
     """Return all corpora of a kind; the demonstration only if alone. Raises CorpusNotFound."""
-    found = [one for one in corpora if one.kind is kind]
+    found = [corpus for corpus in corpora if corpus.kind is kind]
     if not found:
         raise _none_of([kind])
-    return [one for one in found if one.role is not CorpusRole.DEMONSTRATION] or found
+    return [corpus for corpus in found if corpus.role is not CorpusRole.DEMONSTRATION] or found
 
 
 def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
     """Return the corpus called `name`. Raises CorpusNotFound, which lists the existing ones."""
-    for one in corpora:
-        if one.name == name:
-            return one
-    known = ", ".join(one.name for one in corpora)
+    for corpus in corpora:
+        if corpus.name == name:
+            return corpus
+    known = ", ".join(corpus.name for corpus in corpora)
     fix: str = for_operators(Message("Load one with: presagio ingest FILE"))
     if known:
         fix = f"There are: {known}."
@@ -217,9 +219,9 @@ def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
 
 def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
     """Return the corpus of feed items. Raises CorpusNotFound if feeds have delivered none yet."""
-    for one in corpora:
-        if one.role is CorpusRole.NEWS:
-            return one
+    for corpus in corpora:
+        if corpus.role is CorpusRole.NEWS:
+            return corpus
     raise CorpusNotFound(
         Message("There is no corpus of news yet."),
         fix=for_operators(Message("Feeds fill it: presagio feeds")),

@@ -40,7 +40,7 @@ class Installation:
     def command(self, extras: Sequence[str] = (), packages: Sequence[str] = ()) -> str:
         """Return the command that adds extras, or other packages, to this environment."""
         sources = self.sources if extras else None
-        wanted = [*packages, *(one for extra in extras for one in self._packages_of(extra))]
+        wanted = [*packages, *(package for extra in extras for package in self._packages_of(extra))]
         if self.tool == "pipx":
             return shlex.join(["pipx", "inject", self.environment, *wanted])
         if self.tool == "uv tool" and self.sources:
@@ -99,8 +99,8 @@ def read_installation(prefix: Path | None = None) -> Installation:
         environment=prefix.name,
         sources=str(place) if folder is not None and place.is_dir() else None,
         editable=bool(folder and folder.get("editable")),
-        extras=tuple(extra for one in receipt[:1] for extra in one.get("extras", ())),
-        beside=tuple(str(one["name"]) for one in receipt[1:]),
+        extras=tuple(extra for entry in receipt[:1] for extra in entry.get("extras", ())),
+        beside=tuple(str(entry["name"]) for entry in receipt[1:]),
         requires=tuple(metadata.requires or ()),
     )
 

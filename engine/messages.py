@@ -83,14 +83,14 @@ def join_messages(first: Message, /, *more: str | None) -> Message: ...
 def join_messages(*said: str | None) -> Message | None: ...
 def join_messages(*said: str | None) -> Message | None:
     """Return the texts as one message, in order, or None if there are none."""
-    kept = [one for one in said if one]
+    kept = [message for message in said if message]
     if not kept:
         return None
     if len(kept) == 1 and isinstance(kept[0], Message):
         return kept[0]
     return _Sentences._of(
         " ".join(f"{{sentence{number}}}" for number in range(len(kept))),
-        {f"sentence{number}": one for number, one in enumerate(kept)},
+        {f"sentence{number}": message for number, message in enumerate(kept)},
     )
 
 
@@ -99,7 +99,7 @@ def split_messages(message: str | None) -> tuple[str, ...]:
     if isinstance(message, _Sentences) or (
         isinstance(message, Message) and message.template.startswith(_FIRST_SENTENCE)
     ):
-        return tuple(one for one in message.values.values() if isinstance(one, str))
+        return tuple(value for value in message.values.values() if isinstance(value, str))
     return (message,) if message else ()
 
 
@@ -140,7 +140,7 @@ def message_from_json(stored: str) -> Message:
 def _plain(value: Value) -> object:
     if not isinstance(value, Message):
         return value
-    values = {name: _plain(one) for name, one in value.values.items()}
+    values = {name: _plain(inner) for name, inner in value.values.items()}
     return {"template": value.template, "values": values}
 
 
@@ -150,7 +150,9 @@ def _read(stored: Any) -> Message:
         case str():
             return as_message(stored)
         case {"template": str(template), "values": dict(values)}:
-            return Message._of(template, {name: _read_value(one) for name, one in values.items()})
+            return Message._of(
+                template, {name: _read_value(value) for name, value in values.items()}
+            )
         case _:
             raise ValueError("no message")
 

@@ -221,7 +221,7 @@ def _letter_pairs(key: str) -> int:
     counts = [0] * _KINDS
     for (first, second), number in Counter(pairwise(key)).items():
         counts[(37 * ord(first) + ord(second)) % _KINDS] += number
-    return int.from_bytes(b"".join(_COUNTED[min(one, _MOST)] for one in counts), "little")
+    return int.from_bytes(b"".join(_COUNTED[min(count, _MOST)] for count in counts), "little")
 
 
 def _may_be_alike(
@@ -241,7 +241,7 @@ def _may_be_alike(
 def _shares_item(candidate: Candidate, group: Sequence[Candidate]) -> bool:
     place = candidate.place
     return place is not None and any(
-        one.place is not None and one.place.item == place.item for one in group
+        earlier.place is not None and earlier.place.item == place.item for earlier in group
     )
 
 
@@ -259,12 +259,12 @@ def first_of_items(
     """Return the first of the parts of each item, and everything that is no part."""
     seen: set[int] = set()
     kept = []
-    for one in found:
-        if (where := place(one)) is None:
-            kept.append(one)
+    for candidate in found:
+        if (where := place(candidate)) is None:
+            kept.append(candidate)
         elif where.item not in seen:
             seen.add(where.item)
-            kept.append(one)
+            kept.append(candidate)
     return kept
 
 

@@ -75,7 +75,9 @@ def find_logged(search: LoggedSearch, found: Found) -> LoggedSearch:
         text=str(query) or search.text,
         corpus=found.corpus,
         expanded=str(found.expanded) if named and found.expanded != query else None,
-        filters=tuple(str(one) if named else f"{one.name}:" for one in query.filters),
+        filters=tuple(
+            str(condition) if named else f"{condition.name}:" for condition in query.filters
+        ),
         plan=found.plan.value,
         counts=asdict(found.counts),
         returned=tuple(hit.document.candidate.external_id for hit in found.hits),

@@ -50,7 +50,7 @@ class Flag(IntFlag):
     @property
     def passed_on(self) -> str | None:
         """How a text holds words of somebody else: "repost", "quote", or None if it does not."""
-        return next((one.names[0] for one in (Flag.REPOST, Flag.QUOTE) if one in self), None)
+        return next((flag.names[0] for flag in (Flag.REPOST, Flag.QUOTE) if flag in self), None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -118,10 +118,10 @@ class ScoredText:
 _Number = TypeVar("_Number", int, float)
 
 
-def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other
+def _sum(first: _Number | None, other: _Number | None) -> _Number | None:
+    if first is None or other is None:
+        return other if first is None else first
+    return first + other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

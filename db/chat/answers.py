@@ -45,7 +45,7 @@ class ModelAnswers:
 
     async def put(self, key: str, answer: ModelAnswer, *, now: datetime) -> None:
         """Store an answer under its key, and remove those older than 90 days."""
-        claims = orjson.dumps([_entry(one) for one in answer.claims]).decode()
+        claims = orjson.dumps([_entry(claim) for claim in answer.claims]).decode()
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["store_model_answer"],

@@ -46,7 +46,7 @@ class Wall:
 
     async def list_shown(self, corpora: Collection[str], *, limit: int) -> list[Favourite]:
         """Return the best-voted hits in some corpora that everybody may see, best first."""
-        return [one.favourite for one in await self._read("shown", limit, list(corpora))]
+        return [entry.favourite for entry in await self._read("shown", limit, list(corpora))]
 
     async def list_entries(self, *, limit: int) -> list[WallEntry]:
         """Return what was voted for or decided about, what waits for a decision first."""

@@ -229,9 +229,9 @@ def _pg_ctl_start(
     return process.returncode, first.removeprefix("waiting for server to start").lstrip(".")
 
 
-def _same(one: str, other: Path) -> bool:
+def _same(text: str, other: Path) -> bool:
     try:
-        return bool(one) and other.samefile(one)
+        return bool(text) and other.samefile(text)
     except OSError:
         return False
 

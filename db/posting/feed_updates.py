@@ -58,7 +58,10 @@ async def owe_notices(
     """Owe each notice, unless its key was used before."""
     await connection.executemany(
         statements("posting")["owe"],
-        [(one.key, one.chat.id, one.thread, one.content, now, False) for one in notices],
+        [
+            (notice.key, notice.chat.id, notice.thread, notice.content, now, False)
+            for notice in notices
+        ],
     )
 
 
@@ -117,9 +120,9 @@ async def store_headlines(
     await connection.executemany(
         statements("news")["insert_headline"],
         [
-            (feed.id, identity_hash(one), words_hash(one), of_story.get(one.identity),
-             one.title, one.link, one.published, now)
-            for one in unseen
+            (feed.id, identity_hash(new), words_hash(new), of_story.get(new.identity),
+             new.title, new.link, new.published, now)
+            for new in unseen
         ],
     )  # fmt: skip
     return stories
@@ -171,16 +174,18 @@ async def _retell(
 
     Finds for their old words are removed: they would show these words to everybody.
     """
-    known = [(one, story) for one, story in zip(news, joined, strict=True) if story.id > 0]
+    known = [
+        (headline, story) for headline, story in zip(news, joined, strict=True) if story.id > 0
+    ]
     if not known:
         return
     sql = statements("news")
     rows = await connection.fetchmany(
         sql["retell_story"],
         [
-            (story.id, feed.id, one.title, one.text, one.link, one.link_key, words_of(one.text),
-             one.language)
-            for one, story in known
+            (story.id, feed.id, headline.title, headline.text, headline.link, headline.link_key,
+             words_of(headline.text), headline.language)
+            for headline, story in known
         ],
     )  # fmt: skip
     if rows:
@@ -214,9 +219,9 @@ async def _store_stories(
     rows = await connection.fetchmany(
         statements("news")["insert_story"],
         [
-            (feed.id, one.title, one.text, one.link, one.link_key, story.words, one.language,
-             one.published, now)
-            for one, story in first.values()
+            (feed.id, new.title, new.text, new.link, new.link_key, story.words, new.language,
+             new.published, now)
+            for new, story in first.values()
         ],
     )  # fmt: skip
     ids = {number: int(row["id"]) for number, row in zip(first, rows, strict=True)}

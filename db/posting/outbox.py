@@ -46,11 +46,11 @@ async def decide_posts(
     chats that are gone or whose subscription has changed; those whose date or key was used before;
     and those about a story that was posted in the chat, or a tweet that was since `repeated_since`.
     """
-    chats = [one.subscription.chat.id for one in decisions]
+    chats = [decision.subscription.chat.id for decision in decisions]
     await connection.execute(statements("posting")["lock_chats"], chats)
     possible = await _possible(connection, decisions, repeated_since)
     possible = await _close_dates(connection, decisions, possible, now)
-    await _owe(connection, [one for n, one in enumerate(decisions) if n in possible], now)
+    await _owe(connection, [decision for n, decision in enumerate(decisions) if n in possible], now)
     return [number in possible for number in range(len(decisions))]
 
 
@@ -60,21 +60,23 @@ async def _possible(
     sql = statements("posting")
     wanted = await connection.fetch(
         sql["wanted"],
-        [one.subscription.chat.id for one in decisions],
-        [one.subscription.topic for one in decisions],
-        [None if one.asked else one.subscription.mode.value for one in decisions],
+        [decision.subscription.chat.id for decision in decisions],
+        [decision.subscription.topic for decision in decisions],
+        [None if decision.asked else decision.subscription.mode.value for decision in decisions],
     )
-    told = [(n, one, find) for n, one in enumerate(decisions) for find in one.chosen]
+    told = [(n, decision, find) for n, decision in enumerate(decisions) for find in decision.chosen]
     repeated = await connection.fetch(
         sql["repeated"],
         [number for number, _, _ in told],
-        [one.subscription.chat.id for _, one, _ in told],
+        [promise.subscription.chat.id for _, promise, _ in told],
         [chosen.find.story.id for _, _, chosen in told],
         [chosen.find.corpus for _, _, chosen in told],
         [chosen.hit.candidate.external_id for _, _, chosen in told],
         repeated_since,
     )
-    used = await connection.fetch(sql["used_keys"], [one.key for one in decisions if one.content])
+    used = await connection.fetch(
+        sql["used_keys"], [decision.key for decision in decisions if decision.content]
+    )
     keys = {row["key"] for row in used}
     possible = {row["number"] - 1 for row in wanted} - {row["number"] for row in repeated}
     return {number for number in possible if decisions[number].key not in keys}
@@ -85,9 +87,9 @@ async def _close_dates(
 ) -> set[int]:
     """Return those whose date is closed by this, and those that close none."""
     daily = {
-        (one.subscription.chat.id, one.subscription.topic, one.day): number
-        for number, one in enumerate(decisions)
-        if one.day is not None and number in possible
+        (decision.subscription.chat.id, decision.subscription.topic, decision.day): number
+        for number, decision in enumerate(decisions)
+        if decision.day is not None and number in possible
     }
     if not daily:
         return possible
@@ -112,23 +114,23 @@ def _deliveries(decision: OwedPost) -> list[_Owed]:
     if content is None:
         return []
     owed = [
-        _Owed(decision, key if number == 0 else f"{key}:{number + 1}", one, chosen[number:][:1])
-        for number, one in enumerate(decision.instead)
+        _Owed(decision, key if number == 0 else f"{key}:{number + 1}", text, chosen[number:][:1])
+        for number, text in enumerate(decision.instead)
     ] or [_Owed(decision, key, content, chosen)]
     further = (("picture", decision.picture), ("draft", decision.draft))
-    return owed + [_Owed(decision, f"{kind}:{key}", one) for kind, one in further if one]
+    return owed + [_Owed(decision, f"{kind}:{key}", text) for kind, text in further if text]
 
 
 async def _owe(connection: Connection, decisions: Sequence[OwedPost], now: datetime) -> None:
     sql = statements("posting")
-    owed = [delivery for one in decisions for delivery in _deliveries(one)]
+    owed = [delivery for decision in decisions for delivery in _deliveries(decision)]
     if not owed:
         return
-    rows = await connection.fetchmany(sql["owe"], [_delivery_row(one, now) for one in owed])
+    rows = await connection.fetchmany(sql["owe"], [_delivery_row(debt, now) for debt in owed])
     shown = [
-        (one.decision.subscription, chosen, row["id"])
-        for one, row in zip(owed, rows, strict=True)
-        for chosen in one.chosen
+        (debt.decision.subscription, chosen, row["id"])
+        for debt, row in zip(owed, rows, strict=True)
+        for chosen in debt.chosen
     ]
     if not shown:
         return
@@ -137,22 +139,22 @@ async def _owe(connection: Connection, decisions: Sequence[OwedPost], now: datet
         statements("conversation")["keep_answer"],
         [
             (
-                one.chat.id,
-                one.thread,
+                promise.chat.id,
+                promise.thread,
                 now,
                 *_page(chosen),
                 _write_find_once(chosen.find, written),
                 None,
             )
-            for one, chosen, _ in shown
+            for promise, chosen, _ in shown
         ],
     )
     await connection.executemany(
         sql["post"],
         [
-            (one.chat.id, chosen.find.story.id, delivery, answer["id"], chosen.find.corpus,
+            (promise.chat.id, chosen.find.story.id, delivery, answer["id"], chosen.find.corpus,
              chosen.hit.candidate.external_id, chosen.hit.candidate.text, now)
-            for (one, chosen, delivery), answer in zip(shown, answers, strict=True)
+            for (promise, chosen, delivery), answer in zip(shown, answers, strict=True)
         ],
     )  # fmt: skip
 

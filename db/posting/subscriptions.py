@@ -113,9 +113,9 @@ class Subscriptions:
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["look_again"],
-                [one.subscription.chat.id for one, _ in looks],
-                [one.subscription.topic for one, _ in looks],
-                [one.revision for one, _ in looks],
+                [look.subscription.chat.id for look, _ in looks],
+                [look.subscription.topic for look, _ in looks],
+                [look.revision for look, _ in looks],
                 [at for _, at in looks],
             )
 

@@ -228,9 +228,9 @@ class Embeddings(ToEmbed):
             stored = await connection.fetchval(
                 self._format_statement("store", corpus, model_id),
                 corpus.id,
-                [one.id for one in embedded],
-                [one.source for one in embedded],
-                [None if one.vector is None else as_text(one.vector) for one in embedded],
+                [item.id for item in embedded],
+                [item.source for item in embedded],
+                [None if item.vector is None else as_text(item.vector) for item in embedded],
                 model_id,
                 *_describe_claim(claim),
             )

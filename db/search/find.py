@@ -188,7 +188,7 @@ def _split_by_language(corpus: Corpus, wanted: Mapping[str, str]) -> Mapping[str
 
 
 def _any(wanted: Mapping[str, str]) -> str:
-    return "|".join(f"({one})" for one in dict.fromkeys(wanted.values()))
+    return "|".join(f"({pattern})" for pattern in dict.fromkeys(wanted.values()))
 
 
 def _any_of(chains: Sequence[Chain]) -> str:
@@ -211,7 +211,7 @@ def _values(
     limit: int,
 ) -> dict[str, object]:
     """Return the values of the parameters that all plans share."""
-    ranges = [asyncpg.Range(one.start, one.end) for one in required.not_during]
+    ranges = [asyncpg.Range(stretch.start, stretch.end) for stretch in required.not_during]
     lists = {name: list(getattr(required, name) or ()) or None for name in _LISTS}
     return {
         "corpus": corpus.id,
@@ -234,7 +234,7 @@ def _values(
 
 def _languages(asked: Sequence[str] | None) -> list[str] | None:
     """Return every way in which a document may name the languages; None without any."""
-    return sorted({name for one in asked for name in names_of(one)}) if asked else None
+    return sorted({name for platform in asked for name in names_of(platform)}) if asked else None
 
 
 def _found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:

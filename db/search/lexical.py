@@ -125,9 +125,9 @@ class LexicalIndex(Readings):
         found, first = [], 0
         for each in words:
             own = [
-                replace(one, unit=one.unit - first)
-                for one in readings
-                if first <= one.unit < first + len(each)
+                replace(reading, unit=reading.unit - first)
+                for reading in readings
+                if first <= reading.unit < first + len(each)
             ]
             found.append(headline_terms(each, corpus.read_in, own, corpus.documents))
             first += len(each)
@@ -323,16 +323,18 @@ class AliasedSearch(LexicalIndex):
         if not known or not self._weight:
             return terms
         found = find_fired(words, readings, known)
-        replaced = {one.written for one in found}
+        replaced = {alias.written for alias in found}
         kept = [term for term in terms if term.neighbour_of not in replaced]
-        for one in found:
-            kept += await self._alias(corpus, one)
+        for alias in found:
+            kept += await self._alias(corpus, alias)
         return without_repeats(kept)
 
-    async def _alias(self, corpus: Corpus, one: Fired) -> list[Term]:
+    async def _alias(self, corpus: Corpus, alias: Fired) -> list[Term]:
         """Return the words of an alias, which share its weight: ranking knows no phrases."""
-        words = searchable(one.alias).split()
+        words = searchable(alias.alias).split()
         readings = await self.read(corpus, words)
         terms = headline_terms(words, corpus.read_in, readings, corpus.documents)
         share = self._weight / max(1, len(terms))
-        return [replace(term, weight=share, neighbour_of=one.written, alias=True) for term in terms]
+        return [
+            replace(term, weight=share, neighbour_of=alias.written, alias=True) for term in terms
+        ]

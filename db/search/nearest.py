@@ -185,7 +185,7 @@ class ToEmbed(Nearest):
         """Return the same for each range of ids (`engine.embed.store.range_of`) that has any."""
         found = Counter[int]()
         async for part in self.find_missing(corpus, model_id):
-            found.update(range_of(one.id) for one in part)
+            found.update(range_of(text.id) for text in part)
         return found
 
     async def find_missing(
@@ -289,7 +289,7 @@ class ToEmbed(Nearest):
 
 def _select_outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[Unembedded]:
     found = [(row, _read_unembedded(row, generation)) for row in rows]
-    return [one for row, one in found if row["source"] != one.source]
+    return [neighbour for row, neighbour in found if row["source"] != neighbour.source]
 
 
 def _read_unembedded(row: asyncpg.Record, generation: int) -> Unembedded:

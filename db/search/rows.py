@@ -121,10 +121,10 @@ async def add_places(
     if not corpus.in_parts or not candidates:
         return list(candidates)
     rows = await reader.fetch(
-        about_corpus("places", "places", corpus.id), [one.id for one in candidates]
+        about_corpus("places", "places", corpus.id), [unplaced.id for unplaced in candidates]
     )
     known = {row["id"]: ItemPlace(**{k: v for k, v in row.items() if k != "id"}) for row in rows}
-    return [replace(one, place=known.get(one.id)) for one in candidates]
+    return [replace(unplaced, place=known.get(unplaced.id)) for unplaced in candidates]
 
 
 async def placed_documents(
@@ -133,10 +133,12 @@ async def placed_documents(
     """Return found documents with the places of those that are parts."""
     if not corpus.in_parts:
         return found
-    candidates = await add_places(reader, corpus, [one.candidate for one in found.documents])
+    candidates = await add_places(
+        reader, corpus, [document.candidate for document in found.documents]
+    )
     documents: list[FoundDocument] = [
-        replace(one, candidate=candidate)
-        for one, candidate in zip(found.documents, candidates, strict=True)
+        replace(document, candidate=candidate)
+        for document, candidate in zip(found.documents, candidates, strict=True)
     ]
     return replace(found, documents=documents)
 
@@ -177,7 +179,9 @@ class Readings:
 
 # Looking up a member of an enumeration takes longer than reading a column.
 _flags = lru_cache(maxsize=None)(Flag)
-_date_kinds: dict[str | None, DateKind | None] = {None: None} | {one.value: one for one in DateKind}
+_date_kinds: dict[str | None, DateKind | None] = {None: None} | {
+    kind.value: kind for kind in DateKind
+}
 _STORED = (
     "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length",
     "platform",
@@ -200,12 +204,12 @@ def candidate(
     Sets the fields itself: the __init__ of a frozen dataclass takes four times as long, which for
     150 candidates would be a tenth of a search.
     """
-    one = object.__new__(Candidate)
+    built = object.__new__(Candidate)
     coded = (_flags(row["flags"]), _date_kinds[row["dated_by"]])
     values = (*_stored(row), *coded, bm25, matched or {}, None, {}, {}, None, None)
     for set_value, value in zip(_SETTERS, values, strict=True):
-        set_value(one, value)
-    return one
+        set_value(built, value)
+    return built
 
 
 def ranked_candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> Candidate:
@@ -246,4 +250,4 @@ def found_document(
 def _read_text_list(written: str | None) -> tuple[str, ...]:
     """Return the texts in a list of `meta`, which holds whatever the source had."""
     found = orjson.loads(written) if written and written.startswith("[") else ()
-    return tuple(one for one in found if isinstance(one, str))
+    return tuple(entry for entry in found if isinstance(entry, str))

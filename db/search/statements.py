@@ -115,8 +115,8 @@ def rank_statement(
     """
     asked = operands(_FIRST_LEXEME, lexemes)
     classes = " OR ".join(
-        f"({one.condition} AND tsv @@ ${place})"
-        for place, one in enumerate(CLASSES, start=_FIRST_CLASS)
+        f"({document_class.condition} AND tsv @@ ${place})"
+        for place, document_class in enumerate(CLASSES, start=_FIRST_CLASS)
     )
     once, repeated = (score(asked, repeats=repeats) for repeats in (False, True))
     # All columns go through the sort: cheaper than looking up the best ones again.
@@ -222,7 +222,7 @@ def _fill_postings(name: str, names: Mapping[str, str]) -> str:
 
 
 _SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
-_CONDITIONS = tuple(one.name for one in fields(Conditions) if one.name != "undated")
+_CONDITIONS = tuple(field.name for field in fields(Conditions) if field.name != "undated")
 # In the order of their placeholders: db.search.rows needs these three first. `ranked` then adds,
 # for each scored lexeme, its tsquery and its weight.
 SCORING = ("k1", "norm", "norm_per_token")
@@ -244,7 +244,7 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
     names = _places(RANKED) | {"document": table}
     asked = operands(len(RANKED) + 1, lexemes)
     names["passes"] = _fill_find("passes", names)
-    scores = [score(asked, repeats=one.max_tf != 1) for one in CLASSES]
+    scores = [score(asked, repeats=document_class.max_tf != 1) for document_class in CLASSES]
     return _build_ranked(names, _branches(names, scores), profiled=profiled)
 
 
@@ -300,8 +300,8 @@ def _build_ranked(names: Mapping[str, str], matching: str, *, profiled: bool) ->
 def _branches(names: Mapping[str, str], scores: Sequence[str] = _UNSCORED) -> str:
     """Return the SQL of all documents that match, each class with its score."""
     return " UNION ALL ".join(
-        _fill_find("branch", {**names, "condition": one.condition, "score": expression})
-        for one, expression in zip(CLASSES, scores, strict=True)
+        _fill_find("branch", {**names, "condition": document_class.condition, "score": expression})
+        for document_class, expression in zip(CLASSES, scores, strict=True)
     )
 
 

@@ -70,17 +70,17 @@ def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
     stands in parentheses, and a long sentence is cut, with a sign of it.
     """
     wording = Wording.of(passages)
-    weakest = _WEAKEST * max((one.hit.score for one in passages), default=0.0)
+    weakest = _WEAKEST * max((found.hit.score for found in passages), default=0.0)
     best = [
-        max(quotes, key=lambda one: one.worth)  # the first of equal ones
+        max(quotes, key=lambda quote: quote.worth)  # the first of equal ones
         for number, passage in enumerate(passages, start=1)
         if passage.hit.score >= weakest
         if (quotes := list(_quotes(number, passage, wording)))
     ]
-    best.sort(key=lambda one: -round(one.score, 9))
-    distinct = {one.text.casefold(): one for one in reversed(best)}
-    chosen = [one for one in best if distinct[one.text.casefold()] is one]
-    return tuple(Claim(text=one.text, passages=(one.passage,)) for one in chosen[:most])
+    best.sort(key=lambda quote: -round(quote.score, 9))
+    distinct = {quote.text.casefold(): quote for quote in reversed(best)}
+    chosen = [quote for quote in best if distinct[quote.text.casefold()] is quote]
+    return tuple(Claim(text=quote.text, passages=(quote.passage,)) for quote in chosen[:most])
 
 
 def _quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
@@ -143,7 +143,7 @@ class Answerer:
         if said.answer is None:
             return self._answer_by_extracts(question, gathered, said)
         claims = said.answer.claims
-        kept = [one for one in claims if self._may_show(one)]
+        kept = [claim for claim in claims if self._may_show(claim)]
         if claims and not kept:
             return self._answer_by_extracts(
                 question, gathered, replace(said, notice=_explain_unfounded(claims))
@@ -209,7 +209,7 @@ class Answerer:
         checked = replace(answer, claims=found.claims, checked=found.failure is None)
         if self._cache and checked.checked:
             await self._cache.put(key, checked, now=now)
-        usage = add_usage(one for one in (said.usage, found.usage) if one)
+        usage = add_usage(spent for spent in (said.usage, found.usage) if spent)
         return replace(
             said,
             answer=checked,
@@ -220,23 +220,23 @@ class Answerer:
 
 
 def _check_key(request: AnswerRequest, claims: Sequence[Claim], version: str) -> str:
-    said = [(one.text, one.passages) for one in claims]
+    said = [(claim.text, claim.passages) for claim in claims]
     return sha256(repr((request.key, version, said)).encode()).hexdigest()
 
 
 def _explain_unfounded(claims: Sequence[Claim]) -> Message:
     """Return why none of the claims is shown."""
-    if any(not one.supported for one in claims):
+    if any(not claim.supported for claim in claims):
         return Message("Not answered by the model: its sources do not support what it wrote.")
     return Message("Not answered by the model: what it wrote cites no source.")
 
 
 def _doubts(claims: Sequence[Claim], kept: Sequence[Claim]) -> Message | None:
     """Return what to say of the claims that the check found unsupported."""
-    doubted = sum(not one.supported for one in claims)
+    doubted = sum(not claim.supported for claim in claims)
     if not doubted:
         return None
-    if any(not one.supported for one in kept):
+    if any(not claim.supported for claim in kept):
         return Message(
             "The check found that the sources do not support {doubted} of {written} sentences,"
             " marked [?].",
@@ -274,12 +274,12 @@ def _answer(
         corpora=tuple(corpus.name for corpus in gathered.corpora),
         sentences=tuple(
             Sentence(
-                text=one.text,
-                sources=tuple(sorted(numbers[passage] for passage in one.passages)),
+                text=checked.text,
+                sources=tuple(sorted(numbers[passage] for passage in checked.passages)),
                 quoted=outcome is AnswerOutcome.EXTRACTED,
-                supported=one.supported,
+                supported=checked.supported,
             )
-            for one in claims
+            for checked in claims
         ),
         sources=tuple(
             CitedSource(number=number, passage=gathered.passages[passage - 1])
@@ -291,7 +291,9 @@ def _answer(
         usage=said.usage if said else None,
         cached=said.cached if said else False,
         checked=model.checked if model else False,
-        objections=tuple(one.objection for one in (model.claims if model else ()) if one.objection),
+        objections=tuple(
+            checked.objection for checked in (model.claims if model else ()) if checked.objection
+        ),
         damage=model.damage if model else {},
         notice=join_messages(*notices),
         mode=gathered.mode,

@@ -111,14 +111,16 @@ def read_claims(
     text = content[:_LONGEST].rpartition("</think>")[2].partition("<think>")[0]
     entries = _entries(text)
     if entries is not None:
-        found = [_claim(one, sources, texts, damage) for one, sources in entries]
+        found = [_claim(entry, sources, texts, damage) for entry, sources in entries]
     elif "{" in text:  # unreadable JSON must not be shown as text
         return None
     else:
         damage["prose"] += 1
         found = list(_prose(text, texts, damage))
-    claims = tuple(one for one in found if one.text)[:_MOST_CLAIMS]
-    if not any(one.passages for one in claims) and any(_SAYS_NOT.search(c.text) for c in claims):
+    claims = tuple(claim for claim in found if claim.text)[:_MOST_CLAIMS]
+    if not any(claim.passages for claim in claims) and any(
+        _SAYS_NOT.search(c.text) for c in claims
+    ):
         return ()
     return claims if claims or entries is not None else None
 
@@ -127,24 +129,24 @@ def _entries(text: str) -> list[tuple[str, list[int]]] | None:
     """Return texts and numbers of the last object with claims, or else of loose claims."""
     loose: list[object] = []
     whole: list[object] | None = None
-    for one in objects(text):
-        claims = one.get("claims")
+    for written in objects(text):
+        claims = written.get("claims")
         if isinstance(claims, list):
             whole = claims
-        elif "text" in one and "sources" in one:
-            loose.append(one)
+        elif "text" in written and "sources" in written:
+            loose.append(written)
     chosen = whole if whole is not None else loose or None
-    return None if chosen is None else [e for one in chosen if (e := _entry(one))]
+    return None if chosen is None else [e for entry in chosen if (e := _entry(entry))]
 
 
-def _entry(one: object) -> tuple[str, list[int]] | None:
-    if isinstance(one, str):
-        return one, []
-    if not isinstance(one, dict) or not isinstance(one.get("text"), str):
+def _entry(value: object) -> tuple[str, list[int]] | None:
+    if isinstance(value, str):
+        return value, []
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         return None
-    sources = one.get("sources")
+    sources = value.get("sources")
     listed = sources if isinstance(sources, list) else [sources]
-    return one["text"], [number for each in listed if (number := _number(each)) is not None]
+    return value["text"], [number for each in listed if (number := _number(each)) is not None]
 
 
 def _number(value: object) -> int | None:
@@ -311,7 +313,7 @@ class Hearing:
         return self.claims is not None and not self.damage["unfinished"]
 
     def said(self) -> Said:
-        usage = add_usage(one.usage for one in self.answers) if self.answers else None
+        usage = add_usage(answer.usage for answer in self.answers) if self.answers else None
         if self.claims is None:
             return Said(None, usage=usage, notice=self._why_not())
         return Said(

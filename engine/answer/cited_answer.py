@@ -247,12 +247,15 @@ class Wording:
     @classmethod
     def of(cls, passages: Sequence[Passage]) -> Self:
         """Take the matched words of all hits; a word in fewer of them has more weight."""
-        held = [{one for word in p.hit.matched for one in _beginnings(word)} for p in passages]
-        known = {one for each in held for one in each}
+        held = [
+            {beginning for word in p.hit.matched for beginning in _beginnings(word)}
+            for p in passages
+        ]
+        known = {beginning for each in held for beginning in each}
         return cls(
             {
-                one: math.log(1 + len(passages) / sum(one in each for each in held))
-                for one in sorted(known)
+                beginning: math.log(1 + len(passages) / sum(beginning in each for each in held))
+                for beginning in sorted(known)
             }
         )
 
@@ -261,7 +264,9 @@ class Wording:
         """Take the words of the claims that a text supports; the rarer in it, the more weight."""
         said = Counter(_word_beginning(spot.word) for spot in words(text[:_LONGEST_READ]))
         spoken = {_word_beginning(spot.word) for claim in claims for spot in words(claim)}
-        return cls({one: 1 / said[one] for one in sorted(spoken) if said[one]})
+        return cls(
+            {beginning: 1 / said[beginning] for beginning in sorted(spoken) if said[beginning]}
+        )
 
     def score(self, text: str) -> float:
         """Return the sum of the weights of the distinct words in a text."""
@@ -284,7 +289,7 @@ def cited_excerpt(source: CitedSource, answer: CitedAnswer, *, longest: int) -> 
     text = source.passage.hit.candidate.text
     if len(text) <= longest:
         return text
-    claims = [one.text for one in answer.sentences if source.number in one.sources]
+    claims = [sentence.text for sentence in answer.sentences if source.number in sentence.sources]
     excerpt = Wording.of_claims(claims, text).window(text, longest // 2 - len(_CUT))
     before, after = (_CUT if cut else "" for cut in (excerpt.before, excerpt.after))
     return f"{before}{excerpt.text.strip()}{after}"
@@ -297,4 +302,6 @@ def _beginnings(matched: str) -> Iterable[str]:
 
 def _word_beginning(word: str) -> str:
     apart = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(one for one in apart if not unicodedata.combining(one))[:_BEGINNING]
+    return "".join(character for character in apart if not unicodedata.combining(character))[
+        :_BEGINNING
+    ]

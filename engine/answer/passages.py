@@ -127,9 +127,12 @@ async def gather(
         for corpus in corpora
     ]
     # Near texts may be sources too: whether they answer the question depends on what they say.
-    asked = [replace(one, hits=(*one.hits, *one.near)[: request.limit]) for one in asked]
+    asked = [
+        replace(prophecy, hits=(*prophecy.hits, *prophecy.near)[: request.limit])
+        for prophecy in asked
+    ]
     asked = _level_scores(asked, prophet.score.weights)
-    by_meaning = [one for one in asked if one.embedding_model]
+    by_meaning = [prophecy for prophecy in asked if prophecy.embedding_model]
     return Gathered(
         corpora=tuple(corpora),
         passages=_best(asked, len(corpora))[: request.limit],
@@ -141,8 +144,10 @@ async def gather(
 
 def _level_scores(asked: Sequence[Prophecy], weights: Mapping[str, float]) -> list[Prophecy]:
     """Make scores comparable, so that a corpus without vectors has no advantage."""
-    levelled = iter(level_hits([hit for one in asked for hit in one.hits], weights))
-    return [replace(one, hits=tuple(islice(levelled, len(one.hits)))) for one in asked]
+    levelled = iter(level_hits([hit for prophecy in asked for hit in prophecy.hits], weights))
+    return [
+        replace(prophecy, hits=tuple(islice(levelled, len(prophecy.hits)))) for prophecy in asked
+    ]
 
 
 def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
@@ -151,14 +156,16 @@ def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
     known: dict[_Key, Passage] = {}
     for start in range(0, len(asked), corpora):
         found = [
-            Passage(corpus=one.corpus, hit=hit)
-            for one in asked[start : start + corpora]
-            for hit in one.hits
+            Passage(corpus=prophecy.corpus, hit=hit)
+            for prophecy in asked[start : start + corpora]
+            for hit in prophecy.hits
         ]
-        found.sort(key=lambda one: -round(one.hit.score, 9))  # stable: corpora in the order named
-        rankings.append([_key(one) for one in found])
-        for one in found:
-            known[_key(one)] = _better(one, known)
+        found.sort(
+            key=lambda passage: -round(passage.hit.score, 9)
+        )  # stable: corpora in the order named
+        rankings.append([_key(passage) for passage in found])
+        for passage in found:
+            known[_key(passage)] = _better(passage, known)
     return [known[key] for key in fuse_rankings(rankings)]
 
 
@@ -166,7 +173,7 @@ def _texts(question: Question) -> list[str]:
     own = subject(question.text)
     if not question.earlier or stands_alone(question.text):
         return [own]
-    named = (one for one in reversed(question.earlier) if _telling_words(one))
+    named = (turn for turn in reversed(question.earlier) if _telling_words(turn))
     together = f"{subject(next(named, question.earlier[-1]))} {own}"
     return [own, together] if _telling_words(question.text) else [together]
 
@@ -175,12 +182,14 @@ def _key(passage: Passage) -> _Key:
     return passage.corpus, passage.hit.candidate.id
 
 
-def _better(one: Passage, known: Mapping[_Key, Passage]) -> Passage:
-    other = known.get(_key(one))
-    return other if other and other.hit.score >= one.hit.score else one
+def _better(passage: Passage, known: Mapping[_Key, Passage]) -> Passage:
+    other = known.get(_key(passage))
+    return other if other and other.hit.score >= passage.hit.score else passage
 
 
 def _notice(found: Sequence[Prophecy]) -> Message | None:
     """Return the distinct notices of the searches, except that nothing was judged."""
-    said = (part for one in found for part in split_messages(one.notice) if part != NOT_ASKED)
+    said = (
+        part for prophecy in found for part in split_messages(prophecy.notice) if part != NOT_ASKED
+    )
     return join_messages(*dict.fromkeys(said))

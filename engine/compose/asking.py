@@ -108,7 +108,7 @@ class _Hearing(Generic[T]):
     def to_told(self) -> Told[T]:
         return Told(
             value=self.value,
-            usage=add_usage(one.usage for one in self.answers) if self.answers else None,
+            usage=add_usage(answer.usage for answer in self.answers) if self.answers else None,
             model=self.answers[-1].model if self.answers else None,
             failure=self._failure() if self.value is None else None,
             damage=dict(+self.damage),
@@ -159,7 +159,7 @@ def integer(value: object) -> int | None:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str):
-        digits = "".join(one for one in value if one in "0123456789")
+        digits = "".join(character for character in value if character in "0123456789")
         return int(digits) if 0 < len(digits) <= 4 else None
     return value if isinstance(value, int) else None
 

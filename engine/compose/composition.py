@@ -179,7 +179,9 @@ class Composition:
     def failed(self) -> bool:
         """Whether nothing was written because a model failed, and not for want of evidence."""
         needed = (StepName.EVIDENCE, StepName.WRITE)
-        return not self.variants and any(one.skipped and one.name in needed for one in self.steps)
+        return not self.variants and any(
+            step.skipped and step.name in needed for step in self.steps
+        )
 
     @property
     def usage(self) -> Usage | None:

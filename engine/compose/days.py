@@ -170,16 +170,16 @@ class Mention:
 def mentions(text: str) -> list[Mention]:
     """Return the dates in a text. A year alone is a number, not a date."""
     found: list[Mention] = []
-    for one in _candidates(text):
-        if all(one.end <= other.start or other.end <= one.start for other in found):
-            found.append(one)
+    for candidate in _candidates(text):
+        if all(candidate.end <= other.start or other.end <= candidate.start for other in found):
+            found.append(candidate)
     return found
 
 
 def without_dates(text: str) -> str:
     """Return the text with its dates blanked, so that their digits are not read as numbers."""
-    for one in mentions(text):
-        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+    for mention in mentions(text):
+        text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
     return text
 
 
@@ -195,14 +195,14 @@ class Days:
         """Collect the dates of texts, and of the moments at which they were written."""
         parts, days = list(texts), [_day_of(moment.date()) for moment in written]
         for text in parts:
-            days += [reading for one in mentions(text) for reading in one.readings]
+            days += [reading for mention in mentions(text) for reading in mention.readings]
         days += [
-            Day(one.shown, weekday=weekday)
-            for one in days
-            if (weekday := _weekday_of(one)) is not None
+            Day(day.shown, weekday=weekday)
+            for day in days
+            if (weekday := _weekday_of(day)) is not None
         ]
         years = {int(year) for text in parts for year in re.findall(r"(?<!\d)\d{4}(?!\d)", text)}
-        return cls(tuple(days), frozenset(years | {one.year for one in days if one.year}))
+        return cls(tuple(days), frozenset(years | {day.year for day in days if day.year}))
 
     def hold(self, mention: Mention) -> bool:
         """Return whether one reading of the date occurs."""
@@ -238,14 +238,14 @@ def _candidates(text: str) -> Iterator[Mention]:
         yield Mention(found.start(), found.end(), (Day(name, weekday=_WEEKDAYS[name.casefold()]),))
 
 
-def _day_of(one: date) -> Day:
-    return Day(one.isoformat(), one.year, one.month, one.day)
+def _day_of(day: date) -> Day:
+    return Day(day.isoformat(), day.year, day.month, day.day)
 
 
-def _weekday_of(one: Day) -> int | None:
-    if not (one.year and one.month and one.day):
+def _weekday_of(day: Day) -> int | None:
+    if not (day.year and day.month and day.day):
         return None
     try:
-        return date(one.year, one.month, one.day).weekday()
+        return date(day.year, day.month, day.day).weekday()
     except ValueError:
         return None

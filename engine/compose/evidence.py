@@ -87,8 +87,8 @@ def no_web(request: ComposeRequest, web: Web | None) -> Message | None:
 def gaps_content(request: ComposeRequest, passages: Sequence[SourcePassage]) -> str:
     """Return the message to the model."""
     lines = [
-        passage_line(number, one, GAPS_EXCERPT)
-        for number, one in enumerate(passages[:GAPS_PASSAGES], start=1)
+        passage_line(number, passage, GAPS_EXCERPT)
+        for number, passage in enumerate(passages[:GAPS_PASSAGES], start=1)
     ]
     return "\n".join([as_line({"request": plain(request.prompt, _REQUEST_LENGTH)}), *lines])
 
@@ -96,8 +96,8 @@ def gaps_content(request: ComposeRequest, passages: Sequence[SourcePassage]) -> 
 def read_gaps(text: str, damage: Counter[str], *, most: int) -> tuple[str, ...] | None:
     """Return the distinct queries of an answer, or None if it is not usable. Never raises."""
     chosen = None
-    for one in objects(text):
-        entries = one.get("gaps", one.get("queries"))
+    for written in objects(text):
+        entries = written.get("gaps", written.get("queries"))
         if isinstance(entries, list):
             chosen = entries
     if chosen is None:
@@ -176,7 +176,9 @@ def evidence_content(
     request: ComposeRequest, passages: Sequence[SourcePassage], *, length: int
 ) -> str:
     """Return the message to the model; `length` is the most characters shown of a passage."""
-    lines = [passage_line(number, one, length) for number, one in enumerate(passages, start=1)]
+    lines = [
+        passage_line(number, passage, length) for number, passage in enumerate(passages, start=1)
+    ]
     return "\n".join([as_line({"request": plain(request.prompt, _REQUEST_LENGTH)}), *lines])
 
 
@@ -190,7 +192,7 @@ def read_evidence(
     entries = _entries(text)
     if entries is None:
         return None
-    held = [normal(plain(one.text, len(one.text))) for one in passages]
+    held = [normal(plain(passage.text, len(passage.text))) for passage in passages]
     facts: dict[tuple[int, str], Fact] = {}
     dropped: list[Removed] = []
     for entry in entries[: 3 * MOST_FACTS]:
@@ -209,11 +211,11 @@ def _entries(text: str) -> list[object] | None:
     """Return the facts of the last object that lists some, or loose ones of a cut-off answer."""
     whole: list[object] | None = None
     loose: list[object] = []
-    for one in objects(text):
-        if isinstance(one.get("facts"), list):
-            whole = as_list(one["facts"])
-        elif "quote" in one:
-            loose.append(one)
+    for written in objects(text):
+        if isinstance(written.get("facts"), list):
+            whole = as_list(written["facts"])
+        elif "quote" in written:
+            loose.append(written)
     return whole if whole is not None else loose or None
 
 

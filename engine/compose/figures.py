@@ -170,7 +170,7 @@ class Figure:
 def figures(text: str) -> list[Figure]:
     """Return the numbers in a text, in order."""
     found = [*_in_digits(text), *_in_words(text)]
-    return _ranges(text, sorted(found, key=lambda one: one.start))
+    return _ranges(text, sorted(found, key=lambda figure: figure.start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +184,8 @@ class Figures:
         """Collect the numbers of texts."""
         held: dict[str, set[Decimal]] = {}
         for text in texts:
-            for one in (*figures(text), *_parts(text)):
-                held.setdefault(one.unit, set()).update(one.values)
+            for figure in (*figures(text), *_parts(text)):
+                held.setdefault(figure.unit, set()).update(figure.values)
         return cls({unit: frozenset(values) for unit, values in held.items()})
 
     def hold(self, figure: Figure) -> bool:
@@ -205,10 +205,10 @@ _BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|a|y|o)\s?", re.IGNORECASE)
 def _ranges(text: str, found: list[Figure]) -> list[Figure]:
     """Return the figures; in "10-12 %" both are percentages."""
     for at in range(len(found) - 2, -1, -1):
-        one, after = found[at], found[at + 1]
-        between = text[one.start + len(one.shown) : after.start]
-        if after.unit and not one.unit and _BETWEEN.fullmatch(between):
-            found[at] = replace(one, unit=after.unit)
+        figure, after = found[at], found[at + 1]
+        between = text[figure.start + len(figure.shown) : after.start]
+        if after.unit and not figure.unit and _BETWEEN.fullmatch(between):
+            found[at] = replace(figure, unit=after.unit)
     return found
 
 
@@ -239,7 +239,7 @@ def _unit(text: str, end: int, before: str | None) -> tuple[str, int]:
 def _values(digits: str) -> set[Decimal]:
     """Return what digits may mean: "1.500" is 1500 in Spanish and 1.5 in English."""
     plain = re.sub(f"[ ’'{_SPACES}]", "", digits)
-    marks = [one for one in plain if one in ".,"]
+    marks = [character for character in plain if character in ".,"]
     if not marks:
         return {Decimal(plain)}
     if len(set(marks)) == 2 or len(marks) == 1:

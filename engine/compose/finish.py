@@ -103,12 +103,16 @@ def check_content(
 ) -> str:
     """Return the message about sentences; `faults` are what the guard found, by index."""
     lines = []
-    for number, one in enumerate(sentences, start=1):
-        shown: dict[str, object] = {"i": number, "text": one.text, "sources": list(one.sources)}
+    for number, sentence in enumerate(sentences, start=1):
+        shown: dict[str, object] = {
+            "i": number,
+            "text": sentence.text,
+            "sources": list(sentence.sources),
+        }
         if found := faults.get(number - 1):
             shown["fault"] = " ".join(finding.said for finding in found)
         lines.append(as_line(shown))
-    cited = sorted({number for one in sentences for number in one.sources})
+    cited = sorted({number for sentence in sentences for number in sentence.sources})
     lines += [passage_line(number, passages[number - 1], length) for number in cited]
     return "\n".join(lines)
 
@@ -121,8 +125,8 @@ def read_checks(
     Of several verdicts on one sentence, the worst counts.
     """
     entries: list[object] = []
-    for one in objects(text):
-        entries += as_list(one.get("checks")) if "checks" in one else [one]
+    for written in objects(text):
+        entries += as_list(written.get("checks")) if "checks" in written else [written]
     found: dict[int, SupportVerdict] = {}
     for entry in entries:
         number = integer(entry.get("i")) if isinstance(entry, dict) else None
@@ -183,17 +187,19 @@ class Guarded:
     @property
     def to_check(self) -> tuple[DraftSentence, ...]:
         """The sentences that a model can check: those that cite a source that exists."""
-        return tuple(one for one in self.findings if one.sources)
+        return tuple(finding for finding in self.findings if finding.sources)
 
     def vetoes(self, sentence: DraftSentence) -> list[Finding]:
         """Return the faults for which a sentence must not be shown."""
-        return [one for one in self.findings[_bare(sentence)] if one.vetoes]
+        return [finding for finding in self.findings[_bare(sentence)] if finding.vetoes]
 
 
 def guard_drafts(drafts: Sequence[Draft], passages: Sequence[SourcePassage]) -> Guarded:
     """Apply the guard to every sentence of the drafts."""
-    distinct = dict.fromkeys(_bare(one) for draft in drafts for tweet in draft for one in tweet)
-    return Guarded(tuple(drafts), {one: guard(one, passages) for one in distinct})
+    distinct = dict.fromkeys(
+        _bare(sentence) for draft in drafts for tweet in draft for sentence in tweet
+    )
+    return Guarded(tuple(drafts), {sentence: guard(sentence, passages) for sentence in distinct})
 
 
 def _bare(sentence: DraftSentence) -> DraftSentence:
@@ -244,8 +250,10 @@ def finish_drafts(
             for draft in shown
         ),
         sources=tuple(
-            ComposedSource(number=number, passage=passages[one - 1], quote=_quote(one, facts))
-            for one, number in numbers.items()
+            ComposedSource(
+                number=number, passage=passages[position - 1], quote=_quote(position, facts)
+            )
+            for position, number in numbers.items()
         ),
         removed=tuple(outcome.removed),
     )
@@ -279,19 +287,19 @@ def settle_sentence(
 
 
 def _find_vetoes(sentence: DraftSentence, passages: Sequence[SourcePassage]) -> list[Finding]:
-    return [one for one in guard(sentence, passages) if one.vetoes]
+    return [finding for finding in guard(sentence, passages) if finding.vetoes]
 
 
 def _kept(draft: Draft, outcome: _Outcome) -> Draft:
     tweets = []
     for tweet in draft:
         kept = tuple(
-            replace(one, starts_line=old.starts_line)
+            replace(new, starts_line=old.starts_line)
             for old in tweet
-            if (one := outcome.kept[_bare(old)]) is not None
+            if (new := outcome.kept[_bare(old)]) is not None
         )
         fit = fit_sentences(kept)
-        cut = (tweet_text([one]) for one in kept[len(fit) :])
+        cut = (tweet_text([sentence]) for sentence in kept[len(fit) :])
         why = Message("The tweet is longer than {most} characters.", most=LONGEST)
         outcome.removed += [Removed(text=text, why=why) for text in cut]
         if fit:
@@ -300,14 +308,14 @@ def _kept(draft: Draft, outcome: _Outcome) -> Draft:
 
 
 def _cites(draft: Draft) -> bool:
-    return any(one.sources for tweet in draft for one in tweet)
+    return any(sentence.sources for tweet in draft for sentence in tweet)
 
 
 def _numbers(drafts: Sequence[Draft]) -> dict[int, int]:
     """Return the numbers shown for passages, in the order of their use."""
     numbers: dict[int, int] = {}
     for draft in drafts:
-        for sentence in (one for tweet in draft for one in tweet):
+        for sentence in (cited for tweet in draft for cited in tweet):
             for passage in sentence.sources:
                 numbers.setdefault(passage, len(numbers) + 1)
     return numbers
@@ -323,20 +331,22 @@ def _variant(
 ) -> Variant:
     texts = [tweet_text(tweet, numbers) for tweet in draft]
     tweets = [Tweet(text=text, length=tweet_length(text)) for text in texts]
-    cited = {passage for tweet in draft for one in tweet for passage in one.sources}
+    cited = {passage for tweet in draft for sentence in tweet for passage in sentence.sources}
     if threads or len(tweets) > 1:
-        used = sorted(cited, key=lambda one: numbers[one])
-        tweets.append(sources_tweet([(numbers[one], passages[one - 1]) for one in used]))
-    sentences = [one for tweet in draft for one in tweet]
+        used = sorted(cited, key=lambda position: numbers[position])
+        tweets.append(
+            sources_tweet([(numbers[position], passages[position - 1]) for position in used])
+        )
+    sentences = [sentence for tweet in draft for sentence in tweet]
     return Variant(
         tweets=tuple(tweets),
-        unsupported=0 if checked else sum(bool(one.sources) for one in sentences),
+        unsupported=0 if checked else sum(bool(sentence.sources) for sentence in sentences),
         checked=checked,
         warnings=tuple(
             dict.fromkeys(
                 found.said
-                for one in sentences
-                for found in guard(one, passages)
+                for sentence in sentences
+                for found in guard(sentence, passages)
                 if not found.vetoes
             )
         ),

@@ -50,7 +50,9 @@ def stands_in(quote: str, normal_text: str) -> bool:
     which style may demand, does not count.
     """
     at = 0
-    parts = [part for one in _CUTS.split(quote) if (part := normal(one).strip(" .,;:!?\"'"))]
+    parts = [
+        part for segment in _CUTS.split(quote) if (part := normal(segment).strip(" .,;:!?\"'"))
+    ]
     for part in parts:
         found = re.compile(rf"(?<!\w){re.escape(part)}(?!\w)").search(normal_text, at)
         if found is None:
@@ -68,16 +70,16 @@ def first_words(quote: str, most: int = MOST_WORDS) -> str:
 
 def quotations(text: str) -> list[str]:
     """Return what stands between quotation marks in a text."""
-    found = [next(filter(None, one.groups())) for one in _QUOTED.finditer(text)]
-    return [one for one in found if _WORD.search(one)]
+    found = [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
+    return [quotation for quotation in found if _WORD.search(quotation)]
 
 
 def outside_quotations(text: str, change: Callable[[str], str]) -> str:
     """Return a text in which what stands outside quotation marks is changed."""
     parts, at = [], 0
-    for one in _QUOTED.finditer(text):
-        parts += [change(text[at : one.start()]), one[0]]
-        at = one.end()
+    for match in _QUOTED.finditer(text):
+        parts += [change(text[at : match.start()]), match[0]]
+        at = match.end()
     return "".join((*parts, change(text[at:])))
 
 
@@ -149,9 +151,13 @@ class Witness:
     @classmethod
     def of(cls, passages: Sequence[SourcePassage]) -> "Witness":
         """Collect what passages hold, their titles, authors and dates included."""
-        texts = [text for one in passages for text in (one.title, one.author or "", one.text)]
+        texts = [
+            text
+            for passage in passages
+            for text in (passage.title, passage.author or "", passage.text)
+        ]
         # A person who reads the source sees its date as well.
-        dated = [one.date for one in passages if one.date and not one.dated_by]
+        dated = [passage.date for passage in passages if passage.date and not passage.dated_by]
         together = "\n".join(texts)
         return cls(
             figures=Figures.of([*texts, *(day.date().isoformat() for day in dated)]),
@@ -199,20 +205,24 @@ _OPENING = re.compile(
 
 def _against(text: str, witness: Witness) -> tuple[Finding, ...]:
     found = [
-        Finding(GuardFault.NUMBER, one.shown)
-        for one in figures(without_dates(_NUMBERING.sub(" ", text)))
-        if not witness.figures.hold(one)
+        Finding(GuardFault.NUMBER, figure.shown)
+        for figure in figures(without_dates(_NUMBERING.sub(" ", text)))
+        if not witness.figures.hold(figure)
     ]
     found += [
-        Finding(GuardFault.DATE, one.shown) for one in mentions(text) if not witness.days.hold(one)
+        Finding(GuardFault.DATE, mention.shown)
+        for mention in mentions(text)
+        if not witness.days.hold(mention)
     ]
-    quoted = [one for one in quotations(text) if not stands_in(one, witness.normal_text)]
+    quoted = [
+        quotation for quotation in quotations(text) if not stands_in(quotation, witness.normal_text)
+    ]
     quoted += filter(None, [open_quotation(text)])
-    found += [Finding(GuardFault.QUOTATION, one) for one in quoted]
+    found += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
     claimed = find_unsupported(text, witness.superlatives)
-    found += [Finding(GuardFault.SUPERLATIVE, one) for one in claimed]
+    found += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in claimed]
     found += [
-        Finding(GuardFault.NAME, one) for one in names_in(text) if not _is_known(one, witness)
+        Finding(GuardFault.NAME, name) for name in names_in(text) if not _is_known(name, witness)
     ]
     return tuple(found)
 
@@ -236,9 +246,9 @@ _NO_NAMES = frozenset(
 def names_in(text: str) -> list[str]:
     """Return the names in a sentence: capitalised words, but not a single one at its beginning."""
     found = []
-    for one in _CAPITALISED.finditer(text):
-        words = one[0].split()
-        begins = not re.search(r"\w", text[: one.start()])
+    for match in _CAPITALISED.finditer(text):
+        words = match[0].split()
+        begins = not re.search(r"\w", text[: match.start()])
         while words and words[0].casefold() in _NO_NAMES:
             words, begins = words[1:], False
         if words and not (begins and len(words) == 1):
@@ -253,5 +263,5 @@ def _is_known(name: str, witness: Witness) -> bool:
 def _fold_words(text: str) -> list[str]:
     """Return the words of a text without accents, in lower case and without a genitive s."""
     apart = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(one for one in apart if not unicodedata.combining(one))
+    plain = "".join(character for character in apart if not unicodedata.combining(character))
     return [re.sub(r"[’']s$", "", word) for word in re.findall(r"\w+(?:[’'-]\w+)*", plain)]

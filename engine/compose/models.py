@@ -57,7 +57,7 @@ PROMPTS: Mapping[StepName, Prompt] = {
     StepName.WRITE: WRITE_PROMPT,
     StepName.CHECK: CHECK_PROMPT,
 }
-PROMPT_VERSION = "+".join(one.version for one in PROMPTS.values())
+PROMPT_VERSION = "+".join(prompt.version for prompt in PROMPTS.values())
 
 
 @dataclass(slots=True)
@@ -273,16 +273,16 @@ class ClaimChecker:
         guard's objections count, and `failure` says why. Raises only what the ledger raises.
         """
         passages = _select_shown(gathered, self._length)
-        sentences = {one: _sentence(one) for one in claims if one.passages}
+        sentences = {claim: _sentence(claim) for claim in claims if claim.passages}
         result = guard_drafts([(tuple(sentences.values()),)], passages)
         told = await self._ask_checker(result, passages, gathered.corpora, now)
         verdicts = _verdicts(told, result)
         return CheckedClaims(
             claims=tuple(
-                _judge_claim(one, sentences[one], result, verdicts, passages)
-                if one.passages
-                else one
-                for one in claims
+                _judge_claim(claim, sentences[claim], result, verdicts, passages)
+                if claim.passages
+                else claim
+                for claim in claims
             ),
             usage=told.usage,
             failure=Message("Not checked by a model: {reason}", reason=told.failure)
@@ -298,8 +298,8 @@ class ClaimChecker:
         now: datetime,
     ) -> Told[Mapping[int, SupportVerdict]]:
         asked = result.to_check
-        faults = {at: result.vetoes(one) for at, one in enumerate(asked)}
-        given = texts_of(passages, (number for one in asked for number in one.sources))
+        faults = {at: result.vetoes(sentence) for at, sentence in enumerate(asked)}
+        given = texts_of(passages, (number for sentence in asked for number in sentence.sources))
         try:
             async with self._models.reserve_steps([StepName.CHECK], now=now) as steps:
                 return await ask_step(
@@ -324,12 +324,12 @@ def _select_shown(gathered: Gathered, length: int) -> list[SourcePassage]:
     named = {corpus.name: corpus for corpus in gathered.corpora}
     wording = Wording.of(gathered.passages)
     shown = []
-    for one in gathered.passages:
-        found = one.hit.candidate
+    for passage in gathered.passages:
+        found = passage.hit.candidate
         text = shown_excerpt(found.text, wording, length)
         if found.context:
             text = f"(In reply to: “{found.context}”) {text}"
-        shown.append(replace(source_passage(one, named.get(one.corpus)), text=text))
+        shown.append(replace(source_passage(passage, named.get(passage.corpus)), text=text))
     return shown
 
 

@@ -86,7 +86,7 @@ def read_record(path: Path) -> RunRecord:
 
 def prompt_hash(messages: Sequence[PromptMessage]) -> str:
     """Return the SHA-256 of what a model is asked."""
-    asked = "\0".join(f"{one.role}\0{one.content}" for one in messages)
+    asked = "\0".join(f"{message.role}\0{message.content}" for message in messages)
     return sha256(asked.encode("utf-8", "replace")).hexdigest()
 
 
@@ -126,8 +126,8 @@ class _RecordingModels:
     ) -> AsyncIterator[StepModels]:
         async with self._models.reserve_steps(steps, now=now) as models:
             yield {
-                name: replace(one, model=_RecordingModel(one.model, self._record))
-                for name, one in models.items()
+                name: replace(model, model=_RecordingModel(model.model, self._record))
+                for name, model in models.items()
             }
 
 
@@ -262,12 +262,12 @@ class _ReplayedModel:
         schema: Mapping[str, object] | None = None,  # noqa: ARG002 - recorded
     ) -> ChatAnswer:
         key = (purpose, prompt_hash(messages))
-        for at, one in enumerate(self._left):
-            if (one.purpose, one.prompt) == key:
+        for at, call in enumerate(self._left):
+            if (call.purpose, call.prompt) == key:
                 del self._left[at]
-                if one.answer is None:
-                    raise ModelError(one.failure or Message("It was not answered in time."))
-                return one.answer
+                if call.answer is None:
+                    raise ModelError(call.failure or Message("It was not answered in time."))
+                return call.answer
         raise ModelAnswerInvalid(Message("The record holds no answer to this prompt."))
 
 

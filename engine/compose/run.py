@@ -223,8 +223,10 @@ class ComposeRun:
                 if asked:
                     self.journal.notice(_UNCHECKED)
                 return None
-            faults = {at: result.vetoes(one) for at, one in enumerate(asked)}
-            given = texts_of(passages, (number for one in asked for number in one.sources))
+            faults = {at: result.vetoes(sentence) for at, sentence in enumerate(asked)}
+            given = texts_of(
+                passages, (number for sentence in asked for number in sentence.sources)
+            )
             told = await self._ask(
                 StepName.CHECK,
                 check_content(asked, faults, passages, length=self._settings.passage_length),
@@ -313,7 +315,7 @@ async def _composition(run: ComposeRun, request: ComposeRequest) -> Composition:
         return run.journal.refuse(why, passages, evidence.facts)
     async with run.journal.step(StepName.GUARD) as step:
         result = guard_drafts(drafts.variants, passages)
-        step.figures["faults"] = sum(bool(result.vetoes(one)) for one in result.findings)
+        step.figures["faults"] = sum(bool(result.vetoes(finding)) for finding in result.findings)
     verdicts = await run.check(result, passages)
     done = finish_drafts(result, verdicts, passages, evidence.facts, threads=request.thread)
     return run.journal.conclude(done, drafts.language, passages, evidence.facts)

@@ -59,32 +59,36 @@ def distinct(
     A repeat has the same words, nearly the same shingles, or is named in `same` as a pair of keys
     whose meaning is the same. A web page that a corpus holds too is a repeat of it.
     """
-    held = {link_key(one.url) for one in passages if one.url and one.kind is SourceKind.INTERNAL}
+    held = {
+        link_key(passage.url)
+        for passage in passages
+        if passage.url and passage.kind is SourceKind.INTERNAL
+    }
     kept: list[SourcePassage] = []
     seen: list[frozenset[int]] = []
     pairs = set(same)
-    for one in passages:
-        if one.kind is SourceKind.WEB and one.url and link_key(one.url) in held:
+    for passage in passages:
+        if passage.kind is SourceKind.WEB and passage.url and link_key(passage.url) in held:
             continue
-        shingles = _shingles(one.text)
+        shingles = _shingles(passage.text)
         if any(jaccard(shingles, other) > SAME for other in seen):
             continue
-        if pairs and any(frozenset((one.key, other.key)) in pairs for other in kept):
+        if pairs and any(frozenset((passage.key, other.key)) in pairs for other in kept):
             continue
-        kept.append(one)
+        kept.append(passage)
         seen.append(shingles)
     return kept, len(passages) - len(kept)
 
 
-def jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+def jaccard(words: frozenset[int], other: frozenset[int]) -> float:
     """Return the share of shingles in common, 0..1."""
-    if not one or not other:
+    if not words or not other:
         return 0.0
-    smaller, larger = sorted((len(one), len(other)))
+    smaller, larger = sorted((len(words), len(other)))
     if smaller < SAME * larger:
         return 0.0
-    common = len(one & other)
-    return common / (len(one) + len(other) - common)
+    common = len(words & other)
+    return common / (len(words) + len(other) - common)
 
 
 def _shingles(text: str) -> frozenset[int]:
@@ -98,7 +102,9 @@ def _shingles(text: str) -> frozenset[int]:
 
 def by_words(query: str, passages: Sequence[SourcePassage]) -> list[float]:
     """Return the BM25 score, 0..1, of each passage among these."""
-    return scores_of(terms_of(query), [terms_of(f"{one.title}\n{one.text}") for one in passages])
+    return scores_of(
+        terms_of(query), [terms_of(f"{passage.title}\n{passage.text}") for passage in passages]
+    )
 
 
 def best(
@@ -113,17 +119,19 @@ def best(
 
     The request's own texts always stay. At most `per_site` passages come from one web site.
     """
-    scored = [replace(one, score=scores.get(one.key, 0.0)) for one in passages]
-    ordered = sorted(scored, key=lambda one: (not one.pinned, -round(_weight(one, boost), 9)))
+    scored = [replace(passage, score=scores.get(passage.key, 0.0)) for passage in passages]
+    ordered = sorted(
+        scored, key=lambda passage: (not passage.pinned, -round(_weight(passage, boost), 9))
+    )
     sites: Counter[str] = Counter()
     chosen: list[SourcePassage] = []
-    for one in ordered:
-        site = _site(one)
+    for passage in ordered:
+        site = _site(passage)
         if site and sites[site] >= per_site:
             continue
-        if one.pinned or len(chosen) < most:
+        if passage.pinned or len(chosen) < most:
             sites[site] += 1
-            chosen.append(one)
+            chosen.append(passage)
     return chosen
 
 
@@ -173,8 +181,8 @@ def internal_passages(
     named = {corpus.name: corpus for corpus in request.corpora}
     passages: dict[str, SourcePassage] = {}
     own = len(request.found)
-    for at, one in enumerate((*request.found, *found[:most])):
-        passage = source_passage(one, named.get(one.corpus), pinned=at < own)
+    for at, merged in enumerate((*request.found, *found[:most])):
+        passage = source_passage(merged, named.get(merged.corpus), pinned=at < own)
         cosine = cosines.get(passage.key)
         passages.setdefault(passage.key, replace(passage, cosine=cosine))
     return tuple(passages.values())
@@ -268,7 +276,7 @@ class Chooser:
         try:
             async with asyncio.timeout(seconds):
                 scores = await self._reranker.rerank(
-                    query, [_to_scored_text(one) for one in passages]
+                    query, [_to_scored_text(passage) for passage in passages]
                 )
         except TimeoutError:
             reason = Message("The reranker gave nothing within {seconds:g} s.", seconds=seconds)
@@ -276,7 +284,7 @@ class Chooser:
             reason = error.said
         else:
             if len(scores) == len(passages):
-                keys = (one.key for one in passages)
+                keys = (passage.key for passage in passages)
                 return dict(zip(keys, scores, strict=True)), None
             reason = Message("The reranker did not score every passage.")
         return {}, Message("Ordered by words alone: {reason}", reason=reason)
@@ -287,8 +295,10 @@ def _scores(query: str, passages: Sequence[SourcePassage]) -> dict[str, float]:
     rare, and for the web that of its words among all these passages."""
     words = by_words(query, passages)
     return {
-        one.key: min(1.0, _ON_SCALE * score) if one.kind is SourceKind.WEB else one.score
-        for one, score in zip(passages, words, strict=True)
+        passage.key: min(1.0, _ON_SCALE * score)
+        if passage.kind is SourceKind.WEB
+        else passage.score
+        for passage, score in zip(passages, words, strict=True)
     }
 
 

@@ -171,14 +171,14 @@ def _can_exist(domain: str) -> bool:
 def tweet_text(sentences: Sequence[DraftSentence], numbers: Mapping[int, int] | None = None) -> str:
     """Return sentences with their marks; `numbers` maps passages to the numbers shown."""
     text = ""
-    for one in sentences:
-        joint = "" if not text else "\n" if one.starts_line else " "
-        text += joint + one.text + _marks(one, numbers)
+    for sentence in sentences:
+        joint = "" if not text else "\n" if sentence.starts_line else " "
+        text += joint + sentence.text + _marks(sentence, numbers)
     return text
 
 
 def _marks(sentence: DraftSentence, numbers: Mapping[int, int] | None) -> str:
-    shown = sorted(numbers[one] for one in sentence.sources) if numbers else sentence.sources
+    shown = sorted(numbers[source] for source in sentence.sources) if numbers else sentence.sources
     marks = "".join(f"[{number}]" for number in (*shown, *sentence.unknown))
     return f" {marks}" if marks else ""
 
@@ -214,7 +214,7 @@ def sources_tweet(sources: Sequence[tuple[int, SourcePassage]]) -> Tweet:
 
     Titles are cut until all fit; links that take the tweet over its length become titles too.
     """
-    linked = [_Line(number, cited_as(one), _link(one)) for number, one in sources]
+    linked = [_Line(number, cited_as(source), _link(source)) for number, source in sources]
     titled = [replace(line, url=None) for line in linked]
     rooms = (80, 60, 40, 30, 20, 12, 8)
     for lines, room in ((lines, room) for lines in (linked, titled) for room in rooms):
@@ -324,11 +324,11 @@ def read_drafts(
     `given` are the texts of the passages that may be cited, by number.
     """
     whole: Mapping[str, object] | None = None
-    for one in objects(text):
-        if isinstance(one.get("variants"), list):
-            whole = one
-        elif isinstance(one.get("tweets"), list) and whole is None:  # cut off before its end
-            whole = {"variants": [one]}
+    for written in objects(text):
+        if isinstance(written.get("variants"), list):
+            whole = written
+        elif isinstance(written.get("tweets"), list) and whole is None:  # cut off before its end
+            whole = {"variants": [written]}
     if whole is None:
         return None
     drafts = [_draft(entry, given) for entry in as_list(whole["variants"])]
@@ -347,8 +347,12 @@ _SOURCES = re.compile(r"^\W*(?:sources?|fuentes?)\s*:", re.IGNORECASE)
 def _draft(entry: object, given: Mapping[int, str]) -> Draft:
     tweets = entry.get("tweets") if isinstance(entry, dict) else entry
     listed_tweets = [tweets] if isinstance(tweets, str) else as_list(tweets)
-    texts = [one for one in listed_tweets if isinstance(one, str) and not _SOURCES.match(one)]
-    read = [read_sentences(one, given) for one in without_counters(texts)]
+    texts = [
+        candidate
+        for candidate in listed_tweets
+        if isinstance(candidate, str) and not _SOURCES.match(candidate)
+    ]
+    read = [read_sentences(text, given) for text in without_counters(texts)]
     return tuple(tweet for tweet in read if tweet)[: MOST_TWEETS - 1]
 
 
@@ -359,8 +363,8 @@ def without_counters(tweets: Sequence[str]) -> list[str]:
     tweets are counted in the same way.
     """
     counters = [_counter(tweet, place) for place, tweet in enumerate(tweets, start=1)]
-    known = [one for one in counters if one]
-    counted = len(known) > 1 and len({one[2] for one in known}) == 1
+    known = [counter for counter in counters if counter]
+    counted = len(known) > 1 and len({counter[2] for counter in known}) == 1
     return [
         tweet[found.end() :]
         if found and (counted or not tweet[found.end() :][:1].islower())
@@ -383,8 +387,8 @@ def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, 
     found: list[DraftSentence] = []
     for line in filter(None, (line.strip() for line in shown.split("\n"))):
         starts = bool(found)
-        for one in _whole(sentences(line)):
-            sentence = read_sentence(one, given, starts_line=starts)
+        for written in _whole(sentences(line)):
+            sentence = read_sentence(written, given, starts_line=starts)
             if sentence is None:
                 continue
             if found and not re.search(r"\w", sentence.text) and not starts:
@@ -398,7 +402,7 @@ def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, 
                 continue
             found.append(sentence)
             starts = False
-    return tuple(one for one in found if one.text)
+    return tuple(listed for listed in found if listed.text)
 
 
 def _whole(parts: Iterable[str]) -> Iterator[str]:
@@ -442,6 +446,6 @@ def texts_of(passages: Sequence[SourcePassage], numbers: Iterable[int]) -> Mappi
     """Return what the passages of these numbers say, and who and what they are."""
     told = {number: passages[number - 1] for number in sorted(set(numbers))}
     return {
-        number: "\n".join(filter(None, (one.title, one.author, one.text)))
-        for number, one in told.items()
+        number: "\n".join(filter(None, (passage.title, passage.author, passage.text)))
+        for number, passage in told.items()
     }

@@ -62,10 +62,16 @@ class SearchContract(BaseModel):
         several as alternatives, and let in results that the field excludes.
         """
         query, own = parse_query(self.query), tuple(self.filters())
-        fixed = {one.name for one in own} & _ALTERNATIVES | ({"in"} if self.corpus else set())
-        dropped = [one for one in query.filters if one.name in fixed and not one.negated]
-        kept = [one for one in query.filters if one not in dropped]
-        left_out = [str(one) for one in dropped if one not in own]
+        fixed = {condition.name for condition in own} & _ALTERNATIVES | (
+            {"in"} if self.corpus else set()
+        )
+        dropped = [
+            condition
+            for condition in query.filters
+            if condition.name in fixed and not condition.negated
+        ]
+        kept = [condition for condition in query.filters if condition not in dropped]
+        left_out = [str(condition) for condition in dropped if condition not in own]
         said = Message(
             "Left out, for a field goes before it: {filters}.", filters=", ".join(left_out)
         )
@@ -97,13 +103,13 @@ def _filters(name: str, value: _Value) -> Iterator[Filter]:
     """Yield a field as filters. Raises ValueError if it cannot be one."""
     if value is None:
         return
-    for one in value if isinstance(value, tuple) else (value,):
+    for entry in value if isinstance(value, tuple) else (value,):
         if name == "mention":
-            read: Filter | str = Filter(name, str(one).lstrip("@").casefold())
+            read: Filter | str = Filter(name, str(entry).lstrip("@").casefold())
         else:
-            read = read_filter(name, str(one), negated=False)
+            read = read_filter(name, str(entry), negated=False)
         if isinstance(read, str) or not read.value.strip():
-            raise ValueError(f'"{one}" is no value for the filter {name}')
+            raise ValueError(f'"{entry}" is no value for the filter {name}')
         yield read
 
 
@@ -149,7 +155,10 @@ class SocialSearch(SearchContract):
     @property
     def mixes(self) -> bool:
         """Whether posts of several platforms may stand side by side."""
-        asked = any(one.name == "platform" and not one.negated for one in self.to_query().filters)
+        asked = any(
+            condition.name == "platform" and not condition.negated
+            for condition in self.to_query().filters
+        )
         return asked or self._every_platform
 
     @property

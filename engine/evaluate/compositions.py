@@ -107,13 +107,13 @@ def measure_guard(labelled: Sequence[LabelledSentence]) -> GuardReport:
     """Apply the guard to labelled sentences, each read as a model's answer is."""
     refused: Counter[Flaw] = Counter()
     warned = 0
-    total = Counter(one.flaw for one in labelled)
-    for one in labelled:
-        read = read_sentences(one.text, texts_of([one.passage], [1]))
-        found = [finding for each in read for finding in guard(each, [one.passage])]
-        refused[one.flaw] += any(finding.vetoes for finding in found)
+    total = Counter(sentence.flaw for sentence in labelled)
+    for sentence in labelled:
+        read = read_sentences(sentence.text, texts_of([sentence.passage], [1]))
+        found = [finding for each in read for finding in guard(each, [sentence.passage])]
+        refused[sentence.flaw] += any(finding.vetoes for finding in found)
         named = any(finding.fault is GuardFault.NAME for finding in found)
-        warned += one.flaw is Flaw.NAME and named
+        warned += sentence.flaw is Flaw.NAME and named
     wrong = {flaw: count for flaw, count in total.items() if flaw is not Flaw.RIGHT}
     seen = {flaw: count for flaw, count in wrong.items() if flaw not in UNSEEN}
     caught = sum(refused[flaw] for flaw in wrong)
@@ -154,10 +154,10 @@ def trace_composition(composition: Composition) -> Traced:
             statements += 1
             if tweet.length > LONGEST or tweet_length(tweet.text) != tweet.length:
                 faults.append(f"length: {tweet.text}")
-    for one in shown_sentences(composition):
-        statements += makes_claim(one.text)
-        found = [finding for finding in guard(one, passages) if finding.vetoes]
-        faults += [f"{finding.fault.value}: {one.text}" for finding in found[:1]]
+    for sentence in shown_sentences(composition):
+        statements += makes_claim(sentence.text)
+        found = [finding for finding in guard(sentence, passages) if finding.vetoes]
+        faults += [f"{finding.fault.value}: {sentence.text}" for finding in found[:1]]
     for source in composition.sources:
         statements += 1
         if not stands_in(source.quote, normal(source.passage.text)):
@@ -169,11 +169,11 @@ def shown_sentences(composition: Composition) -> tuple[DraftSentence, ...]:
     """Return the distinct sentences of all variants, with the numbers of their sources."""
     numbers = {source.number for source in composition.sources}
     read = (
-        one
+        sentence
         for variant in composition.variants
         for tweet in variant.tweets
         if not tweet.text.startswith(SOURCES)
-        for one in read_sentences(tweet.text, dict.fromkeys(numbers, tweet.text))
+        for sentence in read_sentences(tweet.text, dict.fromkeys(numbers, tweet.text))
     )
     return tuple(dict.fromkeys(read))
 
@@ -232,7 +232,7 @@ class Supported:
 
     def __add__(self, other: "Supported") -> "Supported":
         own = zip(self.__slots__, astuple(self), astuple(other), strict=True)
-        return Supported(**{name: one + more for name, one, more in own})
+        return Supported(**{name: count + more for name, count, more in own})
 
     @property
     def share(self) -> float | None:
@@ -253,37 +253,39 @@ async def measure_support(
     A sentence that it passes over counts as not supported. Raises what the ledger raises.
     """
     shown = shown_sentences(composition)
-    asked = [one for one in shown if one.sources]
-    uncited = sum(makes_claim(one.text) for one in shown if not one.sources)
+    asked = [sentence for sentence in shown if sentence.sources]
+    uncited = sum(makes_claim(sentence.text) for sentence in shown if not sentence.sources)
     if not asked:
         return Supported(sentences=uncited)
     whole = await _judge_support(judge, composition, asked, length, now)
     if whole is None:
         return Supported(failed=1)
     apart: _Verdicts | None = {}
-    if others := list(dict.fromkeys(_subsets(one for one in asked if whole.get(one)))):
+    if others := list(
+        dict.fromkeys(_subsets(sentence for sentence in asked if whole.get(sentence)))
+    ):
         apart = await _judge_support(judge, composition, others, length, now)
     if apart is None:
         return Supported(failed=1)
     return Supported(
         sentences=len(asked) + uncited,
         supported=sum(whole.values()),
-        citations=sum(len(one.sources) for one in asked),
-        precise=sum(_precise(one, apart) for one in asked if whole.get(one)),
+        citations=sum(len(sentence.sources) for sentence in asked),
+        precise=sum(_precise(sentence, apart) for sentence in asked if whole.get(sentence)),
     )
 
 
 def _subsets(sentences: Iterator[DraftSentence]) -> Iterator[DraftSentence]:
     """Yield each sentence with each of its sources alone, and with all but that one."""
-    for one in sentences:
-        if len(one.sources) > 1:
-            for source in one.sources:
-                yield replace(one, sources=(source,))
-                yield _without(one, source)
+    for sentence in sentences:
+        if len(sentence.sources) > 1:
+            for source in sentence.sources:
+                yield replace(sentence, sources=(source,))
+                yield _without(sentence, source)
 
 
 def _without(sentence: DraftSentence, source: int) -> DraftSentence:
-    return replace(sentence, sources=tuple(one for one in sentence.sources if one != source))
+    return replace(sentence, sources=tuple(kept for kept in sentence.sources if kept != source))
 
 
 def _precise(sentence: DraftSentence, apart: _Verdicts) -> int:
@@ -317,4 +319,6 @@ async def _judge_support(
     )
     if told.value is None:
         return None
-    return {sentences[at]: one.support is Support.SUPPORTED for at, one in told.value.items()}
+    return {
+        sentences[at]: verdict.support is Support.SUPPORTED for at, verdict in told.value.items()
+    }

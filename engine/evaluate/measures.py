@@ -311,15 +311,15 @@ def _rows(labels: Qrels, runs: Mapping[str, Run]) -> list[Row]:
             recall_at={depth: _recall(runs[qid], known, depth) for depth in DEPTHS},
             best=min(TOP, len(_right(known) & set(runs[qid].candidates))) / TOP,
             judged=hits[judged, qid],
-            mean_label=sum(known.get(one, 0) for one in runs[qid].ids[:TOP]) / TOP,
-            unjudged=sum(one not in known for one in runs[qid].ids[:TOP]),
+            mean_label=sum(known.get(document_id, 0) for document_id in runs[qid].ids[:TOP]) / TOP,
+            unjudged=sum(document_id not in known for document_id in runs[qid].ids[:TOP]),
         )
         for qid, known in labels.items()
     ]
 
 
 def _right(labels: Mapping[str, int]) -> set[str]:
-    return {one for one, label in labels.items() if label >= RIGHT}
+    return {document_id for document_id, label in labels.items() if label >= RIGHT}
 
 
 def _recall(run: Run, labels: Mapping[str, int], depth: int) -> float | None:
@@ -335,13 +335,13 @@ def _measure_queries(
 ) -> dict[tuple[object, str], float]:
     """Return each measure of each qid. Empty lists are left out, as the library expects."""
     scored = {
-        qid: {one: float(-rank) for rank, one in enumerate(ids)}
+        qid: {document_id: float(-rank) for rank, document_id in enumerate(ids)}
         for qid, ids in ranked.items()
         if ids
     }
     return {
-        (one.measure, one.query_id): one.value
-        for one in library.iter_calc(measures, labels, scored)
+        (metric.measure, metric.query_id): metric.value
+        for metric in library.iter_calc(measures, labels, scored)
     }
 
 

@@ -54,7 +54,7 @@ def telling_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(words, key=lambda word: (-len(word), word))[:spared])
 
 
-def same_story(one: Sequence[str], other: Sequence[str]) -> bool:
+def same_story(words: Sequence[str], other: Sequence[str]) -> bool:
     """Tell whether two headlines, as `words_of` gives them, are nearly identical. Symmetric.
 
     They must name the same numbers ("5 dead" is not "7 dead") and share three quarters of their
@@ -62,7 +62,7 @@ def same_story(one: Sequence[str], other: Sequence[str]) -> bool:
     words that are not numbers: lottery draws and weekly lists differ in one word and agree in their
     dates.
     """
-    mine, theirs = set(one), set(other)
+    mine, theirs = set(words), set(other)
     if mine == theirs or min(len(mine), len(theirs)) < _FEWEST:
         return mine == theirs and sum(map(len, mine)) >= _SHORTEST
     if {word for word in mine ^ theirs if word[0].isdigit()}:

@@ -41,7 +41,7 @@ def read_json_feed(text: str, url: str) -> ParsedFeed:
     items = feed.get("items")
     return ParsedFeed(
         entries=tuple(
-            _json_entry(one, url) for one in _list(items)[:MOST_ENTRIES] if isinstance(one, dict)
+            _json_entry(item, url) for item in _list(items)[:MOST_ENTRIES] if isinstance(item, dict)
         ),
         title=plain_words(_text(feed.get("title"))) or None,
         link=web_link(feed.get("home_page_url"), url),

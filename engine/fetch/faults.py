@@ -114,7 +114,9 @@ def require_type(response: httpx.Response, host: str, accept: tuple[str, ...]) -
     """Raise FetchWrongType if the answer declares a media type that is not in `accept`."""
     said = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if accept and said and said not in accept and response.is_success:
-        shown = "".join(one for one in said if one.isascii() and one.isprintable())[:60]
+        shown = "".join(
+            character for character in said if character.isascii() and character.isprintable()
+        )[:60]
         raise FetchWrongType(
             Message("{host} sent {sent}, not {wanted}.", host=host, sent=shown, wanted=accept[0]),
             fix=_PASTE,

@@ -16,7 +16,7 @@ _EDGES = re.compile(r"^\W+|\W+$")
 
 def expandable(query: Query, protected: Collection[str] = ()) -> list[Word]:
     """Return the words that aliases may replace: required or alternative, and not exact."""
-    units = (one.unit for group in query.groups for one in group.alternatives)
+    units = (alternative.unit for group in query.groups for alternative in group.alternatives)
     words = (unit for unit in units if isinstance(unit, Word))
     return [word for word in dict.fromkeys(words) if not is_exact(word.text, protected)]
 
@@ -74,8 +74,13 @@ def _only_word(group: Group) -> Word | None:
 
 
 def _widen_group(group: Group, added: Iterable[Alternative]) -> Group:
-    known = {one.unit for one in group.alternatives}
-    return Group((*group.alternatives, *(one for one in added if one.unit not in known)))
+    known = {alternative.unit for alternative in group.alternatives}
+    return Group(
+        (
+            *group.alternatives,
+            *(alternative for alternative in added if alternative.unit not in known),
+        )
+    )
 
 
 async def widen_query(

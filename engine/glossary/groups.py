@@ -169,7 +169,7 @@ class Glossary:
 
     def of(self, signature: Signature) -> tuple[str, ...]:
         """Return the aliases of what has this signature, in the order of the groups."""
-        found = (self.aliases.get(one, ()) for one in signature.items())
+        found = (self.aliases.get(term, ()) for term in signature.items())
         return tuple(dict.fromkeys(alias for aliases in found for alias in aliases))
 
 
@@ -201,11 +201,11 @@ def glossary(
                 and read.get(place + at, {}) != own
                 and not barred.intersection(pairs((term, other)))
             ]
-            for one in own.items():
-                aliases.setdefault(one, {}).update(dict.fromkeys(others))
+            for spelling in own.items():
+                aliases.setdefault(spelling, {}).update(dict.fromkeys(others))
         place += len(group)
     return Glossary(
-        aliases={one: tuple(others) for one, others in aliases.items() if others},
+        aliases={spelling: tuple(others) for spelling, others in aliases.items() if others},
         longest=max((len(lexemes) for _, lexemes in aliases), default=0),
         protected=protected,
     )
@@ -214,9 +214,9 @@ def glossary(
 def signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ...]]]:
     """Return how each text was read, by its index, without those that no language reads."""
     found: dict[int, dict[str, list[tuple[int, str]]]] = {}
-    for one in readings:
-        by_language = found.setdefault(one.unit, {})
-        by_language.setdefault(one.language, []).append((one.position, one.lexeme))
+    for reading in readings:
+        by_language = found.setdefault(reading.unit, {})
+        by_language.setdefault(reading.language, []).append((reading.position, reading.lexeme))
     return {
         unit: {
             language: tuple(lexeme for _, lexeme in sorted(lexemes))
@@ -237,12 +237,12 @@ def unheard(
 
     def said(place: int) -> frozenset[tuple[tuple[str, tuple[str, ...]], ...]]:
         both = (read.get(2 * place + offset, {}) for offset in (0, 1))
-        return frozenset(tuple(sorted(one.items())) for one in both)
+        return frozenset(tuple(sorted(counts.items())) for counts in both)
 
     known = {said(len(candidates) + place) for place in range(len(heard))}
     return [
-        one
-        for place, one in enumerate(candidates)
+        candidate
+        for place, candidate in enumerate(candidates)
         if len(said(place)) == 2 and said(place) not in known
     ]
 

@@ -167,7 +167,7 @@ class Suggester:
             pairs = read_pairs(answer.content, terms, damage)
             if pairs is None:
                 return False
-            usage = add_usage(one.usage for one in answers)
+            usage = add_usage(reply.usage for reply in answers)
             heard.append(
                 Suggestions(pairs=pairs, model=answer.model, usage=usage, damage=dict(+damage))
             )
@@ -232,7 +232,7 @@ def read_pairs(
 
 def _answer(text: str) -> list[object] | None:
     """Return the entries of the last JSON object in `text` that has "pairs"."""
-    found = [pairs for one in objects(text) if isinstance(pairs := one.get("pairs"), list)]
+    found = [pairs for written in objects(text) if isinstance(pairs := written.get("pairs"), list)]
     return found[-1] if found else None
 
 

@@ -377,7 +377,12 @@ class Loader:
 def _incomplete(documents: Sequence[Document]) -> list[Reject]:
     """Return what is missing of documents that are stored all the same."""
     return [
-        Reject(file=one.attribution or one.external_id, line=1, reason=one.unread, stored=True)
-        for one in documents
-        if one.unread
+        Reject(
+            file=document.attribution or document.external_id,
+            line=1,
+            reason=document.unread,
+            stored=True,
+        )
+        for document in documents
+        if document.unread
     ]

@@ -105,12 +105,12 @@ def _converter(kind: Any) -> _Converter | None:
     if kind in _AS_THEY_ARE:
         return None
     if origin in (Union, UnionType):
-        (other,) = (one for one in inner if one is not NoneType)
+        (other,) = (inner_kind for inner_kind in inner if inner_kind is not NoneType)
         return _optional(_converter(other))
     if not inner:
         return _single(origin)
     if origin is tuple and inner[1:] != (...,):
-        return _row([_converter(one) for one in inner])
+        return _row([_converter(inner_kind) for inner_kind in inner])
     if issubclass(origin, Mapping):
         return _mapping(_converter(inner[1]))
     if issubclass(origin, Collection):

@@ -261,7 +261,9 @@ class Isolation(Closable):
         What it takes and returns has to cross (engine.isolation.frames), as its annotations say.
         Raises WorkerEnded, the PresagioError that the function raised, and ProcessUnstarted.
         """
-        size = sum(len(one) for one in (*args, *kwargs.values()) if isinstance(one, bytes))
+        size = sum(
+            len(argument) for argument in (*args, *kwargs.values()) if isinstance(argument, bytes)
+        )
         seconds = self._limits.seconds + size / 1e6 * self._limits.seconds_per_megabyte
         order = pack_call(function, args, kwargs, seconds=seconds)
         worker = await self._idle.get()

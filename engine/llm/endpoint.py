@@ -37,7 +37,9 @@ class Consent:
         if stays_here(self.base_url):
             return
         withheld = [
-            one.name for one in corpora if one.private and one.name not in self.private_corpora
+            corpus.name
+            for corpus in corpora
+            if corpus.private and corpus.name not in self.private_corpora
         ]
         if withheld:
             names, host = " and ".join(withheld), urlsplit(self.base_url).hostname or ""

@@ -131,8 +131,8 @@ class ChatSpending:
         """Return a reservation for as many calls as `tokens` lists, an estimate of each."""
         source = self._source()
         planned = [
-            Planned(source=source, tokens=one, cost_usd=one * self._price, until=until)
-            for one in tokens
+            Planned(source=source, tokens=token, cost_usd=token * self._price, until=until)
+            for token in tokens
         ]
         return Reservation(self._budget, planned, self._ledger, now=now)
 
@@ -239,8 +239,8 @@ class Reservation:
     def _whole(self) -> Planned:
         return replace(
             self._left[0],
-            tokens=sum(one.tokens for one in self._left),
-            cost_usd=sum(one.cost_usd for one in self._left),
+            tokens=sum(plan.tokens for plan in self._left),
+            cost_usd=sum(plan.cost_usd for plan in self._left),
         )
 
 

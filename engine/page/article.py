@@ -146,7 +146,7 @@ def _parts(body: Any) -> Iterator[str | ArticleBlock]:
             continue
         level = _LEVELS.get(element.get("rend") or "", 2)
         text = " ".join(text.split())
-        headings = [one for one in headings if one[0] < level] + [(level, text)]
+        headings = [above for above in headings if above[0] < level] + [(level, text)]
         yield text
 
 
@@ -160,18 +160,18 @@ def _pieces(element: Any) -> Iterator[str]:
     """Yield texts in the order of the page; works at any depth of nesting."""
     waiting: list[Any] = [element]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            yield one
+        node = waiting.pop()
+        if isinstance(node, str):
+            yield node
             continue
-        if one.tag in ("lb", "item", "row", "p", "head", "quote"):
+        if node.tag in ("lb", "item", "row", "p", "head", "quote"):
             yield "\n"
-        elif one.tag == "cell" and one.getprevious() is not None:
+        elif node.tag == "cell" and node.getprevious() is not None:
             yield " | "
         # What an author typed as line ends in the source are blanks.
-        text = one.text or ""
-        yield text if one.tag == "code" else text.replace("\n", " ")
-        for child in reversed(one):
+        text = node.text or ""
+        yield text if node.tag == "code" else text.replace("\n", " ")
+        for child in reversed(node):
             if child.tail:
                 waiting.append(child.tail.replace("\n", " "))
             waiting.append(child)

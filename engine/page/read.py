@@ -242,17 +242,20 @@ def _nodes(value: object) -> Iterator[Mapping[str, Any]]:
     for _ in range(_MOST_NODES):
         if not waiting:
             return
-        one = waiting.popleft()
-        if isinstance(one, dict):
-            yield one
-            waiting += [one[name] for name in _INNER if name in one]
-        elif isinstance(one, list):
-            waiting += one
+        node = waiting.popleft()
+        if isinstance(node, dict):
+            yield node
+            waiting += [node[name] for name in _INNER if name in node]
+        elif isinstance(node, list):
+            waiting += node
 
 
 def _is_article(kind: object) -> bool:
     kinds = kind if isinstance(kind, list) else [kind]
-    return any(isinstance(one, str) and one.endswith(("Article", "Posting")) for one in kinds)
+    return any(
+        isinstance(declared, str) and declared.endswith(("Article", "Posting"))
+        for declared in kinds
+    )
 
 
 _Value = TypeVar("_Value")

@@ -227,7 +227,7 @@ def _not_from(subscription: Subscription, story: Story) -> Unwanted | None:
 def _is_named(wanted: Iterable[str], feed: str) -> bool:
     """Tell whether one of the wanted words occurs in the name of a feed."""
     named = f" {_plain(feed)} "
-    return any(f" {plain} " in named for one in wanted if (plain := _plain(one)))
+    return any(f" {plain} " in named for word in wanted if (plain := _plain(word)))
 
 
 def _plain(text: str) -> str:
@@ -238,7 +238,7 @@ def _plain(text: str) -> str:
 
 
 def _common(wanted: Iterable[str], given: Iterable[str]) -> bool:
-    return not {one.casefold() for one in wanted}.isdisjoint(one.casefold() for one in given)
+    return not {word.casefold() for word in wanted}.isdisjoint(word.casefold() for word in given)
 
 
 AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
@@ -316,10 +316,10 @@ class _Memory:
     """What the chat has been told."""
 
     def __init__(self, posted: Sequence[Posted], since: datetime) -> None:
-        recent = [one for one in posted if one.posted_at > since]
-        self._stories = {one.story_id for one in posted}
-        self._ids = {(one.corpus, one.external_id) for one in recent}
-        self._texts = [_words(one.text) for one in recent]
+        recent = [post for post in posted if post.posted_at > since]
+        self._stories = {post.story_id for post in posted}
+        self._ids = {(post.corpus, post.external_id) for post in recent}
+        self._texts = [_words(post.text) for post in recent]
 
     def knows_story(self, find: StoryFind) -> bool:
         return find.story.id in self._stories

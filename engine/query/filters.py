@@ -55,7 +55,7 @@ def _days(found: re.Match[str]) -> Stretch:
         after = (first + timedelta(days=31)).replace(day=1)
     else:
         after = date(year + 1, 1, 1)
-    return Stretch(*(_midnight(one, found["zone"] or "Z") for one in (first, after)))
+    return Stretch(*(_midnight(moment, found["zone"] or "Z") for moment in (first, after)))
 
 
 def _midnight(day: date, zone: str) -> datetime:
@@ -190,8 +190,8 @@ class Conditions(Filters):
 
 def conditions(filters: Sequence[Filter]) -> Conditions:
     """Return the combined conditions of the filters; `in:` sets no condition on documents."""
-    wanted = [one for one in filters if not one.negated]
-    unwanted = [one for one in filters if one.negated]
+    wanted = [condition for condition in filters if not condition.negated]
+    unwanted = [condition for condition in filters if condition.negated]
     found = Conditions(
         require=_flags(wanted),
         exclude=_flags(unwanted),
@@ -223,7 +223,7 @@ def conditions(filters: Sequence[Filter]) -> Conditions:
 
 
 def _values(filters: Sequence[Filter], name: str) -> tuple[str, ...]:
-    return tuple(one.value for one in filters if one.name == name)
+    return tuple(condition.value for condition in filters if condition.name == name)
 
 
 def _flags(filters: Sequence[Filter]) -> Flag:
@@ -242,15 +242,15 @@ def _stretches(filters: Sequence[Filter], name: str) -> list[Stretch]:
 
 def _ends(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
     return [
-        *(one.start for one in _stretches(wanted, "before")),
-        *(one.start for one in _stretches(unwanted, "after")),
-        *(one.end for one in _stretches(wanted, "on")),
+        *(stretch.start for stretch in _stretches(wanted, "before")),
+        *(stretch.start for stretch in _stretches(unwanted, "after")),
+        *(stretch.end for stretch in _stretches(wanted, "on")),
     ]
 
 
 def _starts(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
     return [
-        *(one.start for one in _stretches(wanted, "after")),
-        *(one.start for one in _stretches(unwanted, "before")),
-        *(one.start for one in _stretches(wanted, "on")),
+        *(stretch.start for stretch in _stretches(wanted, "after")),
+        *(stretch.start for stretch in _stretches(unwanted, "before")),
+        *(stretch.start for stretch in _stretches(wanted, "on")),
     ]

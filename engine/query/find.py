@@ -72,7 +72,7 @@ def recency(created_at: datetime, now: datetime, decay_days: float) -> float:
 def is_preferred(role: str | None, preferred: Collection[str]) -> float | None:
     """Return 1 for a preferred role, 0 for any other, None if the role is not known."""
     known = (role or "").casefold()
-    if known in {one.casefold() for one in preferred}:
+    if known in {language.casefold() for language in preferred}:
         return 1.0
     return 0.0 if known in _ROLES else None
 
@@ -93,7 +93,8 @@ def hashtags(groups: Sequence[Group], tags: Collection[str]) -> float:
         return 0.0
     own = {_join_letters(tag) for tag in tags}
     met = sum(
-        any(_join_letters(one.unit.text) in own for one in group.alternatives) for group in groups
+        any(_join_letters(alternative.unit.text) in own for alternative in group.alternatives)
+        for group in groups
     )
     return met / len(groups)
 
@@ -123,16 +124,17 @@ def rank_documents(
     documents: Sequence[FoundDocument], asked: FeatureContext, profile: KindProfile
 ) -> list[Scored]:
     """Return the documents by score, best first, ties by date then id."""
-    threads = Counter(one.thread for one in documents)
+    threads = Counter(document.thread for document in documents)
     asked = replace(asked, threads=threads)
     weights = {name: weight for name, weight in profile.weights.items() if weight > 0}
-    known = [features(one, asked, profile) for one in documents]
+    known = [features(document, asked, profile) for document in documents]
     parts = level([{name: its[name] for name in weights} for its in known], weights)
     scored = [
-        (weighted_mean(its, weights), one, its) for one, its in zip(documents, parts, strict=True)
+        (weighted_mean(its, weights), document, its)
+        for document, its in zip(documents, parts, strict=True)
     ]
     scored.sort(key=lambda found: best_first(found[0], found[1].candidate))
-    return [Scored(one, score, its) for score, one, its in scored]
+    return [Scored(document, score, its) for score, document, its in scored]
 
 
 def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) -> Parts:
@@ -261,7 +263,7 @@ class Finder:
             )
         retrieved, kept = stages.retrieved, stages.kept
         receipts = Receipts(corpus, plan, DEFAULT)
-        shown = [receipts.hit(rank, one) for rank, one in enumerate(kept[:limit], start=1)]
+        shown = [receipts.hit(rank, hit) for rank, hit in enumerate(kept[:limit], start=1)]
         return Found(
             query=query,
             expanded=looked_for,
@@ -274,7 +276,7 @@ class Finder:
                 passing=retrieved.passing,
                 fetched=stages.looked_at,
                 distinct=len(kept),
-                elsewhere=sum(one.elsewhere for one in kept),
+                elsewhere=sum(hit.elsewhere for hit in kept),
                 returned=len(shown),
                 candidates=None if profile is None else len(retrieved.documents),
             ),
@@ -309,7 +311,7 @@ class Finder:
             found = retrieved.documents
             score = plan.plan is Plan.RANKED
             kept = self._distinct(
-                [Scored(one, one.candidate.bm25 if score else None) for one in found]
+                [Scored(document, document.candidate.bm25 if score else None) for document in found]
             )
             if len(kept) >= limit or len(found) < wide:
                 return _Stages(retrieved, kept, len(found))
@@ -356,21 +358,21 @@ class Finder:
     def _distinct(self, found: Sequence[Scored]) -> list[Scored]:
         """Keep the first of each group of near-identical texts, and the first part of each item:
         the best, or the newest."""
-        by_id = {one.document.candidate.id: one for one in found}
+        by_id = {hit.document.candidate.id: hit for hit in found}
         groups = alike(
-            [one.document.candidate for one in found],
+            [hit.document.candidate for hit in found],
             similarity=self._settings.similarity,
         )
         kept = [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
-        items = Counter(_item(one) for one in kept)
+        items = Counter(_item(hit) for hit in kept)
         return [
-            replace(one, elsewhere=items[item] - 1) if (item := _item(one)) else one
-            for one in first_of_items(kept, lambda one: one.document.candidate.place)
+            replace(hit, elsewhere=items[item] - 1) if (item := _item(hit)) else hit
+            for hit in first_of_items(kept, lambda hit: hit.document.candidate.place)
         ]
 
 
-def _item(one: Scored) -> int | None:
-    place = one.document.candidate.place
+def _item(hit: Scored) -> int | None:
+    place = hit.document.candidate.place
     return place.item if place else None
 
 
@@ -382,7 +384,9 @@ def fetched_for(limit: int) -> int:
 def reference(query: Query, plan: Wanted, corpus: Corpus) -> float:
     """Return the BM25 of a text of average length that has each part of the query once."""
     weights: dict[Alternative, float] = defaultdict(float)
-    for one in plan.sought:
-        term = one.term
-        weights[one.alternative] += term.weight * idf(corpus.documents, term.document_frequency)
-    return sum(max(weights[one] for one in group.alternatives) for group in query.groups)
+    for sought in plan.sought:
+        term = sought.term
+        weights[sought.alternative] += term.weight * idf(corpus.documents, term.document_frequency)
+    return sum(
+        max(weights[alternative] for alternative in group.alternatives) for group in query.groups
+    )

@@ -44,7 +44,11 @@ def found_together(answers: Sequence[tuple[Corpus, Found]], limit: int) -> Found
         hits=kept,
         counts=_sum([found.counts for found in founds], returned=len(kept)),
         notices=(
-            *(one for one in founds[0].notices if all(one in other.notices for other in founds)),
+            *(
+                notice
+                for notice in founds[0].notices
+                if all(notice in other.notices for other in founds)
+            ),
             *filter(None, (outdated_notice(corpus) for corpus, _ in answers)),
         ),
     )
@@ -59,14 +63,14 @@ def _name_author(hit: FindHit, corpus: Corpus) -> FindHit:
 
 
 def _sum(counts: Sequence[Counts], *, returned: int) -> Counts:
-    matching = [one.matching for one in counts if one.matching is not None]
-    candidates = [one.candidates for one in counts if one.candidates is not None]
+    matching = [count.matching for count in counts if count.matching is not None]
+    candidates = [count.candidates for count in counts if count.candidates is not None]
     return Counts(
-        corpus=sum(one.corpus for one in counts),
+        corpus=sum(count.corpus for count in counts),
         matching=sum(matching) if matching else None,
-        passing=sum(one.passing for one in counts),
-        fetched=sum(one.fetched for one in counts),
-        distinct=sum(one.distinct for one in counts),
+        passing=sum(count.passing for count in counts),
+        fetched=sum(count.fetched for count in counts),
+        distinct=sum(count.distinct for count in counts),
         returned=returned,
         candidates=sum(candidates) if candidates else None,
     )
@@ -152,18 +156,18 @@ class MeaningFinder(Finder):
         found = await self._near.nearest(
             corpus, plan.by_language, required, fetched_for(limit), space=space, vector=vector
         )
-        kept = self._distinct([Scored(one, None) for one in found.documents])
+        kept = self._distinct([Scored(document, None) for document in found.documents])
         hits = tuple(
             FindHit(
                 rank=rank,
-                document=attribute_document(one.document, corpus),
+                document=attribute_document(hit.document, corpus),
                 score=None,
                 matched=(),
-                alike=one.alike,
-                elsewhere=one.elsewhere,
-                similarity=similarity(one.document.candidate.similarity or 0.0),
+                alike=hit.alike,
+                elsewhere=hit.elsewhere,
+                similarity=similarity(hit.document.candidate.similarity or 0.0),
             )
-            for rank, one in enumerate(kept[:limit], start=1)
+            for rank, hit in enumerate(kept[:limit], start=1)
         )
         return Found(
             query=query,
@@ -176,7 +180,7 @@ class MeaningFinder(Finder):
                 passing=found.passing,
                 fetched=len(found.documents),
                 distinct=len(kept),
-                elsewhere=sum(one.elsewhere for one in kept),
+                elsewhere=sum(hit.elsewhere for hit in kept),
                 returned=len(hits),
             ),
             hits=hits,

@@ -57,12 +57,12 @@ class Wanted:
     @property
     def terms(self) -> tuple[Term, ...]:
         """The terms to score."""
-        return tuple(one.term for one in self.sought)
+        return tuple(sought.term for sought in self.sought)
 
 
 def units(query: Query) -> tuple[Unit, ...]:
     """Return the distinct words and phrases of the query, for the database to read."""
-    wanted = (one.unit for group in query.groups for one in group.alternatives)
+    wanted = (alternative.unit for group in query.groups for alternative in group.alternatives)
     return tuple(dict.fromkeys([*wanted, *query.excluded]))
 
 
@@ -73,25 +73,27 @@ def plan_query(
     known = list(readings)
     read = units(query)
     chains = _chains(read, known)
-    ranked = any(one.unit in chains for group in query.groups for one in group.alternatives)
+    ranked = any(
+        alternative.unit in chains for group in query.groups for alternative in group.alternatives
+    )
     by_language = tuple(_in_language(query, language, chains) for language in languages)
     if ranked:
-        by_language = tuple(one for one in by_language if one.required)
+        by_language = tuple(plan for plan in by_language if plan.required)
     frequencies: dict[Unit, int] = defaultdict(int)
     for reading in known:
         frequencies[read[reading.unit]] += reading.document_frequency
     return Wanted(
-        plan=_plan(query, ranked=ranked, excluding=any(one.excluded for one in by_language)),
+        plan=_plan(query, ranked=ranked, excluding=any(plan.excluded for plan in by_language)),
         by_language=by_language,
         sought=_sought(query, read, known, documents),
         ignored=tuple(unit for unit in read if unit not in chains),
         unseen=tuple(
-            one.unit
+            alternative.unit
             for group in query.groups
-            for one in group.alternatives
-            if one.alias_of is None
-            and len(chains.get(one.unit, ())) == len(languages)
-            and not frequencies[one.unit]
+            for alternative in group.alternatives
+            if alternative.alias_of is None
+            and len(chains.get(alternative.unit, ())) == len(languages)
+            and not frequencies[alternative.unit]
         ),
     )
 
@@ -105,8 +107,8 @@ def _plan(query: Query, *, ranked: bool, excluding: bool) -> Plan:
 def _chains(read: Sequence[Unit], readings: Iterable[Reading]) -> dict[Unit, dict[str, Chain]]:
     """Return the chain of each unit in each language that has lexemes for it."""
     found: dict[Unit, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
-    for one in readings:
-        found[read[one.unit]][one.language].append((one.lexeme, one.position))
+    for reading in readings:
+        found[read[reading.unit]][reading.language].append((reading.lexeme, reading.position))
     return {
         unit: {
             language: tuple(sorted(links, key=lambda link: (link[1], link[0])))
@@ -127,11 +129,13 @@ def _in_language(
         return tuple(dict.fromkeys(chain for chain in of if chain))
 
     def select_units(group: Group) -> Iterator[Unit]:
-        own = {one.unit for one in group.alternatives if one.alias_of is None}
+        own = {
+            alternative.unit for alternative in group.alternatives if alternative.alias_of is None
+        }
         is_read = any(language in chains.get(unit, {}) for unit in own)
-        for one in group.alternatives:
-            if is_read or not isinstance(one.alias_of, Phrase):
-                yield one.unit
+        for alternative in group.alternatives:
+            if is_read or not isinstance(alternative.alias_of, Phrase):
+                yield alternative.unit
 
     groups = (made(select_units(group)) for group in query.groups)
     return LanguageQuery(
@@ -145,12 +149,15 @@ def _sought(
     query: Query, read: Sequence[Unit], readings: Iterable[Reading], documents: int
 ) -> tuple[Sought, ...]:
     """Return the terms to score. Each lexeme counts once, for the user's own word if possible."""
-    alternatives = [one for group in query.groups for one in group.alternatives]
-    alternatives.sort(key=lambda one: one.alias_of is not None)
+    alternatives = [alternative for group in query.groups for alternative in group.alternatives]
+    alternatives.sort(key=lambda alternative: alternative.alias_of is not None)
     numbers = {unit: number for number, unit in enumerate(read)}
-    found = slots(readings, [numbers[one.unit] for one in alternatives])
+    found = slots(readings, [numbers[alternative.unit] for alternative in alternatives])
     chosen = ((alternatives[slot.place], slot) for slot in found if slot.fresh)
     return tuple(
-        Sought(term=slot.term(one.unit.text, documents, weight=one.weight), alternative=one)
-        for one, slot in chosen
+        Sought(
+            term=slot.term(alternative.unit.text, documents, weight=alternative.weight),
+            alternative=alternative,
+        )
+        for alternative, slot in chosen
     )

@@ -53,9 +53,9 @@ class Group:
 
     def __str__(self) -> str:
         """Write the group in the dialect, with aliases in parentheses for people only."""
-        if any(one.alias_of for one in self.alternatives):
-            return f"({' | '.join(str(one.unit) for one in self.alternatives)})"
-        return " OR ".join(str(one.unit) for one in self.alternatives)
+        if any(alternative.alias_of for alternative in self.alternatives):
+            return f"({' | '.join(str(alternative.unit) for alternative in self.alternatives)})"
+        return " OR ".join(str(alternative.unit) for alternative in self.alternatives)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +104,37 @@ def _write_groups(groups: Sequence[Group]) -> Iterator[str]:
     """Write groups, and those whose words have aliases together as one: (rate limit | quota)."""
     for aliases, run in groupby(groups, _of_several_words):
         members = list(run)
-        own = [one for group in members for one in group.alternatives if one not in aliases]
+        own = [
+            alternative
+            for group in members
+            for alternative in group.alternatives
+            if alternative not in aliases
+        ]
         if aliases and len(own) == len(members):
-            words = " ".join(str(one.unit) for one in own)
-            yield f"({' | '.join([words, *(str(one.unit) for one in aliases)])})"
+            words = " ".join(str(alternative.unit) for alternative in own)
+            yield f"({' | '.join([words, *(str(alternative.unit) for alternative in aliases)])})"
         else:
             yield from map(str, members)
 
 
 def _of_several_words(group: Group) -> tuple[Alternative, ...]:
     """Return the aliases of this group's word and its neighbours, taken together."""
-    return tuple(one for one in group.alternatives if isinstance(one.alias_of, Phrase))
+    return tuple(
+        alternative
+        for alternative in group.alternatives
+        if isinstance(alternative.alias_of, Phrase)
+    )
 
 
 def _expand_group(group: Group, aliases: Callable[[Unit], Sequence[tuple[Unit, float]]]) -> Group:
-    seen = {one.unit for one in group.alternatives}
+    seen = {alternative.unit for alternative in group.alternatives}
     wider: list[Alternative] = []
-    for one in group.alternatives:
-        wider.append(one)
-        if isinstance(one.unit, Phrase):
+    for alternative in group.alternatives:
+        wider.append(alternative)
+        if isinstance(alternative.unit, Phrase):
             continue
-        for unit, weight in aliases(one.unit):
+        for unit, weight in aliases(alternative.unit):
             if unit not in seen:
                 seen.add(unit)
-                wider.append(Alternative(unit, weight, alias_of=one.unit))
+                wider.append(Alternative(unit, weight, alias_of=alternative.unit))
     return Group(tuple(wider))

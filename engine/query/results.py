@@ -147,7 +147,7 @@ class Found:
 def touched_platforms(found: Found) -> tuple[str, ...]:
     """Return the platforms of the hits in lower case, in the order of their best hits."""
     platforms = (hit.document.candidate.platform for hit in found.hits)
-    return tuple(dict.fromkeys(one.lower() for one in platforms if one))
+    return tuple(dict.fromkeys(platform.lower() for platform in platforms if platform))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Receipts:
         """Return the hit for a scored document."""
         found, corpus = scored.document, self.corpus
         norm = partial(self.bm25.part, length=found.candidate.length, average=corpus.average_length)
-        matches = (_match(one, found, norm, corpus.documents) for one in self.plan.sought)
+        matches = (_match(sought, found, norm, corpus.documents) for sought in self.plan.sought)
         return FindHit(
             rank=rank,
             document=attribute_document(found, corpus),
@@ -287,9 +287,9 @@ async def _count_known_words(
     languages = set(corpus.read_in)
     return {
         asked[unit]: Known(
-            lexemes=tuple(dict.fromkeys(one.lexeme for one in readings)),
-            document_frequency=max(one.document_frequency for one in readings),
-            telling={one.language for one in readings} == languages,
+            lexemes=tuple(dict.fromkeys(slot.lexeme for slot in readings)),
+            document_frequency=max(slot.document_frequency for slot in readings),
+            telling={slot.language for slot in readings} == languages,
         )
         for unit, readings in by_word.items()
     }

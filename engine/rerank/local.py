@@ -36,7 +36,7 @@ class Bm25Reranker:
 
     async def rerank(self, query: str, texts: Sequence[ScoredText]) -> list[float]:  # noqa: ARG002 - a Reranker
         """Return the score of each text as it is."""
-        return [one.score for one in texts]
+        return [text.score for text in texts]
 
 
 class MeaningReranker:
@@ -62,18 +62,18 @@ class MeaningReranker:
         scale = SCALES.get(self._embedder.name)
         similar = await self._similarities(scale, query, texts) if scale else {}
         if not similar:
-            return [one.score for one in texts]
+            return [text.score for text in texts]
         otherwise = min(similar.values())
         return [
-            (1 - _MEANING) * one.score + _MEANING * similar.get(place, otherwise)
-            for place, one in enumerate(texts)
+            (1 - _MEANING) * text.score + _MEANING * similar.get(place, otherwise)
+            for place, text in enumerate(texts)
         ]
 
     async def _similarities(
         self, scale: Scale, query: str, texts: Sequence[ScoredText]
     ) -> dict[int, float]:
         """Return the similarities, 0..1, by place."""
-        cosines = {at: one.cosine for at, one in enumerate(texts) if one.cosine is not None}
+        cosines = {at: text.cosine for at, text in enumerate(texts) if text.cosine is not None}
         unknown = [at for at in range(len(texts)) if at not in cosines]
         if unknown:
             unknown.sort(key=lambda place: -texts[place].score)
@@ -102,7 +102,7 @@ def _effort(text: str) -> int:
     return _EACH + len(text)
 
 
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    product = sum(a * b for a, b in zip(one, other, strict=True))
-    lengths = sum(a * a for a in one) * sum(b * b for b in other)
+def _cosine(vector: Sequence[float], other: Sequence[float]) -> float:
+    product = sum(a * b for a, b in zip(vector, other, strict=True))
+    lengths = sum(a * a for a in vector) * sum(b * b for b in other)
     return product / lengths**0.5 if lengths else 0.0

@@ -81,7 +81,9 @@ class RemoteReranker:
             until=now + timedelta(seconds=2 * settings.timeout),
         )
         async with within_budget(self._budget, planned, self._ledger, now=now):
-            scores = await self._within_timeout(query, [one.text[:_LONGEST_TEXT] for one in texts])
+            scores = await self._within_timeout(
+                query, [text.text[:_LONGEST_TEXT] for text in texts]
+            )
             await self._ledger.record(
                 Usage(cost_usd=settings.usd_per_search or None),
                 model=settings.model or self._endpoint.host,
@@ -143,10 +145,10 @@ def read_scores(content: bytes, number: int) -> list[float] | None:
         return None
     listed = payload.get("results") if isinstance(payload, dict) else payload
     found: dict[int, float] = {}
-    for one in listed if isinstance(listed, list) else []:
-        if not isinstance(one, dict):
+    for entry in listed if isinstance(listed, list) else []:
+        if not isinstance(entry, dict):
             return None
-        index, score = one.get("index"), one.get("relevance_score", one.get("score"))
+        index, score = entry.get("index"), entry.get("relevance_score", entry.get("score"))
         if not isinstance(index, int) or not isinstance(score, int | float):
             return None
         found[index] = score
@@ -205,7 +207,7 @@ class CrossEncoderReranker(Closable):
 
         Raises SettingsError, ModelError, and the errors of storage ports.
         """
-        pairs = [(query, one.text) for one in texts]
+        pairs = [(query, text.text) for text in texts]
         scores: list[float | None] = []
         for start in range(0, len(pairs), _AT_ONCE):
             some = pairs[start : start + _AT_ONCE]

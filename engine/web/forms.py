@@ -48,8 +48,8 @@ def shorten_query(query: str) -> str:
 
 
 def _exa(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-    for one in _objects(payload.get("results")):
-        yield from _result(one, text=one.get("text"), date=one.get("publishedDate"))
+    for entry in _objects(payload.get("results")):
+        yield from _result(entry, text=entry.get("text"), date=entry.get("publishedDate"))
 
 
 def _exa_cost(payload: Mapping[str, Any]) -> float | None:
@@ -60,33 +60,33 @@ def _exa_cost(payload: Mapping[str, Any]) -> float | None:
 
 
 def _serper(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-    for one in _objects(payload.get("organic")):
-        yield from _result(one, url=one.get("link"), snippet=one.get("snippet"))
+    for entry in _objects(payload.get("organic")):
+        yield from _result(entry, url=entry.get("link"), snippet=entry.get("snippet"))
 
 
 def _brave(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     web = payload.get("web")
-    for one in _objects(web.get("results") if isinstance(web, Mapping) else None):
-        yield from _result(one, snippet=one.get("description"), date=one.get("page_age"))
+    for entry in _objects(web.get("results") if isinstance(web, Mapping) else None):
+        yield from _result(entry, snippet=entry.get("description"), date=entry.get("page_age"))
 
 
 def _read_tavily(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-    for one in _objects(payload.get("results")):
-        yield from _result(one, snippet=one.get("content"), date=one.get("published_date"))
+    for entry in _objects(payload.get("results")):
+        yield from _result(entry, snippet=entry.get("content"), date=entry.get("published_date"))
 
 
 def _searxng(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-    for one in _objects(payload.get("results")):
-        yield from _result(one, snippet=one.get("content"), date=one.get("publishedDate"))
+    for entry in _objects(payload.get("results")):
+        yield from _result(entry, snippet=entry.get("content"), date=entry.get("publishedDate"))
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
     listed = value if isinstance(value, list) else []
-    return [one for one in listed if isinstance(one, Mapping)]
+    return [entry for entry in listed if isinstance(entry, Mapping)]
 
 
 def _result(
-    one: Mapping[str, Any],
+    entry: Mapping[str, Any],
     *,
     url: object = None,
     snippet: object = None,
@@ -94,12 +94,12 @@ def _result(
     date: object = None,
 ) -> Iterable[WebResult]:
     """Yield the result, unless its address is unusable."""
-    address = url or one.get("url")
+    address = url or entry.get("url")
     if not isinstance(address, str) or not (address := canonical_address(address) or ""):
         return
     yield WebResult(
         url=address,
-        title=_line(one.get("title"), _LONGEST_TITLE),
+        title=_line(entry.get("title"), _LONGEST_TITLE),
         snippet=_line(snippet, _LONGEST_SNIPPET),
         text=_paragraphs(text) or None,
         date=_date(date),

@@ -118,7 +118,7 @@ class WebGatherer:
                 Message("{late} of {all} searches took too long.", late=late, all=len(queries))
             )
         targets = choose_pages(
-            [progress.searched[one].results for one in sorted(progress.searched)],
+            [progress.searched[index].results for index in sorted(progress.searched)],
             sorted(progress.searched),
             most=self._settings.pages,
         )
@@ -201,8 +201,8 @@ def choose_pages(
     for number, ranked in zip(numbers, results, strict=True):
         for rank, result in enumerate(ranked):
             found.setdefault(link_key(result.url) or result.url, _Target(number, rank, result))
-    by_query = [[one for one in found.values() if one.query == number] for number in numbers]
-    turns = [one for turn in zip_longest(*by_query) for one in turn if one is not None]
+    by_query = [[page for page in found.values() if page.query == number] for number in numbers]
+    turns = [page for turn in zip_longest(*by_query) for page in turn if page is not None]
     return turns[:most]
 
 
@@ -212,7 +212,7 @@ async def _within(until: float, work: Iterable[Awaitable[None]]) -> int:
     What has not ended then is cancelled and waited for, as it is when this call is cancelled or
     any of the work raises.
     """
-    tasks = [asyncio.ensure_future(one) for one in work]
+    tasks = [asyncio.ensure_future(job) for job in work]
     if not tasks:
         return 0
     try:
@@ -233,13 +233,13 @@ def _findings(progress: _Progress) -> WebFindings:
         page = progress.pages[place]
         pages.setdefault(link_key(page.url) or page.url, page)  # two links may have led to one page
     searched = [progress.searched[number] for number in sorted(progress.searched)]
-    answered = dict.fromkeys(one.provider for one in searched if one.provider)
-    costs = [one.cost_usd for one in searched if one.cost_usd is not None]
-    notices = (*(notice for one in searched for notice in one.notices), *progress.notices)
+    answered = dict.fromkeys(answer.provider for answer in searched if answer.provider)
+    costs = [answer.cost_usd for answer in searched if answer.cost_usd is not None]
+    notices = (*(notice for answer in searched for notice in answer.notices), *progress.notices)
     return WebFindings(
         pages=tuple(pages.values()),
         provider=", ".join(answered) or None,
-        searches=sum(one.requests for one in searched),
+        searches=sum(answer.requests for answer in searched),
         fetched=progress.fetched,
         cached=progress.cached,
         usage=Usage(cost_usd=sum(costs)) if costs else None,

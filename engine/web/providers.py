@@ -234,7 +234,7 @@ class HttpSearch:
 def _engines(silent: object) -> str:
     """Return the names in [["google", "timeout"], ...]."""
     listed = silent if isinstance(silent, list) else []
-    names = (str(one[0])[:40] for one in listed if isinstance(one, list) and one)
+    names = (str(entry[0])[:40] for entry in listed if isinstance(entry, list) and entry)
     return ", ".join(islice(names, 5))
 
 

@@ -164,7 +164,7 @@ class InstagramReader(MetaReader):
     def account(self, profile: Mapping[str, object]) -> str | None:
         """Return the user name. Only exports in English can be read."""
         values = (mapping(u.get("string_map_data")) for u in mappings(profile.get("profile_user")))
-        names = (string(mapping(one.get("Username")).get("value")) for one in values)
+        names = (string(mapping(value.get("Username")).get("value")) for value in values)
         return next(filter(None, names), None)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:

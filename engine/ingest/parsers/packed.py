@@ -217,7 +217,7 @@ def _require_open(archive: zipfile.ZipFile, blocks: list[Block]) -> None:
     encrypted = packed_xml(archive, _ENCRYPTION)
     if encrypted is None:
         return
-    names = [one.get("URI", "") for one in encrypted.iter(_CIPHER)]
+    names = [element.get("URI", "") for element in encrypted.iter(_CIPHER)]
     if not blocks or any(name.endswith(("html", "htm", "xml")) for name in names):
         raise is_protected()
 
@@ -226,12 +226,15 @@ def _book_dates(package: Element) -> Iterator[tuple[datetime | None, DateKind | 
     """Yield the dates of a book with what they tell: first those of its publication."""
     events = {None: None, "creation": DateKind.CREATED, "modification": DateKind.MODIFIED}
     told = [
-        (_parse_publication_date((one.text or "").strip()), events.get(one.get(f"{_BOOK}event")))
-        for one in package.iterfind(f".//{_DUBLIN_CORE}date")
+        (
+            _parse_publication_date((element.text or "").strip()),
+            events.get(element.get(f"{_BOOK}event")),
+        )
+        for element in package.iterfind(f".//{_DUBLIN_CORE}date")
     ]
-    yield from sorted(told, key=lambda one: one[1] is not None)
-    for one in package.iterfind(f".//{_BOOK}meta[@property='dcterms:modified']"):
-        yield _parse_publication_date((one.text or "").strip()), DateKind.MODIFIED
+    yield from sorted(told, key=lambda dating: dating[1] is not None)
+    for element in package.iterfind(f".//{_BOOK}meta[@property='dcterms:modified']"):
+        yield _parse_publication_date((element.text or "").strip()), DateKind.MODIFIED
 
 
 def _parse_publication_date(text: str | None) -> datetime | None:
@@ -299,7 +302,7 @@ def parse_page(content: bytes) -> Parsed:
         return _whole(content)
     date, dated_by = first_date((said_date(found.date), found.dated_by))
     return Parsed(
-        blocks=[Block(text=one.text, headings=one.headings) for one in found.blocks],
+        blocks=[Block(text=block.text, headings=block.headings) for block in found.blocks],
         title=found.title,
         author=found.author,
         date=date,

@@ -152,7 +152,7 @@ def first_date(
     *dates: tuple[datetime | None, DateKind | None],
 ) -> tuple[datetime | None, DateKind | None]:
     """Return the first date there is, and what it tells."""
-    return next((one for one in dates if one[0]), (None, None))
+    return next((moment for moment in dates if moment[0]), (None, None))
 
 
 def said_date(moment: datetime | None) -> datetime | None:

@@ -337,11 +337,11 @@ def _joined(blocks: Iterator[Block]) -> list[Block]:
     return found
 
 
-def _continues(one: Block, other: Block) -> bool:
+def _continues(block: Block, other: Block) -> bool:
     return (
-        other.page == (one.last_page or one.page or 0) + 1
-        and one.headings == other.headings
-        and not _SENTENCE_END.search(one.text)
+        other.page == (block.last_page or block.page or 0) + 1
+        and block.headings == other.headings
+        and not _SENTENCE_END.search(block.text)
         and other.text[0].islower()
     )
 
