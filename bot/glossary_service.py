@@ -125,7 +125,7 @@ class GlossaryService:
 
     async def _unheard(self, corpus: Corpus, found: Sequence[SuggestedPair]) -> list[SuggestedPair]:
         """Return the pairs not yet known or rejected in any form of their words."""
-        heard: list[Pair] = [barred.pair for barred in await self.groups.rejected(corpus)]
+        heard: list[Pair] = [barred.pair for barred in await self.groups.rejected_pairs(corpus)]
         for group in await self.groups.groups(corpus=corpus):
             heard += pairs(group.terms)
         texts = [term for pair in found for term in pair.terms]

@@ -54,7 +54,7 @@ def available() -> list[Migration]:
     return sorted(found, key=lambda migration: migration.version)
 
 
-def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
+def select_pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
     """Return the migrations to run. Raises StorageOutdated if database and program mismatch."""
     if is_unreleased(applied):
         raise StorageOutdated(
@@ -142,7 +142,7 @@ async def _next(connection: Connection, version: int | None) -> Migration | None
         await connection.execute("SET LOCAL statement_timeout = 0")  # an index build takes long
         await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=_PATIENCE)
         await connection.execute(_TABLE)
-        todo = pending(available(), await read_applied(connection))
+        todo = select_pending(available(), await read_applied(connection))
         if not todo or (version is not None and todo[0].version > version):
             return None
         await _apply(connection, todo[0])
@@ -154,7 +154,7 @@ async def check(connection: Fetches) -> list[Migration]:
     with mapped_storage_errors():
         exists = await connection.fetchval("SELECT to_regclass('migration') IS NOT NULL")
         applied = await read_applied(connection) if exists else {}
-    return pending(available(), applied)
+    return select_pending(available(), applied)
 
 
 async def read_applied(connection: Fetches) -> dict[int, str]:

@@ -127,7 +127,7 @@ async def export(app: App, form: FileFormat, *, output: Output) -> None:
     ]
     entries += [
         GlossaryEntry(terms=barred.pair, corpus=barred.corpus, status=FileStatus.REJECTED)
-        for barred in await groups.rejected()
+        for barred in await groups.rejected_pairs()
     ]
     for line in write_entries(entries, form).splitlines():
         output.line(line)

@@ -24,7 +24,7 @@ from db.backup.archive import (
     read_backup,
     reading_data,
 )
-from db.backup.programs import environment, running
+from db.backup.programs import environment, run_program
 from db.connection import Connection, statements
 from db.corpus.corpora import create_partition
 from db.corpus.postings import about_corpus
@@ -34,8 +34,8 @@ from db.migrate import (
     check,
     is_unreleased,
     migrate,
-    pending,
     read_applied,
+    select_pending,
     translate_unreleased,
 )
 from db.pool import Database, PoolSettings
@@ -65,9 +65,9 @@ async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
 
 
 async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:
-    with _unfinished(file) as part:
+    with _open_unfinished(file) as part:
         arguments = ("--format=custom", "--no-password", f"--file={part}")
-        async with running("pg_dump", *arguments, within=environment(url)) as program:
+        async with run_program("pg_dump", *arguments, within=environment(url)) as program:
             ended = asyncio.create_task(program.end())
             while not (await asyncio.wait({ended}, timeout=_SIGN_SECONDS))[0]:
                 progress(part.stat().st_size)
@@ -80,7 +80,7 @@ async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:
 
 
 @contextmanager
-def _unfinished(file: Path) -> Iterator[Path]:
+def _open_unfinished(file: Path) -> Iterator[Path]:
     """Yield an empty file beside `file`, which is removed unless the block renames it."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     os.close(handle)
@@ -189,7 +189,7 @@ async def check_backup(file: Path) -> Backup:
     """
     found = await read_backup(file)
     backup = replace(found, applied=translate_unreleased(found.applied))
-    pending(available(), backup.applied)
+    select_pending(available(), backup.applied)
     return backup
 
 
@@ -213,7 +213,7 @@ async def restore(
     try:
         async with database.own_connection() as connection:
             async with connection.transaction():
-                await connection.execute(_clearing())
+                await connection.execute(_clear_statements())
                 await _fill(connection, backup, progress, known_only=known_only)
                 await migrate(connection)
             await connection.execute("SET statement_timeout = 0; ANALYZE", timeout=_PATIENCE)
@@ -230,9 +230,9 @@ async def _fill(
     others = {row["oid"] for row in await _relations(connection)}
     await migrate(connection, version=max(backup.applied))
     tables = _Tables([row for row in await _relations(connection) if row["oid"] not in others])
-    known = await tables.known(connection)
+    known = await tables.known_names(connection)
     if (foreign := backup.foreign(known)) and not known_only:
-        raise _unknown(backup.file, foreign)
+        raise _refuse_unknown(backup.file, foreign)
     async with tables.open_to_rows(connection):
         counted = _Counted(progress)
         await _store(connection, backup, backup.data(known, numbered=False), counted)
@@ -246,7 +246,7 @@ class _Tables:
     def __init__(self, made: Sequence[asyncpg.Record]) -> None:
         self._made = made
 
-    async def known(self, connection: Connection) -> MadeNames:
+    async def known_names(self, connection: Connection) -> MadeNames:
         """Return the names of all that the migrations make."""
         sql = statements("restore")
         functions = await connection.fetch(sql["functions"])
@@ -326,7 +326,7 @@ async def _store(
     async with reading_data(backup.file, entries) as data, _without_rights(connection):
         async for part in data:
             if part.name not in names:
-                raise _unknown(backup.file, [part.name])
+                raise _refuse_unknown(backup.file, [part.name])
             if isinstance(part, SequenceValue):
                 values = (part.name, part.value, part.is_called)
                 await connection.execute(statements("restore")["set_sequence"], *values)
@@ -338,9 +338,9 @@ async def _store_rows(connection: Connection, file: Path, rows: Rows, counted: "
     found = await connection.fetch(statements("restore")["columns"], rows.name)
     known = {row["name"] for row in found}
     if not known:
-        raise _unknown(file, [rows.name])
+        raise _refuse_unknown(file, [rows.name])
     if strange := [name for name in rows.columns if name not in known]:
-        raise _unknown(file, [f"{rows.name}.{name}" for name in strange])
+        raise _refuse_unknown(file, [f"{rows.name}.{name}" for name in strange])
     source = counted.count(rows.rows)
     await connection.copy_to_table(
         rows.name, source=source, columns=rows.columns, timeout=_PATIENCE
@@ -371,7 +371,7 @@ class _Counted:
             self._progress(self._sent)
 
 
-def _unknown(file: Path, things: Sequence[object]) -> InputError:
+def _refuse_unknown(file: Path, things: Sequence[object]) -> InputError:
     named = ", ".join(map(str, things[:_NAMED]))
     others = len(things) - _NAMED
     return InputError(
@@ -389,7 +389,7 @@ def _unknown(file: Path, things: Sequence[object]) -> InputError:
     )
 
 
-def _clearing() -> str:
+def _clear_statements() -> str:
     made = [name for migration in available() for name in _MADE.findall(migration.sql)]
     names = ", ".join(f"'{name}'" for name in ("migration", *made))
     clear = statements("restore")["clear"]

@@ -123,7 +123,9 @@ class Corpora:
                     await create_postings(connection, created)
             rows = await connection.fetch(self._sql["select"], name)
         self._database.note_change()
-        return _agreeing(corpus_named([*map(_corpus, rows)], name), kind=kind, language=language)
+        return _require_agreement(
+            corpus_named([*map(_corpus, rows)], name), kind=kind, language=language
+        )
 
     async def change(
         self,
@@ -201,7 +203,7 @@ def _corpus(row: asyncpg.Record) -> Corpus:
     return Corpus(**columns)
 
 
-def _agreeing(corpus: Corpus, *, kind: Kind, language: str) -> Corpus:
+def _require_agreement(corpus: Corpus, *, kind: Kind, language: str) -> Corpus:
     if corpus.kind is kind and corpus.language == language:
         return corpus
     raise CorpusConflict(

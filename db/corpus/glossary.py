@@ -41,7 +41,7 @@ class Groups:
             rows = await connection.fetch(self._sql["groups"], status, _scope(corpus))
         return [_group(row) for row in rows]
 
-    async def rejected(self, corpus: Corpus | None = None) -> list[RejectedPair]:
+    async def rejected_pairs(self, corpus: Corpus | None = None) -> list[RejectedPair]:
         """Return the rejected pairs; with `corpus`, those that apply in it."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["rejected"], _scope(corpus))

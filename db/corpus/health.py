@@ -170,7 +170,7 @@ async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
         )
     if row["lexemes"]:
         wrong.append(f"{row['lexemes']:,} lexemes with wrong figures")
-    if postings := await Postings(database).differing(corpus):
+    if postings := await Postings(database).count_differences(corpus):
         wrong.append(f"{postings:,} postings missing or wrong")
     if row["languages"]:
         wrong.append(f"{row['languages']:,} languages with a wrong count")

@@ -85,7 +85,7 @@ class Postings:
         while stored := await self._page(corpus):
             yield stored
 
-    async def differing(self, corpus: Corpus) -> int:
+    async def count_differences(self, corpus: Corpus) -> int:
         """Recount the postings; return how many are missing, left over or wrong."""
         async with self._database.transaction() as connection:
             await connection.execute(f"SET LOCAL statement_timeout = {_TIMEOUT * 1000}")

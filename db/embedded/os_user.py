@@ -117,7 +117,7 @@ def run_as(
 
     Raises OSError and, after killing the command, StorageUnreachable past `timeout` seconds.
     """
-    with spawn(command, account, folder=folder) as process:
+    with spawn_as(command, account, folder=folder) as process:
         try:
             output, _ = process.communicate(text, timeout)
         except BaseException as error:
@@ -135,7 +135,7 @@ def run_as(
     return process.returncode, output
 
 
-def spawn(
+def spawn_as(
     command: Sequence[str],
     account: OsUser | None,
     *,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from db.embedded.os_user import Binaries, OsUser, failure, run_as, spawn
+from db.embedded.os_user import Binaries, OsUser, failure, run_as, spawn_as
 from engine.messages import Message
 
 _log = logging.getLogger(__name__)
@@ -219,7 +219,7 @@ def _pg_ctl_start(
     wait = str(max(1, int(deadline - time.monotonic())))
     # Relative paths: pg_ctl passes them to a shell inside double quotes.
     command = binaries.command("pg_ctl", "-D", ".", "-l", LOG_FILE, "-t", wait, "-w", "start")
-    with spawn(command, account, folder=folder) as process:
+    with spawn_as(command, account, folder=folder) as process:
         try:
             said, _ = process.communicate(timeout=_NOTICE_SECONDS)
         except subprocess.TimeoutExpired:

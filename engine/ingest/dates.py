@@ -41,7 +41,7 @@ def identifier(value: object) -> str | None:
     return string(value)
 
 
-def mapping(value: object) -> Mapping[str, object]:
+def as_mapping(value: object) -> Mapping[str, object]:
     """Return an object's fields; an empty mapping for anything else."""
     return value if isinstance(value, dict) else {}
 
@@ -105,7 +105,7 @@ _MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
 
 
-def zoned(value: object) -> datetime:
+def read_zoned_time(value: object) -> datetime:
     """Read an ISO 8601 time with its zone, or "Thu May 23 02:54:59 +0000 2019"."""
     moment = _read(value)
     if moment.tzinfo is None:
@@ -114,7 +114,7 @@ def zoned(value: object) -> datetime:
                 "the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00", value=value
             )
         )
-    return _checked(moment)
+    return _check_range(moment)
 
 
 def zoned_or_utc(value: object) -> datetime:
@@ -123,9 +123,9 @@ def zoned_or_utc(value: object) -> datetime:
     The latter are "2011-08-02 18:07:48", or "05-23-2019 02:54:59" with the month first.
     """
     if isinstance(value, int) and not isinstance(value, bool):
-        return _checked(_from_milliseconds(value))
+        return _check_range(_from_milliseconds(value))
     moment = _read(_month_first(value) if isinstance(value, str) else value)
-    return _checked(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    return _check_range(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def from_seconds(value: object) -> datetime:
@@ -137,7 +137,7 @@ def from_seconds(value: object) -> datetime:
             else Message("the time {value!r} is not a number", value=value)
         )
     try:
-        return _checked(_EPOCH + timedelta(microseconds=int(Decimal(str(value)) * 1_000_000)))
+        return _check_range(_EPOCH + timedelta(microseconds=int(Decimal(str(value)) * 1_000_000)))
     except (ArithmeticError, ValueError) as exc:  # Decimal's errors; infinities
         raise RecordError(
             Message("the time {value!r} lies outside the calendar", value=str(value)[:40])
@@ -146,7 +146,7 @@ def from_seconds(value: object) -> datetime:
 
 def written_at(moment: datetime) -> datetime:
     """Check a time that a format parsed itself; one without a zone is taken as UTC."""
-    return _checked(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    return _check_range(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def _from_milliseconds(value: int) -> datetime:
@@ -188,7 +188,7 @@ def _month_first(text: str) -> str:
     return text
 
 
-def _checked(moment: datetime) -> datetime:
+def _check_range(moment: datetime) -> datetime:
     try:
         moment = moment.astimezone(UTC)
     except OverflowError as exc:

@@ -12,7 +12,12 @@ from typing import Self
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import formats
-from engine.ingest.formats.documents import PAGE, DocumentReader, documents_prevail, recognised
+from engine.ingest.formats.documents import (
+    PAGE,
+    DocumentReader,
+    documents_prevail,
+    recognise_content,
+)
 from engine.ingest.formats.markdown import MarkdownReader
 from engine.ingest.reader import (
     BOM,
@@ -64,7 +69,7 @@ class RecordStream:
             return
         for _ in itertools.islice(self, after.taken):
             if self._file != after.file:
-                raise _changed(after.file)
+                raise _change_error(after.file)
 
     @property
     def bytes_read(self) -> int:
@@ -119,13 +124,13 @@ def _left(source: Source, names: Sequence[str], after: Bookmark | None) -> Seque
     if after:
         places = [source.place(name) for name in names]
         if after.file not in places:
-            raise _changed(after.file)
+            raise _change_error(after.file)
         start = places.index(after.file)
         source.bytes_read = source.total_bytes(names[:start]) or 0
     return [name for name in names[start:] if not source.is_skipped(name)]
 
 
-def _changed(file: str) -> InputError:
+def _change_error(file: str) -> InputError:
     return InputError(
         Message("{name} changed while it was read.", name=file),
         fix=Message("Give it again when nobody writes to it."),
@@ -143,7 +148,7 @@ _decoder = getincrementaldecoder("utf-8")
 
 def page_instead_of_export(name: str, head: bytes) -> UnknownFormat | None:
     """Return the error for a web page that was saved under the name of an export, or None."""
-    if PurePosixPath(name).suffix.lower() not in _DATA or recognised(head) != PAGE:
+    if PurePosixPath(name).suffix.lower() not in _DATA or recognise_content(head) != PAGE:
         return None
     return UnknownFormat(
         Message("{name} is a web page, not an export.", name=name),
@@ -151,10 +156,10 @@ def page_instead_of_export(name: str, head: bytes) -> UnknownFormat | None:
     )
 
 
-def unrecognised(name: str, sample: Sample, known: str) -> UnknownFormat:
+def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
     """Return the error for a file that no reader recognises. `known` lists the formats."""
     head = sample.head
-    if found := _encoded(name, head) or _packed(name, head):
+    if found := _refuse_encoding(name, head) or _refuse_archive(name, head):
         return found
     fix = Message("Known formats, for --format: {known}.", known=known)
     if sample.objects:
@@ -162,7 +167,7 @@ def unrecognised(name: str, sample: Sample, known: str) -> UnknownFormat:
             Message(
                 "The format of {name} is not recognised: its records hold {fields}.",
                 name=name,
-                fields=_listed(sample.objects[0]),
+                fields=_list_names(sample.objects[0]),
             ),
             fix=Message(
                 "Name the fields id, text and created_at. Known formats, for --format: {known}.",
@@ -175,7 +180,7 @@ def unrecognised(name: str, sample: Sample, known: str) -> UnknownFormat:
             Message(
                 "The format of {name} is not recognised: its first line is {columns}.",
                 name=name,
-                columns=_listed(columns),
+                columns=_list_names(columns),
             ),
             fix=Message(
                 "A CSV has commas between its columns, and the first line names id, text and"
@@ -186,7 +191,7 @@ def unrecognised(name: str, sample: Sample, known: str) -> UnknownFormat:
     return UnknownFormat(Message("The format of {name} is not recognised.", name=name), fix=fix)
 
 
-def _encoded(name: str, head: bytes) -> UnknownFormat | None:
+def _refuse_encoding(name: str, head: bytes) -> UnknownFormat | None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         said = Message("{name} is written in UTF-16.", name=name)
     elif _is_legacy_text(head):
@@ -207,7 +212,7 @@ def _is_legacy_text(head: bytes) -> bool:
     return False
 
 
-def _packed(name: str, head: bytes) -> UnknownFormat | None:
+def _refuse_archive(name: str, head: bytes) -> UnknownFormat | None:
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return UnknownFormat(
             Message("{name} is a zip.", name=name),
@@ -223,7 +228,7 @@ def _packed(name: str, head: bytes) -> UnknownFormat | None:
     return None
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     shown = [name.strip()[:_LONGEST_NAME] for name in names]
     more = ["…"] if len(shown) > _MOST_NAMES else []
     return ", ".join([*shown[:_MOST_NAMES], *more])
@@ -275,7 +280,7 @@ def open_source(
     if format != AUTO and format not in READERS:
         raise UsageError(
             Message("There is no format {format!r}.", format=format),
-            fix=Message("Formats: {known}.", known=_known()),
+            fix=Message("Formats: {known}.", known=_list_formats()),
         )
     source = source_at(where, stdin or sys.stdin.buffer, watch=watch, skipped=skipped)
     try:
@@ -298,7 +303,7 @@ def _choose(source: Source, wanted: Reader | None) -> tuple[Reader, Sequence[str
     for reader in READERS.values():
         if reader.recognises(sample):
             return reader, names
-    raise unrecognised(source.name, sample, _known())
+    raise unknown_format(source.name, sample, _list_formats())
 
 
 def _choose_members(
@@ -337,5 +342,5 @@ def _sample(source: Source, name: str) -> Sample:
     return Sample(name=name, head=head, objects=tuple(itertools.islice(objects, _SAMPLED)))
 
 
-def _known() -> str:
+def _list_formats() -> str:
     return ", ".join(READERS)

@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import IO, Protocol, TypeVar
 
 from engine.errors import InputError
-from engine.ingest.streams import CountedStream, Readable, damaged, refused_by_system, regular_file
+from engine.ingest.streams import (
+    CountedStream,
+    Readable,
+    damage_error,
+    refused_by_system,
+    regular_file,
+)
 from engine.messages import Message
 
 STANDARD_INPUT = "standard input"
@@ -63,10 +69,10 @@ class FolderFiles:
     def _walk(self) -> Iterator[str]:
         """Yield the files of the tree, without hidden folders and links to other folders."""
 
-        def refused(exc: OSError) -> None:
+        def refuse_file(exc: OSError) -> None:
             raise refused_by_system(str(exc.filename or self._root), exc) from exc
 
-        for folder, inner, files in os.walk(self._root, onerror=refused):
+        for folder, inner, files in os.walk(self._root, onerror=refuse_file):
             inner[:] = [name for name in inner if not name.startswith(".")]
             place = Path(folder).relative_to(self._root)
             yield from ((place / name).as_posix() for name in files)
@@ -75,9 +81,9 @@ class FolderFiles:
         return os.path.lexists(self._root / name)
 
     def refusal(self, name: str) -> str | None:
-        return self._placed(name)[1]
+        return self._locate(name)[1]
 
-    def _placed(self, name: str) -> tuple[Path, str | None]:
+    def _locate(self, name: str) -> tuple[Path, str | None]:
         """Return the path of the file itself, with links resolved, and why it is not read."""
         path = self._root / name
         if name == self._only:
@@ -102,7 +108,7 @@ class FolderFiles:
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def open(self, name: str) -> Readable:
-        place, reason = self._placed(name)
+        place, reason = self._locate(name)
         if reason:
             raise InputError(
                 Message("{path} is {reason}.", path=self._root / name, reason=reason),
@@ -130,7 +136,7 @@ class ZipFiles:
         try:
             self._zip = zipfile.ZipFile(path)
         except zipfile.BadZipFile as exc:
-            raise damaged(str(path)) from exc
+            raise damage_error(str(path)) from exc
         except OSError as exc:
             raise refused_by_system(str(path), exc) from exc
         self._path = path
@@ -154,7 +160,7 @@ class ZipFiles:
         try:
             member = self._zip.open(name)
         except zipfile.BadZipFile as exc:
-            raise damaged(str(self._path)) from exc
+            raise damage_error(str(self._path)) from exc
         except (RuntimeError, NotImplementedError) as exc:  # a password; an unknown compression
             raise InputError(
                 Message("{path} cannot be unpacked here: {reason}.", path=self._path, reason=exc),

@@ -57,7 +57,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     return Document(
         external_id=record.external_id,
         text=text,
-        search_text="" if parts else _searched(text, post, keywords),
+        search_text="" if parts else _search_text(text, post, keywords),
         created_at=post.created_at,
         dated_by=post.dated_by,
         # What lacks pages is read again by the next ingest, which may have the program for them.
@@ -71,9 +71,11 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         platform=post.platform,
         thread=_thread(post.thread),
         attribution=_clean(post.attribution),
-        tags=_named(_TAG, "#", written) if post.tags is None else _given(post.tags, "#"),
+        tags=_find_signs(_TAG, "#", written) if post.tags is None else _clean_words(post.tags, "#"),
         mentions=(
-            _named(_MENTION, "@", written) if post.mentions is None else _given(post.mentions, "@")
+            _find_signs(_MENTION, "@", written)
+            if post.mentions is None
+            else _clean_words(post.mentions, "@")
         ),
         engagement=min(post.engagement, _MOST_ENGAGEMENT),
         flags=post.flags | (_seen_flags(raw, post) if post.platform in _TWEETS else Flag.NONE),
@@ -84,7 +86,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     )
 
 
-def _searched(text: str, post: PostFields, keywords: str) -> str:
+def _search_text(text: str, post: PostFields, keywords: str) -> str:
     searched = text if post.searched is None else clean_for_display(post.searched)
     return searchable(f"{searched}\n{keywords}" if keywords else searched)
 
@@ -192,11 +194,11 @@ def _thread(name: str | None) -> str | None:
     return cleaned
 
 
-def _named(pattern: re.Pattern[str], sign: str, text: str) -> tuple[str, ...]:
+def _find_signs(pattern: re.Pattern[str], sign: str, text: str) -> tuple[str, ...]:
     return _unique(pattern.findall(text)) if sign in text else ()
 
 
-def _given(words: Sequence[str], sign: str) -> tuple[str, ...]:
+def _clean_words(words: Sequence[str], sign: str) -> tuple[str, ...]:
     found = (_clean(word.strip().removeprefix(sign)) for word in words)
     return _unique([word for word in found if word])
 
@@ -316,7 +318,7 @@ class Loader:
         storing: asyncio.Task[None] | None = None
         try:
             while True:
-                batch, documents = await self._changed(source)
+                batch, documents = await self._read_changes(source)
                 if storing:
                     await storing
                 self._under_way = {each.external_id: each.digest for each in documents}
@@ -339,12 +341,12 @@ class Loader:
         await self._store.stitch_threads(self._corpus)
         return self.report
 
-    async def _changed(self, source: RecordSource) -> tuple[Batch, Sequence[Document]]:
+    async def _read_changes(self, source: RecordSource) -> tuple[Batch, Sequence[Document]]:
         """Return the next batch and the documents of its new or changed records."""
         while True:
             batch = await source.batch(self._batch)
             try:
-                outdated = await self._outdated(batch.digests)
+                outdated = await self._find_outdated(batch.digests)
                 wanted = [identity for identity in batch.digests if identity in outdated]
                 documents, unusable = await source.documents(wanted)
             except BatchLost:
@@ -354,7 +356,7 @@ class Loader:
             self._count(read=batch.read, rejected=len(batch.rejects) + len(unusable))
             return batch, documents
 
-    async def _outdated(self, digests: Mapping[str, int]) -> set[str]:
+    async def _find_outdated(self, digests: Mapping[str, int]) -> set[str]:
         """Return the ids that are new or changed, given the batch that is being stored."""
         if not digests:
             return set()

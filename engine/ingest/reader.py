@@ -17,7 +17,7 @@ from engine.ingest.records import (
     SourceRecord,
     external_id,
     fingerprint,
-    rejected,
+    reject_record,
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import HEAD, LONGEST_RECORD, Piece, array_items, lines, raw_lines
@@ -221,7 +221,7 @@ class JsonObject:
 
     def reject(self, reason: str) -> Reject:
         """Return the entry for the rejects report."""
-        return rejected(self.file, self.unit, self.number, reason)
+        return reject_record(self.file, self.unit, self.number, reason)
 
 
 def json_objects(
@@ -235,29 +235,29 @@ def json_objects(
         stream.read(len(BOM))
     array = _ARRAY.match(stream.peek(HEAD))
     if array:
-        return parsed(label, "record", array_items(stream, longest_item))
-    return parsed(label, "line", lines(stream, longest_line))
+        return parse_objects(label, "record", array_items(stream, longest_item))
+    return parse_objects(label, "line", lines(stream, longest_line))
 
 
-def parsed(
+def parse_objects(
     label: str, unit: Literal["line", "record"], pieces: Iterable[Piece]
 ) -> Iterator[JsonObject | Reject]:
     """Yield the JSON objects in pieces of a file."""
     for number, raw, problem in pieces:
         if problem:
-            yield rejected(label, unit, number, problem)
+            yield reject_record(label, unit, number, problem)
             continue
         try:
             value = orjson.loads(raw)
         except orjson.JSONDecodeError as exc:
-            yield rejected(label, unit, number, _reason(raw, exc))
+            yield reject_record(label, unit, number, _reason(raw, exc))
             continue
         if _is_deep(raw, value):
-            yield rejected(label, unit, number, f"nested more than {_DEEPEST} levels deep")
+            yield reject_record(label, unit, number, f"nested more than {_DEEPEST} levels deep")
         elif isinstance(value, dict):
             yield JsonObject(label, number, unit, raw, value)
         else:
-            yield rejected(label, unit, number, "not an object")
+            yield reject_record(label, unit, number, "not an object")
 
 
 def _is_deep(raw: bytes, value: object) -> bool:
@@ -296,7 +296,7 @@ def is_mine(owner: object, *names: object) -> bool | None:
     """Return whether one of the names is the owner's, or None if the owner is unknown."""
     if not isinstance(owner, str) or not owner:
         return None
-    return _folded(owner) in {_folded(name) for name in names if isinstance(name, str)}
+    return _fold_name(owner) in {_fold_name(name) for name in names if isinstance(name, str)}
 
 
 def role_of(mine: bool | None) -> str | None:
@@ -340,5 +340,5 @@ def _by_author(post: PostFields, author: str | None) -> bool | None:
     return True if post.author is None else is_mine(author, post.author)
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.strip().removeprefix("@").casefold()

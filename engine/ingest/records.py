@@ -106,7 +106,7 @@ class SourceRecord:
 
     def reject(self, reason: str) -> Reject:
         """Return the entry for the rejects report."""
-        return rejected(self.file, self.unit, self.line, reason)
+        return reject_record(self.file, self.unit, self.line, reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ class PostFields:
     mine: bool | None = None  # written by the owner of the export; None = not known here
 
 
-def rejected(file: str, unit: Literal["line", "record"], number: int, reason: str) -> Reject:
+def reject_record(file: str, unit: Literal["line", "record"], number: int, reason: str) -> Reject:
     """Return a reject whose reason names the record if there is no line to point at."""
     return Reject(
         file=file, line=number, reason=reason if unit == "line" else f"record {number}: {reason}"

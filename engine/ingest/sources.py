@@ -15,13 +15,13 @@ from engine.ingest.streams import (
     HEAD,
     CountedStream,
     Readable,
-    buffered,
+    buffer_stream,
     closed_on_error,
     not_a_file,
     refused_by_system,
     regular_file,
     rewound,
-    unpacked,
+    unpack_gzip,
 )
 from engine.messages import Message
 
@@ -183,7 +183,7 @@ class Source:
         count = self._count if counted else self._watch.count
         raw = CountedStream(label, opened, closes=(opened,), count=count)
         with closed_on_error(raw):
-            return unpacked(label, buffered(raw), self._watch.count)
+            return unpack_gzip(label, buffer_stream(raw), self._watch.count)
 
     def close(self) -> None:
         """Close everything that is open."""

@@ -126,7 +126,7 @@ class _ArrayScanner:
         """Return the next object or a problem; None after the closing bracket."""
         if self._over:
             return None
-        opening = self._opening()
+        opening = self._read_opening()
         if opening == b"]":
             self._over = True
             return None
@@ -137,7 +137,7 @@ class _ArrayScanner:
             return b"", "a bracket that closes nothing"
         return self._scalar() if opening else self._give_up("the file ends before its array does")
 
-    def _opening(self) -> bytes:
+    def _read_opening(self) -> bytes:
         while True:
             gap = _GAP.match(self._buffer, self._position)
             self._start = self._position = gap.end() if gap else self._position
@@ -230,7 +230,7 @@ class CountedStream(io.RawIOBase):
         try:
             data = self._source.read(len(target)) or b""
         except _DAMAGED as exc:
-            raise damaged(self._name) from exc
+            raise damage_error(self._name) from exc
         except OSError as exc:
             raise refused_by_system(self._name, exc) from exc
         target[: len(data)] = data
@@ -294,7 +294,7 @@ def regular_file(path: Path, *, follow: bool) -> io.FileIO:
     return file
 
 
-def buffered(raw: io.RawIOBase) -> io.BufferedReader:
+def buffer_stream(raw: io.RawIOBase) -> io.BufferedReader:
     """Return `raw` behind a buffer that makes line reading fast."""
     return io.BufferedReader(raw, BUFFER)
 
@@ -312,10 +312,10 @@ def read_whole(stream: io.BufferedReader, most: int) -> bytes:
 
 def rewound(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
     """Return a stream that yields `head` first."""
-    return buffered(_Rewound(head, rest))
+    return buffer_stream(_Rewound(head, rest))
 
 
-def unpacked(
+def unpack_gzip(
     name: str, stream: io.BufferedReader, count: Callable[[int], None] | None = None
 ) -> io.BufferedReader:
     """Return the content of a gzip stream, counted, or the stream itself if it is not one."""
@@ -324,10 +324,10 @@ def unpacked(
     if magic != _GZIP:
         return stream
     content = gzip.GzipFile(fileobj=stream)
-    return buffered(CountedStream(name, content, closes=(content, stream), count=count))
+    return buffer_stream(CountedStream(name, content, closes=(content, stream), count=count))
 
 
-def damaged(name: str) -> InputError:
+def damage_error(name: str) -> InputError:
     """Return the error for a compressed file that cannot be unpacked to its end."""
     return InputError(
         Message("{name} is damaged or cut off.", name=name),

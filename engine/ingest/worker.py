@@ -181,13 +181,15 @@ class Desk:
     def documents(self, *, ids: Sequence[str]) -> tuple[Reject, ...]:
         """Send the documents of the records with these ids in notes; return the rejects."""
         rejects: list[Reject] = []
-        documents = self._translated((self._versions.pop(identity) for identity in ids), rejects)
+        documents = self._translate_records(
+            (self._versions.pop(identity) for identity in ids), rejects
+        )
         for part in _parts(documents):
             self._owner.tell(DOCUMENTS + pack(part))
         self._versions = {}
         return tuple(rejects)
 
-    def _translated(
+    def _translate_records(
         self, versions: Iterable[Sequence[SourceRecord]], rejects: list[Reject]
     ) -> Iterator[Document]:
         """Yield the document of the last usable version of each record."""

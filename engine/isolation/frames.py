@@ -112,7 +112,7 @@ def _converter(kind: Any) -> _Converter | None:
     if origin is tuple and inner[1:] != (...,):
         return _row([_converter(inner_kind) for inner_kind in inner])
     if issubclass(origin, Mapping):
-        return _mapping(_converter(inner[1]))
+        return _convert_values(_converter(inner[1]))
     if issubclass(origin, Collection):
         return _several(origin, _converter(inner[0]))
     raise TypeError(f"{kind} does not cross")
@@ -141,7 +141,7 @@ def _row(converters: Sequence[_Converter | None]) -> _Converter:
     )
 
 
-def _mapping(convert_it: _Converter | None) -> _Converter | None:
+def _convert_values(convert_it: _Converter | None) -> _Converter | None:
     return convert_it and (
         lambda values: {name: convert_it(value) for name, value in values.items()}
     )

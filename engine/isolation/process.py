@@ -151,7 +151,7 @@ class Worker:
 
     async def _start(self) -> Process:
         await self.close()
-        self._process = process = await _spawned(self.limits)
+        self._process = process = await _spawn(self.limits)
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await _stream(process.stdout).readexactly(len(READY))
@@ -189,7 +189,7 @@ class Worker:
             process.kill()
 
 
-async def _spawned(limits: Limits) -> Process:
+async def _spawn(limits: Limits) -> Process:
     given = pack([limits.memory, limits.niceness, limits.modules])
     # Windows needs its own environment.
     environment = None if sys.platform == "win32" else limits.environment
@@ -268,7 +268,7 @@ class Isolation(Closable):
         order = pack_call(function, args, kwargs, seconds=seconds)
         worker = await self._idle.get()
         try:
-            answer = await _answered(worker, order)
+            answer = await _await_answer(worker, order)
         finally:
             self._idle.put_nowait(worker)
         return unpack_result(function, answer)
@@ -292,7 +292,7 @@ def unpack_result(function: Callable[..., _Result], answer: bytes) -> _Result:
     return unpack(kind, answer)
 
 
-async def _answered(worker: Worker, order: bytes) -> bytes:
+async def _await_answer(worker: Worker, order: bytes) -> bytes:
     if worker.running:
         try:
             return await worker.ask(order)

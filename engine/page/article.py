@@ -74,7 +74,7 @@ def article(
     if not any(isinstance(part, ArticleBlock) for part in parts):
         return None
     page = read_page(html, content_type, now=now or _NO_LATEST)
-    date, dated_by = _dated(page, _date(found.date))
+    date, dated_by = _choose_date(page, _date(found.date))
     return Article(
         title=_line(found.title, _LONGEST_TITLE) or page.title,
         author=_line(found.author, _LONGEST_NAME),
@@ -87,7 +87,7 @@ def article(
     )
 
 
-def _dated(page: Page, found: datetime | None) -> tuple[datetime | None, DateKind | None]:
+def _choose_date(page: Page, found: datetime | None) -> tuple[datetime | None, DateKind | None]:
     """Return the date of a page and what it tells; `found` may be either of the two."""
     if page.published or not page.modified:
         return page.published or found, None

@@ -96,7 +96,7 @@ def _without_tags(text: str) -> str:
     named = [(one[1], (one[2] or "").lower()) for one in _TAG.finditer(text)]
     closed = {name for slash, name in named if slash} & {name for slash, name in named if not slash}
 
-    def replaced(found: re.Match[str]) -> str:
+    def replace_entity(found: re.Match[str]) -> str:
         name = (found[2] or "").lower()
         if found[2] is None or (
             name in _ELEMENTS and (name in _ALONE or name in closed or "=" in found[3])
@@ -104,7 +104,7 @@ def _without_tags(text: str) -> str:
             return " "
         return found[0]  # "the <b> element" is about one
 
-    return _TAG.sub(replaced, text)
+    return _TAG.sub(replace_entity, text)
 
 
 def _drop_invisible(text: str) -> str:

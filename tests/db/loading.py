@@ -162,7 +162,7 @@ async def assert_exact(database: Database, corpus: Corpus) -> None:
         assert stored.length == sum(stored.frequencies.values())
         assert stored.max_tf == max(stored.frequencies.values(), default=0)
         highest |= Counter(stored.frequencies)
-    assert not await Postings(database).differing(corpus)
+    assert not await Postings(database).count_differences(corpus)
     async with database.connection() as connection:
         rows = await connection.fetch(
             "SELECT lexeme, max_tf FROM lexeme WHERE corpus_id = $1", corpus.id

@@ -10,7 +10,7 @@ import pytest
 
 from db import migrate as module
 from db.corpus.corpora import Corpora
-from db.migrate import Migration, available, check, migrate, pending
+from db.migrate import Migration, available, check, migrate, select_pending
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageOutdated, StorageRights
 from engine.values import Kind
@@ -206,15 +206,15 @@ async def test_a_role_that_may_not_create_is_told_so(
 
 def test_pending_of_nothing_applied_is_everything() -> None:
     known = [Migration(1, "a", "x"), Migration(2, "b", "y")]
-    assert pending(known, {}) == known
-    assert pending(known, {1: known[0].checksum}) == known[1:]
-    assert pending(known, {m.version: m.checksum for m in known}) == []
-    assert pending([], {}) == []
+    assert select_pending(known, {}) == known
+    assert select_pending(known, {1: known[0].checksum}) == known[1:]
+    assert select_pending(known, {m.version: m.checksum for m in known}) == []
+    assert select_pending([], {}) == []
 
 
 def test_a_migration_left_out_in_the_middle_still_runs() -> None:
     known = [Migration(1, "a", "x"), Migration(2, "b", "y")]
-    assert pending(known, {2: known[1].checksum}) == known[:1]
+    assert select_pending(known, {2: known[1].checksum}) == known[:1]
 
 
 async def test_the_date_of_a_file_is_forgotten_and_that_of_a_document_gets_its_name(

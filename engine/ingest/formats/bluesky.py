@@ -12,7 +12,7 @@ import libipld
 import orjson
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import mapping, mappings, string, strings, text_of, zoned_or_utc
+from engine.ingest.dates import as_mapping, mappings, string, strings, text_of, zoned_or_utc
 from engine.ingest.reader import JsonObject, Reader, Sample, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
@@ -59,7 +59,7 @@ class BlueskyReader:
                 yield item.record(self.name, identity, digest(raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        record, uri = mapping(payload.get("record")), str(payload.get("uri"))
+        record, uri = as_mapping(payload.get("record")), str(payload.get("uri"))
         author = string(payload.get("author")) or string(payload.get("did"))
         attribution = f"{payload.get('file')}#{uri.rpartition('/')[2]}"
         if record.get("$type") == _REPOST:
@@ -113,7 +113,7 @@ def _entries(blocks: Mapping[bytes, Any], link: object, level: int) -> Iterator[
 
 
 def _repost(record: Mapping[str, object], author: str | None, attribution: str) -> PostFields:
-    address = _web(string(mapping(record.get("subject")).get("uri")))
+    address = _web(string(as_mapping(record.get("subject")).get("uri")))
     return PostFields(
         text=text_of(address),
         created_at=zoned_or_utc(record.get("createdAt")),
@@ -134,13 +134,13 @@ def _post(
     text = record.get("text")
     if not isinstance(text, str):
         raise RecordError(Message("no text"))
-    reply, embed = mapping(record.get("reply")), mapping(record.get("embed"))
+    reply, embed = as_mapping(record.get("reply")), as_mapping(record.get("embed"))
     facets = _features(record)
     languages = record.get("langs")
-    parent = string(mapping(reply.get("parent")).get("uri"))
-    images = mappings(embed.get("images")) or mappings(mapping(embed.get("media")).get("images"))
+    parent = string(as_mapping(reply.get("parent")).get("uri"))
+    images = mappings(embed.get("images")) or mappings(as_mapping(embed.get("media")).get("images"))
     described = "\n\n".join(alt for image in images if (alt := string(image.get("alt"))))
-    linked = string(mapping(embed.get("external")).get("uri"))
+    linked = string(as_mapping(embed.get("external")).get("uri"))
     return PostFields(
         text=_whole_links(text, facets) or described or linked or text_of(_kind(embed)),
         searched=None if text.strip() or described or linked else "",
@@ -150,7 +150,7 @@ def _post(
         url=_web(uri),
         reply_to=parent,
         platform=BlueskyReader.name,
-        thread=string(mapping(reply.get("root")).get("uri")) or uri,
+        thread=string(as_mapping(reply.get("root")).get("uri")) or uri,
         attribution=attribution,
         tags=(*strings(record.get("tags")), *(str(f["tag"]) for _, _, f in facets if "tag" in f)),
         mentions=tuple(
@@ -168,7 +168,7 @@ def _features(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str,
     """Return the facets of the text, by the byte ranges that they mark."""
     found: list[tuple[int, int, Mapping[str, object]]] = []
     for facet in mappings(record.get("facets")):
-        index = mapping(facet.get("index"))
+        index = as_mapping(facet.get("index"))
         start, end = index.get("byteStart"), index.get("byteEnd")
         if isinstance(start, int) and isinstance(end, int) and 0 <= start < end:
             features = mappings(facet.get("features"))

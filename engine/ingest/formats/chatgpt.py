@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 import orjson
 
-from engine.ingest.dates import from_seconds, mapping, mappings, string, text_of
+from engine.ingest.dates import as_mapping, from_seconds, mappings, string, text_of
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
@@ -55,9 +55,9 @@ class ChatGptReader(JsonReader):
                         yield from _messages(found, file, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        message, title = mapping(payload.get("message")), string(payload.get("title"))
-        role = string(mapping(message.get("author")).get("role"))
-        meta = mapping(message.get("metadata"))
+        message, title = as_mapping(payload.get("message")), string(payload.get("title"))
+        role = string(as_mapping(message.get("author")).get("role"))
+        meta = as_mapping(message.get("metadata"))
         text, shows = _content(message)
         files = [string(a.get("name")) for a in mappings(meta.get("attachments"))]
         thread = string(payload.get("thread"))
@@ -114,20 +114,20 @@ def _kept(conversation: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
 
 
 def _upwards(conversation: Mapping[str, object]) -> Generator[Mapping[str, object]]:
-    nodes, name = dict(mapping(conversation.get("mapping"))), conversation.get("current_node")
+    nodes, name = dict(as_mapping(conversation.get("mapping"))), conversation.get("current_node")
     while isinstance(name, str) and name in nodes:
-        node = mapping(nodes.pop(name))  # removed, so that a cycle is followed only once
-        yield mapping(node.get("message"))
+        node = as_mapping(nodes.pop(name))  # removed, so that a cycle is followed only once
+        yield as_mapping(node.get("message"))
         name = node.get("parent")
 
 
 def _is_shown(message: Mapping[str, object]) -> bool:
-    hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
+    hidden = as_mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
     text, shows = _content(message)
     return (
-        mapping(message.get("author")).get("role") in _ROLES
+        as_mapping(message.get("author")).get("role") in _ROLES
         and message.get("recipient") in (None, "all")
-        and mapping(message.get("content")).get("content_type") in _SHOWN
+        and as_mapping(message.get("content")).get("content_type") in _SHOWN
         and not hidden
         and bool(text.strip() or shows)
     )
@@ -135,9 +135,9 @@ def _is_shown(message: Mapping[str, object]) -> bool:
 
 def _content(message: Mapping[str, object]) -> tuple[str, bool]:
     """Return the words, and whether there is an attachment."""
-    parts = mapping(message.get("content")).get("parts")
+    parts = as_mapping(message.get("content")).get("parts")
     found = parts if isinstance(parts, list) else []
-    said = (p if isinstance(p, str) else string(mapping(p).get("text")) for p in found)
+    said = (p if isinstance(p, str) else string(as_mapping(p).get("text")) for p in found)
     shows = any("asset_pointer" in p for p in found if isinstance(p, dict))
     return "\n\n".join(filter(None, said)), shows
 

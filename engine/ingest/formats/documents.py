@@ -77,15 +77,15 @@ def form_of(name: str) -> str | None:
 
 def is_document(content: bytes) -> bool:
     """Tell whether the beginning of a file is that of a document, and not of plain text."""
-    return recognised(content) in (PDF, WORD, EPUB, PAGE, PICTURE)
+    return recognise_content(content) in (PDF, WORD, EPUB, PAGE, PICTURE)
 
 
-def recognised(content: bytes) -> str:
+def recognise_content(content: bytes) -> str:
     """Return what the bytes of a file are."""
     if b"%PDF-" in content[:_PDF_WITHIN]:
         return PDF
     if content.startswith(b"PK\x03\x04"):
-        return _zipped(content)
+        return _recognise_zip(content)
     if content.startswith(_PICTURES) or content[8:12] == b"WEBP":
         return PICTURE
     head = content.removeprefix(BOM)[:_PDF_WITHIN]
@@ -101,7 +101,7 @@ def _document_in(names: Sequence[str]) -> str | None:
     return found[0] if found else OTHER if _CONTENT_TYPES in names else None
 
 
-def _zipped(content: bytes) -> str:
+def _recognise_zip(content: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _document_in(archive.namelist()) or OTHER
@@ -111,7 +111,7 @@ def _zipped(content: bytes) -> str:
 
 def checked_form(name: str, content: bytes) -> str:
     """Return the form that both the name and the bytes of a file show. Raises RecordError."""
-    named, seen = form_of(name), recognised(content)
+    named, seen = form_of(name), recognise_content(content)
     if content.startswith(_OLE):
         if _ENCRYPTED in content:
             raise is_protected()
@@ -175,7 +175,7 @@ class DocumentReader:
         form = checked_form(name, content)
         if form == MARKDOWN:
             return _markdown_post(payload, content)
-        parsed = _parsed(form, content, _ocr(payload))
+        parsed = _parse_document(form, content, _ocr(payload))
         return PostFields(
             text="",
             blocks=tuple(parsed.blocks),
@@ -231,7 +231,7 @@ def _markdown_post(payload: Mapping[str, object], content: bytes) -> PostFields:
     return replace(post, blocks=tuple(markdown_blocks(post.text)), searched=None)
 
 
-def _parsed(form: str, content: bytes, ocr: Ocr) -> Parsed:
+def _parse_document(form: str, content: bytes, ocr: Ocr) -> Parsed:
     match form:
         case "pdf":
             return parse_pdf(content, ocr)

@@ -16,7 +16,7 @@ from engine.feeds.markup import (
     tags_of,
     web_link,
 )
-from engine.ingest.dates import host_of, made_id, string, strings, text_of, zoned
+from engine.ingest.dates import host_of, made_id, read_zoned_time, string, strings, text_of
 from engine.ingest.parsers.packed import html_text
 from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import JsonObject, Reader, Sample
@@ -54,7 +54,7 @@ def _entry(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
         "id": str(entry.get("id") or url or made_id(title or "", text))[:200],
         "title": title,
         "text": text,
-        "published": _published(entry),
+        "published": _read_date(entry),
         "url": url,
         "author": plain_words(entry.get("author"), 200) or None,
         "tags": list(tags_of(tag.get("term") for tag in entry.get("tags") or ())),
@@ -67,7 +67,7 @@ def _longest(entry: Mapping[str, Any]) -> str:
     return max((*found, str(entry.get("summary") or "")), key=len)
 
 
-def _published(entry: Mapping[str, Any]) -> str | None:
+def _read_date(entry: Mapping[str, Any]) -> str | None:
     for name in ("published_parsed", "created_parsed", "updated_parsed"):
         if parsed := entry.get(name):
             try:
@@ -122,7 +122,7 @@ class BlogFeedReader:
             text=text_of(body),
             blocks=article_blocks(text_of(body)),
             searched=f"{title}\n\n{body}" if title != body else None,
-            created_at=zoned(payload.get("published")),
+            created_at=read_zoned_time(payload.get("published")),
             author=string(payload.get("author")),
             title=title,
             lang=string(payload.get("lang")),

@@ -14,7 +14,7 @@ only marks the document as a reply. Without `tags` they are the hashtags of the 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
 
-from engine.ingest.dates import count, flag, identifier, string, strings, text_of, zoned
+from engine.ingest.dates import count, flag, identifier, read_zoned_time, string, strings, text_of
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, csv_rows, first_row
@@ -54,7 +54,7 @@ class JsonlReader(JsonReader):
         if answered:
             flags |= Flag.REPLY
         title, text = string(payload.get("title")), text_of(payload.get("text"))
-        created_at = zoned(payload.get("created_at"))
+        created_at = read_zoned_time(payload.get("created_at"))
         return PostFields(
             text=text,
             blocks=article_blocks(text) if title else None,

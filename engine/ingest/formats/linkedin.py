@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from urllib.parse import unquote
 
-from engine.ingest.dates import made_id, mapping, string, text_of, zoned_or_utc
+from engine.ingest.dates import as_mapping, made_id, string, text_of, zoned_or_utc
 from engine.ingest.reader import JsonObject, Reader, Row, Sample, csv_rows, first_row, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
@@ -50,7 +50,7 @@ class LinkedInReader:
                     yield _record(label, row, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        identity, row = str(payload.get("id")), mapping(payload.get("row"))
+        identity, row = str(payload.get("id")), as_mapping(payload.get("row"))
         if "ShareLink" in row:
             return _share(row, identity)
         link = string(row.get("Link"))

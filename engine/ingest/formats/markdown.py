@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import host_of, mapping, string, text_of, written_at, zoned_or_utc
+from engine.ingest.dates import as_mapping, host_of, string, text_of, written_at, zoned_or_utc
 from engine.ingest.parsers.parsed import article_blocks, markdown_blocks
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample, members_named
 from engine.ingest.records import (
@@ -44,7 +44,7 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
                         "the front matter is longer than {number:,} characters", number=_LONGEST
                     )
                 )
-            fields = mapping(_read(read, found[1], name))
+            fields = as_mapping(_read(read, found[1], name))
             return {str(name).lower(): value for name, value in fields.items()}, text[found.end() :]
     return {}, text
 
@@ -114,7 +114,7 @@ class MarkdownReader:
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         path = PurePosixPath(str(payload.get("path")))
-        fields, text = mapping(payload.get("fields")), str(payload.get("text"))
+        fields, text = as_mapping(payload.get("fields")), str(payload.get("text"))
         urls = (string(fields.get(name)) for name in ("canonical_url", "url", "link"))
         url = next(filter(None, urls), None)
         title, body = _title(fields, text, path)

@@ -7,9 +7,17 @@ not contain the number of likes or boosts.
 from collections.abc import Generator, Mapping, Sequence
 
 from engine.errors import RecordError
-from engine.ingest.dates import host_of, last_part, mapping, mappings, string, text_of, zoned
+from engine.ingest.dates import (
+    as_mapping,
+    host_of,
+    last_part,
+    mappings,
+    read_zoned_time,
+    string,
+    text_of,
+)
 from engine.ingest.parsers.packed import html_text
-from engine.ingest.reader import JsonObject, Reader, Sample, members_named, parsed
+from engine.ingest.reader import JsonObject, Reader, Sample, members_named, parse_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import named_arrays
@@ -39,7 +47,7 @@ class MastodonReader:
             citation = source.citation(name)
             with source.open(name) as stream:
                 for _header, items in named_arrays(stream, "orderedItems"):
-                    for found in parsed(source.label(name), "record", items):
+                    for found in parse_objects(source.label(name), "record", items):
                         if isinstance(found, JsonObject):
                             payload = {"activity": found.value, "file": citation}
                             yield found.record(
@@ -49,8 +57,8 @@ class MastodonReader:
                             yield found
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        activity, file = mapping(payload.get("activity")), payload.get("file")
-        kind, note = activity.get("type"), mapping(activity.get("object"))
+        activity, file = as_mapping(payload.get("activity")), payload.get("file")
+        kind, note = activity.get("type"), as_mapping(activity.get("object"))
         if kind == "Announce":
             return _boost(activity, f"{file}#{_short(_identity(activity))}")
         if kind != "Create" or not note:
@@ -59,7 +67,7 @@ class MastodonReader:
 
 
 def _identity(activity: Mapping[str, object]) -> object:
-    return mapping(activity.get("object")).get("id") or activity.get("id")
+    return as_mapping(activity.get("object")).get("id") or activity.get("id")
 
 
 def _short(identity: object) -> str:
@@ -68,10 +76,10 @@ def _short(identity: object) -> str:
 
 def _boost(activity: Mapping[str, object], attribution: str) -> PostFields:
     boosted = activity.get("object")
-    address = boosted if isinstance(boosted, str) else mapping(boosted).get("id")
+    address = boosted if isinstance(boosted, str) else as_mapping(boosted).get("id")
     return PostFields(
         text=text_of(address),
-        created_at=zoned(activity.get("published")),
+        created_at=read_zoned_time(activity.get("published")),
         author=_account(activity.get("actor")),
         url=string(address),
         platform=MastodonReader.name,
@@ -88,10 +96,10 @@ def _note(note: Mapping[str, object], attribution: str) -> PostFields:
     text, warning = html_text(string(note.get("content")) or ""), string(note.get("summary"))
     attachments = mappings(note.get("attachment"))
     said = "\n\n".join(filter(None, (warning, text)))
-    languages = list(mapping(note.get("contentMap")))
+    languages = list(as_mapping(note.get("contentMap")))
     return PostFields(
         text=said or text_of(_descriptions(attachments) or _options(note)),
-        created_at=zoned(note.get("published")),
+        created_at=read_zoned_time(note.get("published")),
         author=_account(note.get("attributedTo")),
         lang=languages[0] if len(languages) == 1 else None,
         url=string(note.get("url")),

@@ -8,21 +8,21 @@ from pathlib import PurePosixPath
 
 import orjson
 
-from engine.ingest.dates import from_seconds, made_id, mapping, mappings, string, text_of
+from engine.ingest.dates import as_mapping, from_seconds, made_id, mappings, string, text_of
 from engine.ingest.reader import JsonReader, Reader, json_objects, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind
 
 
-def mended(value: object) -> object:
+def repair_encoding(value: object) -> object:
     """Return a JSON value with all its texts repaired ("cafÃ©" is "café"); sound ones stay."""
     if isinstance(value, str):
         return _mended_text(value)
     if isinstance(value, list):
-        return [mended(item) for item in value]
+        return [repair_encoding(item) for item in value]
     if isinstance(value, dict):
-        return {_mended_text(str(name)): mended(item) for name, item in value.items()}
+        return {_mended_text(str(name)): repair_encoding(item) for name, item in value.items()}
     return value
 
 
@@ -57,7 +57,7 @@ class MetaReader(JsonReader):
                     if isinstance(found, Reject):
                         yield found
                         continue
-                    post = mapping(mended(found.value))
+                    post = as_mapping(repair_encoding(found.value))
                     identity = self.identity(post)
                     payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
                     yield found.record(self.name, identity, digest(found.raw), payload)
@@ -74,7 +74,7 @@ class MetaReader(JsonReader):
         for name in members_named(self.profile, source.names()):
             with source.open(name, counted=False) as stream:
                 try:
-                    found = mapping(mended(orjson.loads(stream.read(_LARGEST_PROFILE))))
+                    found = as_mapping(repair_encoding(orjson.loads(stream.read(_LARGEST_PROFILE))))
                 except orjson.JSONDecodeError:
                     continue  # the posts do not depend on it
             if account := self.account(found):
@@ -94,23 +94,23 @@ class FacebookReader(MetaReader):
     def fits(self, found: Mapping[str, object]) -> bool:
         return "timestamp" in found and (
             any("post" in part for part in mappings(found.get("data")))
-            or any(part.keys() & _SHOWN for part in _attached(found))
+            or any(part.keys() & _SHOWN for part in _attachments(found))
         )
 
     def identity(self, post: Mapping[str, object]) -> str:
-        files = (str(_media(part).get("uri") or part) for part in _attached(post))
+        files = (str(_media(part).get("uri") or part) for part in _attachments(post))
         said = _words(post) or str(post.get("title") or "")
         return made_id(str(post.get("timestamp")), said, *files)
 
     def account(self, profile: Mapping[str, object]) -> str | None:
-        known = mapping(profile.get("profile_v2") or profile.get("profile"))
-        return string(mapping(known.get("name")).get("full_name"))
+        known = as_mapping(profile.get("profile_v2") or profile.get("profile"))
+        return string(as_mapping(known.get("name")).get("full_name"))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        post = mapping(payload.get("post"))
-        attached, media = _attached(post), [m for a in _attached(post) if (m := _media(a))]
+        post = as_mapping(payload.get("post"))
+        attached, media = _attachments(post), [m for a in _attachments(post) if (m := _media(a))]
         described = "\n\n".join(d for m in media if (d := string(m.get("description"))))
-        links = [string(mapping(a.get("external_context")).get("url")) for a in attached]
+        links = [string(as_mapping(a.get("external_context")).get("url")) for a in attached]
         link = next(filter(None, links), None)
         words = _words(post) or described or link
         return PostFields(
@@ -134,13 +134,13 @@ def _words(post: Mapping[str, object]) -> str | None:
     return "\n\n".join(filter(None, said)) or None
 
 
-def _attached(post: Mapping[str, object]) -> list[Mapping[str, object]]:
+def _attachments(post: Mapping[str, object]) -> list[Mapping[str, object]]:
     groups = mappings(post.get("attachments"))
     return [part for group in groups for part in mappings(group.get("data"))]
 
 
 def _media(part: Mapping[str, object]) -> Mapping[str, object]:
-    return mapping(part.get("media"))
+    return as_mapping(part.get("media"))
 
 
 _VIDEO = (".mp4", ".mov", ".webm")
@@ -163,12 +163,14 @@ class InstagramReader(MetaReader):
 
     def account(self, profile: Mapping[str, object]) -> str | None:
         """Return the user name. Only exports in English can be read."""
-        values = (mapping(u.get("string_map_data")) for u in mappings(profile.get("profile_user")))
-        names = (string(mapping(value.get("Username")).get("value")) for value in values)
+        values = (
+            as_mapping(u.get("string_map_data")) for u in mappings(profile.get("profile_user"))
+        )
+        names = (string(as_mapping(value.get("Username")).get("value")) for value in values)
         return next(filter(None, names), None)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        post = mapping(payload.get("post"))
+        post = as_mapping(payload.get("post"))
         media, files = mappings(post.get("media")), _files(post)
         captions = (string(item.get("title")) for item in (post, *media))
         caption = next(filter(None, captions), None)

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import orjson
 
-from engine.ingest.dates import count, from_seconds, mapping, mappings, string, strings, text_of
+from engine.ingest.dates import as_mapping, count, from_seconds, mappings, string, strings, text_of
 from engine.ingest.reader import (
     JsonObject,
     JsonReader,
@@ -69,7 +69,7 @@ class SlackReader(JsonReader):
                         )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        message, people = mapping(payload.get("message")), mapping(payload.get("people"))
+        message, people = as_mapping(payload.get("message")), as_mapping(payload.get("people"))
         channel = str(payload.get("channel"))
         said = _said(message)
         text, mentions = _readable(said, people)
@@ -130,7 +130,7 @@ def _companion(source: Source, folder: str, file: str) -> Sequence[Mapping[str, 
 
 
 def _user_names(user: Mapping[str, object]) -> list[str]:
-    profile = mapping(user.get("profile"))
+    profile = as_mapping(user.get("profile"))
     found = (
         profile.get("display_name"), profile.get("real_name"), user.get("real_name"),
         user.get("name"),
@@ -169,7 +169,7 @@ _REFERENCE_IDS = re.compile(r"<@(\w+)")
 def _names(message: Mapping[str, object], people: Mapping[str, object]) -> list[str]:
     if known := strings(people.get(str(message.get("user")))):
         return known
-    profile = mapping(message.get("user_profile")) or mapping(message.get("bot_profile"))
+    profile = as_mapping(message.get("user_profile")) or as_mapping(message.get("bot_profile"))
     found = (
         profile.get("display_name"), profile.get("real_name"), profile.get("name"),
         message.get("username"),
@@ -190,7 +190,7 @@ def _readable(text: str, people: Mapping[str, object]) -> tuple[str, tuple[str, 
     """Return the text with names in place of ids, and the people it mentions."""
     mentions: list[str] = []
 
-    def shown(found: re.Match[str]) -> str:
+    def show_link(found: re.Match[str]) -> str:
         target, label = found[1], found[2]
         if target.startswith("@"):
             name = next(iter(strings(people.get(target[1:]))), label or target[1:])
@@ -203,7 +203,7 @@ def _readable(text: str, people: Mapping[str, object]) -> tuple[str, tuple[str, 
         target = target.removeprefix("mailto:")
         return f"{label} ({target})" if label and label not in target else target
 
-    return _REFERENCE.sub(shown, text), tuple(mentions)
+    return _REFERENCE.sub(show_link, text), tuple(mentions)
 
 
 READERS: tuple[Reader, ...] = (SlackReader(),)

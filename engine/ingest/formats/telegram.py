@@ -14,16 +14,16 @@ from pathlib import PurePosixPath
 import orjson
 
 from engine.ingest.dates import (
+    as_mapping,
     count,
     from_seconds,
     identifier,
-    mapping,
     mappings,
     string,
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import Reader, Sample, is_mine, members_named, parsed, role_of
+from engine.ingest.reader import Reader, Sample, is_mine, members_named, parse_objects, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.streams import named_arrays
@@ -65,7 +65,7 @@ class TelegramReader:
                     digest = fingerprint(
                         defaults, self.name, owner or "", orjson.dumps(chat).decode()
                     )
-                    for found in parsed(source.label(name), "record", items):
+                    for found in parse_objects(source.label(name), "record", items):
                         if isinstance(found, Reject):
                             yield found
                         elif found.value.get("type") != "service":
@@ -74,7 +74,7 @@ class TelegramReader:
                             yield found.record(self.name, identity, digest(found.raw), payload)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        message, chat = mapping(payload.get("message")), mapping(payload.get("chat"))
+        message, chat = as_mapping(payload.get("message")), as_mapping(payload.get("chat"))
         parts = _parts(message)
         text = "".join(_part_text(part) for part in parts)
         forwarded = bool(message.get("forwarded_from"))
@@ -89,12 +89,12 @@ class TelegramReader:
             author=string(message.get("from")) or sender,
             title=string(chat.get("name")),
             role=role_of(wrote),
-            reply_to=_answered(chat, message),
+            reply_to=_answered_id(chat, message),
             platform=self.name,
             thread=identifier(chat.get("id")),
             attribution=f"{payload.get('file')}#{identifier(message.get('id'))}",
-            tags=_marked(parts, "hashtag"),
-            mentions=_marked(parts, "mention"),
+            tags=_entity_texts(parts, "hashtag"),
+            mentions=_entity_texts(parts, "mention"),
             engagement=sum(count(r.get("count")) for r in mappings(message.get("reactions"))),
             flags=_flags(message),
             meta={
@@ -123,7 +123,7 @@ def _identity(chat: Mapping[str, object], message: object) -> str | None:
     return f"{identifier(chat.get('id')) or 'chat'}/{number}" if number else None
 
 
-def _answered(chat: Mapping[str, object], message: Mapping[str, object]) -> str | None:
+def _answered_id(chat: Mapping[str, object], message: Mapping[str, object]) -> str | None:
     """Return the answered message, if it is in the same chat."""
     elsewhere = message.get("reply_to_peer_id")
     return None if elsewhere else _identity(chat, message.get("reply_to_message_id"))
@@ -135,7 +135,7 @@ def _parts(message: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     if isinstance(text, str):
         return mappings(message.get("text_entities")) or [{"type": "plain", "text": text}]
     pieces = text if isinstance(text, list) else []
-    return [{"type": "plain", "text": p} if isinstance(p, str) else mapping(p) for p in pieces]
+    return [{"type": "plain", "text": p} if isinstance(p, str) else as_mapping(p) for p in pieces]
 
 
 def _part_text(part: Mapping[str, object]) -> str:
@@ -143,12 +143,12 @@ def _part_text(part: Mapping[str, object]) -> str:
     return f"{text} ({address})" if address and address != text else text
 
 
-def _marked(parts: Sequence[Mapping[str, object]], kind: str) -> tuple[str, ...]:
+def _entity_texts(parts: Sequence[Mapping[str, object]], kind: str) -> tuple[str, ...]:
     return tuple(string(p.get("text")) or "" for p in parts if p.get("type") == kind)
 
 
 def _poll(message: Mapping[str, object]) -> str | None:
-    poll = mapping(message.get("poll"))
+    poll = as_mapping(message.get("poll"))
     answers = (string(a.get("text")) for a in mappings(poll.get("answers")))
     return "\n".join(filter(None, (string(poll.get("question")), *answers))) or None
 

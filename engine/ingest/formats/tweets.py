@@ -9,14 +9,14 @@ import orjson
 
 from engine.errors import RecordError
 from engine.ingest.dates import (
+    as_mapping,
     count,
     flag,
     identifier,
-    mapping,
     mappings,
+    read_zoned_time,
     string,
     text_of,
-    zoned,
     zoned_or_utc,
 )
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Row, Sample, csv_rows, first_row
@@ -49,16 +49,16 @@ def tweet_post(
     A repost gets the whole text of the original ("RT @name: ..."), if it is embedded. `author` is
     the account of the export; `whole_text` replaces a text that was cut.
     """
-    original = mapping(tweet.get("retweeted_status"))
+    original = as_mapping(tweet.get("retweeted_status"))
     text, links = _content(tweet)
     if original:
-        text, links = _repeated(original, text), links + _content(original)[1]
+        text, links = _repost_text(original, text), links + _content(original)[1]
     return PostFields(
         text=text_of(whole_text or text),
-        created_at=zoned(tweet.get("created_at")),
+        created_at=read_zoned_time(tweet.get("created_at")),
         author=_screen_name(tweet) or author,
         lang=string(tweet.get("lang")),
-        reply_to=_answered(tweet),
+        reply_to=_answered_id(tweet),
         platform="x",
         engagement=count(tweet.get("favorite_count")) + count(tweet.get("retweet_count")),
         flags=_flags(tweet, links, cut=not (whole_text or original) and _is_cut(tweet)),
@@ -89,7 +89,7 @@ def device(source: object) -> str | None:
 
 
 def _content(tweet: Mapping[str, object]) -> tuple[str | None, tuple[tuple[str, str], ...]]:
-    extended = mapping(tweet.get("extended_tweet"))
+    extended = as_mapping(tweet.get("extended_tweet"))
     text = extended.get("full_text") or tweet.get("full_text") or tweet.get("text")
     if text is not None and not isinstance(text, str):
         raise RecordError(Message("the text is not a text"))
@@ -97,7 +97,7 @@ def _content(tweet: Mapping[str, object]) -> tuple[str | None, tuple[tuple[str, 
 
 
 def _links(tweet: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    entities = mapping(tweet.get("entities"))
+    entities = as_mapping(tweet.get("entities"))
     for kind in ("urls", "media"):
         for link in mappings(entities.get(kind)):
             short, expanded = string(link.get("url")), string(link.get("expanded_url"))
@@ -105,40 +105,42 @@ def _links(tweet: Mapping[str, object]) -> Iterator[tuple[str, str]]:
                 yield short, expanded
 
 
-def _repeated(original: Mapping[str, object], cut: str | None) -> str | None:
+def _repost_text(original: Mapping[str, object], cut: str | None) -> str | None:
     name, text = _screen_name(original), _content(original)[0]
     return f"RT @{name}: {text}" if name and text else cut
 
 
 def _screen_name(tweet: Mapping[str, object]) -> str | None:
-    return string(mapping(tweet.get("user")).get("screen_name"))
+    return string(as_mapping(tweet.get("user")).get("screen_name"))
 
 
-def _answered(tweet: Mapping[str, object]) -> str | None:
+def _answered_id(tweet: Mapping[str, object]) -> str | None:
     return identifier(tweet.get("in_reply_to_status_id_str") or tweet.get("in_reply_to_status_id"))
 
 
 def _is_cut(tweet: Mapping[str, object]) -> bool:
-    return tweet.get("truncated") is True and not mapping(tweet.get("extended_tweet"))
+    return tweet.get("truncated") is True and not as_mapping(tweet.get("extended_tweet"))
 
 
 def _flags(tweet: Mapping[str, object], links: tuple[tuple[str, str], ...], *, cut: bool) -> Flag:
     flags = Flag.TRUNCATED if cut else Flag.NONE
-    if mapping(tweet.get("retweeted_status")):
+    if as_mapping(tweet.get("retweeted_status")):
         flags |= Flag.REPOST
     elif tweet.get("is_quote_status") is True or any(
         _STATUS_LINK.fullmatch(expanded) for _short, expanded in links
     ):
         flags |= Flag.QUOTE
-    if _answered(tweet) or tweet.get("in_reply_to_screen_name"):
+    if _answered_id(tweet) or tweet.get("in_reply_to_screen_name"):
         flags |= Flag.REPLY
-    if _has_media(tweet) or _has_media(mapping(tweet.get("extended_tweet"))):
+    if _has_media(tweet) or _has_media(as_mapping(tweet.get("extended_tweet"))):
         flags |= Flag.MEDIA
     return flags
 
 
 def _has_media(tweet: Mapping[str, object]) -> bool:
-    return any(mapping(tweet.get(kind)).get("media") for kind in ("entities", "extended_entities"))
+    return any(
+        as_mapping(tweet.get(kind)).get("media") for kind in ("entities", "extended_entities")
+    )
 
 
 _REFERENCES = {"retweeted": Flag.REPOST, "quoted": Flag.QUOTE, "replied_to": Flag.REPLY}
@@ -154,7 +156,7 @@ class Includes:
     @classmethod
     def of(cls, value: object) -> "Includes":
         """Read the `includes` of a page."""
-        found = mapping(value)
+        found = as_mapping(value)
         return cls(_by_id(found.get("users")), _by_id(found.get("tweets")))
 
 
@@ -177,14 +179,14 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
     """Translate one flattened tweet. Raises RecordError."""
     references = mappings(tweet.get("referenced_tweets"))
     original = next((r for r in references if r.get("type") == "retweeted"), {})
-    metrics = mapping(tweet.get("public_metrics"))
+    metrics = as_mapping(tweet.get("public_metrics"))
     answered = next((r.get("id") for r in references if r.get("type") == "replied_to"), None)
-    flags = Flag.MEDIA if mapping(tweet.get("attachments")).get("media_keys") else Flag.NONE
+    flags = Flag.MEDIA if as_mapping(tweet.get("attachments")).get("media_keys") else Flag.NONE
     for reference in references:
         flags |= _REFERENCES.get(str(reference.get("type")), Flag.NONE)
     return PostFields(
         text=text_of(_repeated_v2(original) or _text(tweet)),
-        created_at=zoned(tweet.get("created_at")),
+        created_at=read_zoned_time(tweet.get("created_at")),
         author=_username(tweet),
         lang=string(tweet.get("lang")),
         reply_to=string(answered),
@@ -205,11 +207,11 @@ def _with_author(tweet: Mapping[str, object], includes: Includes) -> dict[str, o
 
 
 def _text(tweet: Mapping[str, object]) -> object:
-    return mapping(tweet.get("note_tweet")).get("text") or tweet.get("text")
+    return as_mapping(tweet.get("note_tweet")).get("text") or tweet.get("text")
 
 
 def _username(tweet: Mapping[str, object]) -> str | None:
-    return string(mapping(tweet.get("author")).get("username"))
+    return string(as_mapping(tweet.get("author")).get("username"))
 
 
 def _repeated_v2(original: Mapping[str, object]) -> str | None:
@@ -218,7 +220,7 @@ def _repeated_v2(original: Mapping[str, object]) -> str | None:
 
 
 def _links_v2(tweet: Mapping[str, object]) -> Sequence[tuple[str, str]]:
-    entities = mapping(tweet.get("entities"))
+    entities = as_mapping(tweet.get("entities"))
     pairs = [
         (string(u.get("url")), string(u.get("expanded_url")))
         for u in mappings(entities.get("urls"))

@@ -132,7 +132,7 @@ def headers(text: str) -> Iterator[tuple[str, str]]:
             yield found["date"], found["time"]
 
 
-def unmarked(text: str) -> str:
+def strip_marks(text: str) -> str:
     """Return `text` without the invisible marks of direction."""
     return _MARKS.sub("", text)
 
@@ -146,7 +146,7 @@ def _begun(number: int, line: str) -> WrittenMessage | None:
     if not found:
         return None
     said = _AUTHOR.match(found["rest"])
-    author = unmarked(said[1] or said[3]).strip() if said else None
+    author = strip_marks(said[1] or said[3]).strip() if said else None
     text = (said[2] or "") if said else found["rest"]
     return WrittenMessage(number, found["date"], found["time"], author, text)
 
@@ -188,7 +188,7 @@ class WhatsAppReader:
             digest = fingerprint(defaults, self.name, order)
             context = {"chat": chat, "order": order, "owner": defaults.author}
             with source.open(name) as stream:
-                for message, identity in _identified(written_messages(stream), chat):
+                for message, identity in _identify_messages(written_messages(stream), chat):
                     payload = {
                         "date": message.date, "time": message.time, "author": message.author,
                         "text": message.text, "place": f"{source.citation(name)}#{identity}",
@@ -198,7 +198,7 @@ class WhatsAppReader:
                     yield item.record(self.name, identity, digest(identity.encode()))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        text = unmarked(_EDITED.sub("", text_of(payload.get("text"))))
+        text = strip_marks(_EDITED.sub("", text_of(payload.get("text"))))
         author, chat = string(payload.get("author")), string(payload.get("chat"))
         mine = is_mine(payload.get("owner"), author)
         attached = _ATTACHED.search(text)
@@ -233,7 +233,7 @@ def _chat(source: Source, name: str) -> str:
     return found[1].strip() if found else stem
 
 
-def _identified(
+def _identify_messages(
     found: Generator[WrittenMessage], chat: str
 ) -> Generator[tuple[WrittenMessage, str]]:
     """Yield people's messages with ids; the same words in the same minute are numbered."""
@@ -253,7 +253,7 @@ def _is_notice(text: str) -> bool:
     """Tell notices by iOS in a person's name ("encrypted", "deleted") from omitted media."""
     if not text.startswith(_OWN_MARK):
         return False
-    bare = unmarked(text)
+    bare = strip_marks(text)
     return not (_ATTACHED.search(bare) or _LEFT_OUT.fullmatch(bare))
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import orjson
 
 from engine.errors import InputError, RecordError
-from engine.ingest.dates import mapping, mappings, string, zoned
+from engine.ingest.dates import as_mapping, mappings, read_zoned_time, string
 from engine.ingest.formats.tweets import tweet_id, tweet_post
 from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
@@ -37,10 +37,10 @@ class NoteTweets:
     def __init__(self, notes: Iterable[Mapping[str, object]] = ()) -> None:
         self._by_second: dict[datetime, list[_Note]] = {}
         for wrapped in notes:
-            note = mapping(wrapped.get("noteTweet"))
-            read = _note(mapping(note.get("core")))
+            note = as_mapping(wrapped.get("noteTweet"))
+            read = _note(as_mapping(note.get("core")))
             try:
-                second = zoned(note.get("createdAt")).replace(microsecond=0)
+                second = read_zoned_time(note.get("createdAt")).replace(microsecond=0)
             except RecordError:
                 continue  # without a time it matches no post; that post stays flagged as cut
             if read:
@@ -51,7 +51,7 @@ class NoteTweets:
         cut = string(tweet.get("full_text"))
         if not self._by_second or not cut or len(cut) > _LONGEST_CUT:
             return None
-        addressed, beginning = _beginning(clean_for_display(cut))
+        addressed, beginning = _split_handles(clean_for_display(cut))
         if len(beginning) < _SHORTEST_BEGINNING:
             return None
         for note in self._written_at(tweet.get("created_at")):
@@ -61,7 +61,7 @@ class NoteTweets:
 
     def _written_at(self, created_at: object) -> Iterable[_Note]:
         try:
-            second = zoned(created_at)
+            second = read_zoned_time(created_at)
         except RecordError:
             return  # the normaliser reports it
         for slack in _SLACK:
@@ -80,7 +80,7 @@ def _note(core: Mapping[str, object]) -> _Note | None:
     return _Note(_SHORT_LINK.sub("t.co", text), whole)
 
 
-def _beginning(text: str) -> tuple[str, str]:
+def _split_handles(text: str) -> tuple[str, str]:
     """Split a cut text into the handles it addresses and the rest."""
     found = _ADDRESSED.match(text)
     addressed = found[0] if found else ""
@@ -107,7 +107,7 @@ class XArchiveReader(JsonReader):
         return bool(_ASSIGNMENT.match(sample.head)) or super().recognises(sample)
 
     def fits(self, found: Mapping[str, object]) -> bool:
-        return "id_str" in mapping(found.get("tweet"))
+        return "id_str" in as_mapping(found.get("tweet"))
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -127,7 +127,7 @@ class XArchiveReader(JsonReader):
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         return tweet_post(
-            mapping(payload.get("tweet")),
+            as_mapping(payload.get("tweet")),
             author=string(payload.get("author")),
             whole_text=string(payload.get("whole_text")),
         )
@@ -136,7 +136,7 @@ class XArchiveReader(JsonReader):
 def _record(
     found: JsonObject, author: str | None, notes: NoteTweets, digest: Callable[[bytes], int]
 ) -> SourceRecord | Reject:
-    tweet = mapping(found.value.get("tweet")) or found.value
+    tweet = as_mapping(found.value.get("tweet")) or found.value
     whole_text = notes.whole_text(tweet)
     raw = found.raw + whole_text.encode("utf-8", "replace") if whole_text else found.raw
     payload = {"tweet": tweet, "author": author, "whole_text": whole_text}
@@ -176,13 +176,13 @@ def _account(source: Source, name: str) -> str | None:
             config = orjson.loads(text[text.find(b"{") :].rstrip(b"; \r\n"))
         except orjson.JSONDecodeError:
             config = None  # the account file may contain it, too
-        if user := string(mapping(mapping(config).get("userInfo")).get("userName")):
+        if user := string(as_mapping(as_mapping(config).get("userInfo")).get("userName")):
             return user
     if account := source.beside(name, "account.js"):
         with source.open(account, counted=False) as stream:
             for found in json_objects(source.label(account), stream):
                 if isinstance(found, JsonObject):
-                    return string(mapping(found.value.get("account")).get("username"))
+                    return string(as_mapping(found.value.get("account")).get("username"))
     return None
 
 

@@ -57,7 +57,7 @@ def html_text(markup: str) -> str:
     A link whose text is (part of) its address becomes the whole address; any other keeps its text.
     """
     body = LexborHTMLParser(markup).body
-    text = _PARTED.sub(_parting, "".join(_pieces(body)) if body else "")
+    text = _PARTED.sub(_break_between, "".join(_pieces(body)) if body else "")
     return _TOO_MANY_BREAKS.sub("\n\n", _AROUND_BREAKS.sub("\n", text)).strip()
 
 
@@ -65,7 +65,7 @@ def html_blocks(markup: str) -> list[Block]:
     """Return the paragraphs, lists and tables of an HTML page with their headings."""
     body = LexborHTMLParser(markup).body
     text = "".join(_pieces(body, structured=True)) if body else ""
-    text = _AROUND_BREAKS.sub("\n", _PARTED.sub(_parting, text))
+    text = _AROUND_BREAKS.sub("\n", _PARTED.sub(_break_between, text))
     return list(under_headings(map(_part, filter(None, map(str.strip, text.split("\n\n"))))))
 
 
@@ -119,7 +119,7 @@ def _line_end(tag: str | None) -> str:
     return _LINE if tag in _BLOCKS else ""
 
 
-def _parting(found: re.Match[str]) -> str:
+def _break_between(found: re.Match[str]) -> str:
     return "\n\n" if _PARAGRAPH in found[0] else "\n"
 
 
@@ -135,7 +135,7 @@ def _address(link: LexborNode) -> str | None:
 _LARGEST = 64_000_000  # bytes that a member may unpack to
 
 
-def packed(archive: zipfile.ZipFile, name: str) -> bytes | None:
+def read_member(archive: zipfile.ZipFile, name: str) -> bytes | None:
     """Return a member, or None if there is none of that name. Raises zipfile's errors."""
     try:
         member = archive.getinfo(name)
@@ -149,7 +149,7 @@ def packed(archive: zipfile.ZipFile, name: str) -> bytes | None:
 
 def packed_xml(archive: zipfile.ZipFile, name: str) -> Element | None:
     """Return the root of a member, or None. Raises errors of zipfile and of the XML parser."""
-    content = packed(archive, name)
+    content = read_member(archive, name)
     return None if content is None else defusedxml.ElementTree.fromstring(content)
 
 
@@ -208,7 +208,7 @@ def _blocks(archive: zipfile.ZipFile, package: Element, folder: str) -> Iterator
         if item is None or item.get("media-type") not in _TEXT:
             continue
         name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href", ""))))
-        if (content := packed(archive, name)) is not None:
+        if (content := read_member(archive, name)) is not None:
             yield from html_blocks(decode_page(content, None))
 
 

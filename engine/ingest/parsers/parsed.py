@@ -34,7 +34,7 @@ def paragraphs(lines: Sequence[str]) -> Iterator[str]:
     for line, following in zip_longest(map(str.strip, lines), map(str.strip, lines[1:])):
         if line:
             words.append(line)
-        if words and (not following or _parted(line, following, full)):
+        if words and (not following or _ends_paragraph(line, following, full)):
             yield " ".join(words)
             words = []
 
@@ -68,7 +68,7 @@ def _full_line(lines: Sequence[str]) -> int:
     return lengths[len(lengths) * 4 // 5] if lengths else 0
 
 
-def _parted(line: str, following: str, full: int) -> bool:
+def _ends_paragraph(line: str, following: str, full: int) -> bool:
     if _ITEM.match(following):
         return True
     if following[0].islower():

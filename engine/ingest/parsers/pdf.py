@@ -204,7 +204,7 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
         raise is_damaged() from exc
     finally:
         document.close()
-    blocks = _joined(under_headings(_parts(pages, headings)))
+    blocks = _join_paragraphs(under_headings(_parts(pages, headings)))
     if not blocks:
         raise pages.faults[0] if pages.faults else says_nothing()
     date, dated_by = first_date(
@@ -249,7 +249,7 @@ class _Pages:
             return text
         try:
             ocr.require()
-            text = ocr.read(rendered(page))
+            text = ocr.read(render_page(page))
         except RecordError as exc:  # the other pages may be readable
             self.faults.append(exc)
             return ""
@@ -269,7 +269,7 @@ class _Pages:
         )
 
 
-def rendered(page: Any) -> bytes:
+def render_page(page: Any) -> bytes:
     """Return a page as a grey picture in the format PGM."""
     width, height = page.get_size()
     scale = min(_DPI / _POINTS, (_MOST_PIXELS / max(width * height, 1)) ** 0.5)
@@ -320,7 +320,7 @@ def _blocks(lines: Sequence[str], page: int, *, recognised: bool) -> Iterator[Bl
     return (Block(text=text, page=page, recognised=recognised) for text in paragraphs(lines))
 
 
-def _joined(blocks: Iterator[Block]) -> list[Block]:
+def _join_paragraphs(blocks: Iterator[Block]) -> list[Block]:
     """Join paragraphs that continue on the next page."""
     found: list[Block] = []
     for block in blocks:

@@ -21,7 +21,7 @@ from db.backup.backup import (
     restore,
     unknown_languages,
 )
-from db.backup.programs import environment, running
+from db.backup.programs import environment, run_program
 from db.migrate import Migration, available
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
@@ -118,7 +118,7 @@ async def test_nothing_of_presagio_s_remains_when_it_is_cleared(database_url: st
         CORPUS,
         "CREATE TABLE embedding_1 ()",
         "CREATE TABLE postings_1 ()",
-        module._clearing(),
+        module._clear_statements(),
     )
     connection = await asyncpg.connect(database_url)
     assert [row[0] for row in await connection.fetch(REMAINING)] == []
@@ -159,7 +159,7 @@ async def test_only_backups_of_presagio_are_taken(
     text.write_text("PGDM")
     with pytest.raises(InputError, match="is no backup that can be read: pg_restore failed"):
         await check_backup(text)
-    await execute(other_url, module._clearing())
+    await execute(other_url, module._clear_statements())
     with pytest.raises(InputError, match="something else"):
         await check_backup(await backed_up(other_url, tmp_path))
     await execute(database_url, "INSERT INTO migration VALUES (9999, 'x', repeat('a', 64))")
@@ -178,7 +178,7 @@ async def test_a_database_tells_what_it_holds_and_who_works_in_it(database_url: 
     other = await Database.open(database_url, alone)
     assert await others_work(database)
     await other.close()
-    await execute(database_url, module._clearing())
+    await execute(database_url, module._clear_statements())
     assert not await holds_something(database)
     assert not await is_set_up(database)
     await database.close()
@@ -376,7 +376,7 @@ async def test_the_tables_are_those_that_the_program_makes(
 async def dumped(url: str, what: str) -> list[str]:
     """Return what pg_dump writes of a database, but for the times of its migrations."""
     arguments = (what, "--restrict-key=same", "--exclude-table-data=migration")
-    async with running("pg_dump", *arguments, within=environment(url), stdout=PIPE) as program:
+    async with run_program("pg_dump", *arguments, within=environment(url), stdout=PIPE) as program:
         written = (await program.output.read()).decode()
         await program.end()
     return written.splitlines()

@@ -148,7 +148,7 @@ async def test_a_person_may_change_their_mind(database: Database, corpus: Corpus
     assert await groups.add(corpus, ("auth", "login"), now=NOW)
     assert await groups.add(corpus, ("auth", "signin"), now=NOW)
     assert await aliases(database, "auth") == ("login", "signin")
-    assert [one.pair for one in await groups.rejected()] == [("auth", "signin")]
+    assert [one.pair for one in await groups.rejected_pairs()] == [("auth", "signin")]
 
 
 async def test_a_word_about_all_corpora_goes_before_a_rejection_in_one(
@@ -158,7 +158,7 @@ async def test_a_word_about_all_corpora_goes_before_a_rejection_in_one(
     await groups.bar(corpus, ("auth", "login"), now=NOW)
     await groups.add(None, ("auth", "login"), now=NOW)
     assert await aliases(database, "auth") == ("login",)
-    assert await groups.rejected() == []
+    assert await groups.rejected_pairs() == []
 
 
 async def test_rejecting_clears_what_else_waits_to_say_the_same(
@@ -207,7 +207,7 @@ async def test_groups_go_with_their_corpus(database: Database, corpus: Corpus) -
     await groups.add(corpus, ("auth", "login"), now=NOW)
     await groups.bar(corpus, ("a", "b"), now=NOW)
     await Corpora(database).drop("one")
-    assert (await groups.groups(), await groups.rejected()) == ([], [])
+    assert (await groups.groups(), await groups.rejected_pairs()) == ([], [])
 
 
 async def test_a_sample_comes_from_all_over_the_corpus(database: Database) -> None:

@@ -33,7 +33,7 @@ async def library(database: Database, name: str = "lib", texts: Sequence[str] = 
 
 async def stored(database: Database, corpus: Corpus) -> int:
     """How many postings there are, by number and content those of the documents."""
-    assert not await Postings(database).differing(corpus)
+    assert not await Postings(database).count_differences(corpus)
     async with database.connection() as connection:
         return int(await connection.fetchval(f"SELECT count(*) FROM postings_{corpus.id}"))
 
@@ -227,7 +227,7 @@ async def test_dropping_the_corpus_drops_them(database: Database) -> None:
     assert await Corpora(database).drop("lib") == len(TEXTS)
     assert not await has_table(database, corpus)
     assert await fill(database, corpus) == []
-    assert await Postings(database).differing(corpus) == 0
+    assert await Postings(database).count_differences(corpus) == 0
 
 
 @pytest.mark.parametrize(

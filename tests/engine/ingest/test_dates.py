@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest.dates import zoned, zoned_or_utc
+from engine.ingest.dates import read_zoned_time, zoned_or_utc
 
 MOMENT = datetime(2019, 5, 23, 2, 54, 59, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ MOMENT = datetime(2019, 5, 23, 2, 54, 59, tzinfo=UTC)
     ],
 )
 def test_a_time_with_a_zone_is_read(text: str) -> None:
-    assert zoned(text) == zoned_or_utc(text) == MOMENT
+    assert read_zoned_time(text) == zoned_or_utc(text) == MOMENT
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_time_with_a_zone_is_read(text: str) -> None:
 def test_a_time_without_a_zone_is_utc_only_where_the_source_means_it(value: object) -> None:
     assert zoned_or_utc(value) == MOMENT
     with pytest.raises(RecordError):
-        zoned(value)
+        read_zoned_time(value)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_time_without_a_zone_is_utc_only_where_the_source_means_it(value: obje
 )
 def test_a_time_is_refused_with_the_reason(value: object, reason: str) -> None:
     with pytest.raises(RecordError, match=reason):
-        zoned(value)
+        read_zoned_time(value)
 
 
 @pytest.mark.parametrize("value", [10**30, -(10**30), 0, 10**15])
@@ -73,12 +73,12 @@ OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(
 @given(st.datetimes(timezones=OFFSETS))
 def test_every_time_of_our_days_comes_back_as_itself(moment: datetime) -> None:
     assume(1990 < moment.year < 2200)
-    assert zoned(moment.isoformat()) == moment.astimezone(UTC)
+    assert read_zoned_time(moment.isoformat()) == moment.astimezone(UTC)
 
 
 @given(st.text() | st.integers() | st.text(alphabet="0123456789-:+T Zay"))
 def test_whatever_stands_there_is_a_time_or_refused(value: object) -> None:
-    for read in (zoned, zoned_or_utc):
+    for read in (read_zoned_time, zoned_or_utc):
         try:
             assert read(value).tzinfo is UTC
         except RecordError as exc:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest.records import Defaults, external_id, fingerprint, rejected
+from engine.ingest.records import Defaults, external_id, fingerprint, reject_record
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_the_digest_is_the_same_in_every_process() -> None:
 
 
 def test_a_reject_names_the_record_where_there_is_no_line() -> None:
-    assert rejected("f", "record", 17, "no id").reason == "record 17: no id"
-    assert rejected("f", "line", 17, "no id").reason == "no id"
+    assert reject_record("f", "record", 17, "no id").reason == "record 17: no id"
+    assert reject_record("f", "line", 17, "no id").reason == "no id"

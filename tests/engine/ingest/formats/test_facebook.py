@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.corpora import Document
-from engine.ingest.formats.meta import mended
+from engine.ingest.formats.meta import repair_encoding
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 
@@ -32,11 +32,11 @@ def test_what_the_export_damaged_is_mended_and_what_is_sound_stays(text: str) ->
         damaged = text.encode().decode("latin-1")
     except UnicodeEncodeError:
         return  # a lone surrogate is no text
-    assert mended([{damaged: damaged}, 5]) == [{text: text}, 5]
+    assert repair_encoding([{damaged: damaged}, 5]) == [{text: text}, 5]
 
 
 def test_a_sound_text_stays() -> None:
-    assert mended("café 😀") == "café 😀"
+    assert repair_encoding("café 😀") == "café 😀"
 
 
 def test_a_post_says_what_the_export_says() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import RecordError
 from engine.ingest.parsers import pdf as module
-from engine.ingest.parsers.pdf import Ocr, parse_pdf, parse_picture, rendered
+from engine.ingest.parsers.pdf import Ocr, parse_pdf, parse_picture, render_page
 from tests.fakes.documents import pdf, scanned
 from tests.patience import PATIENCE
 
@@ -24,7 +24,7 @@ def _picture() -> bytes:
     document = import_module("pypdfium2").PdfDocument(
         pdf(["Coffee prices rose again", "in the city of London."])
     )
-    return rendered(document[0])
+    return render_page(document[0])
 
 
 @needs_tesseract
