@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from engine.compose.asking import StepModel
 from engine.compose.composition import ComposeRequest, RetrievedPassages, StepName
 from engine.compose.models import Models, StepModels
-from engine.compose.run import ComposeParts, Rerankers
+from engine.compose.run import ComposeParts
 from engine.errors import InputError, ModelAnswerInvalid, ModelError
 from engine.llm.asking import ChatModel
 from engine.llm.endpoint import Consent
@@ -97,106 +97,15 @@ def record_parts(parts: ComposeParts, record: RunRecord) -> ComposeParts:
         record.retrieved = await parts.find(request, now)
         return record.retrieved
 
+    rerankers = parts.rerankers
     record.web = parts.web is not None and parts.web.available
     return replace(
         parts,
         find=find,
-        models=parts.models and _RecordingModels(parts.models, record),
-        web=parts.web and _RecordingWeb(parts.web, record),
-        rerankers=_record_rerankers(parts.rerankers, record) if parts.rerankers else None,
+        models=parts.models and _Models(record, parts.models),
+        web=parts.web and _Web(record, parts.web),
+        rerankers=rerankers and (lambda corpora: _Reranker(record, rerankers(corpora))),
     )
-
-
-def _record_rerankers(rerankers: Rerankers, record: RunRecord) -> Rerankers:
-    return lambda corpora: _RecordingReranker(rerankers(corpora), record)
-
-
-class _RecordingModels:
-    def __init__(self, models: Models, record: RunRecord) -> None:
-        self._models = models
-        self._record = record
-
-    @property
-    def consent(self) -> Consent:
-        return self._models.consent
-
-    @asynccontextmanager
-    async def reserve_steps(
-        self, steps: Sequence[StepName], *, now: datetime
-    ) -> AsyncIterator[StepModels]:
-        async with self._models.reserve_steps(steps, now=now) as models:
-            yield {
-                name: replace(model, model=_RecordingModel(model.model, self._record))
-                for name, model in models.items()
-            }
-
-
-class _RecordingModel:
-    def __init__(self, model: ChatModel, record: RunRecord) -> None:
-        self._model = model
-        self._record = record
-
-    @property
-    def model(self) -> str:
-        return self._model.model
-
-    @property
-    def consent(self) -> Consent:
-        return self._model.consent
-
-    async def complete(
-        self,
-        messages: Sequence[PromptMessage],
-        *,
-        purpose: str,
-        now: datetime,
-        schema: Mapping[str, object] | None = None,
-    ) -> ChatAnswer:
-        entry = RecordedAnswer(purpose, prompt_hash(messages))
-        self._record.answers.append(entry)
-        try:
-            entry.answer = await self._model.complete(
-                messages, purpose=purpose, now=now, schema=schema
-            )
-        except ModelError as error:
-            entry.failure = error.said
-            raise
-        return entry.answer
-
-
-class _RecordingWeb:
-    def __init__(self, web: Web, record: RunRecord) -> None:
-        self._web = web
-        self._record = record
-
-    @property
-    def available(self) -> bool:
-        return self._web.available
-
-    async def gather(
-        self, queries: Sequence[str], *, deadline: float, now: datetime
-    ) -> WebFindings:
-        self._record.findings = await self._web.gather(queries, deadline=deadline, now=now)
-        return self._record.findings
-
-
-class _RecordingReranker:
-    def __init__(self, reranker: Reranker, record: RunRecord) -> None:
-        self._reranker = reranker
-        self._record = record
-
-    @property
-    def name(self) -> str:
-        return self._reranker.name
-
-    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:
-        self._record.unranked = Message("The reranker gave nothing in time.")
-        try:
-            self._record.scores = list(await self._reranker.rerank(query, texts))
-        except ModelError as error:
-            self._record.unranked = error.said
-            raise
-        return self._record.scores
 
 
 def replay_parts(record: RunRecord, *, clock: Callable[[], float]) -> ComposeParts:
@@ -208,96 +117,121 @@ def replay_parts(record: RunRecord, *, clock: Callable[[], float]) -> ComposePar
     reranked = record.scores is not None or record.unranked is not None
     return ComposeParts(
         find=find,
-        models=_ReplayedModels(record),
-        web=_ReplayedWeb(record) if record.web else None,
-        rerankers=(lambda _: _ReplayedReranker(record)) if reranked else None,
+        models=_Models(record),
+        web=_Web(record) if record.web else None,
+        rerankers=(lambda _: _Reranker(record)) if reranked else None,
         settings=record.settings,
         clock=clock,
     )
 
 
-class _ReplayedModels:
-    """Every step's model, answering from the record; nothing is spent and nothing is sent."""
-
-    def __init__(self, record: RunRecord) -> None:
-        self._record = record
-
-    @property
-    def consent(self) -> Consent:
-        return _HERE
-
-    @asynccontextmanager
-    async def reserve_steps(
-        self,
-        steps: Sequence[StepName],
-        *,
-        now: datetime,  # noqa: ARG002 - nothing is reserved
-    ) -> AsyncIterator[StepModels]:
-        model = _ReplayedModel(self._record)
-        yield {name: StepModel(model=model, seconds=60) for name in steps}
-
+# Each of these writes down what `inner` gives, or gives again what was written down.
 
 _HERE = Consent(base_url="http://localhost", setting="")
 
 
-class _ReplayedModel:
-    def __init__(self, record: RunRecord) -> None:
-        self._left = list(record.answers)
-        self._model = "record"
-
-    @property
-    def model(self) -> str:
-        return self._model
+@dataclass(frozen=True, slots=True)
+class _Models:
+    record: RunRecord
+    inner: Models | None = None
 
     @property
     def consent(self) -> Consent:
-        return _HERE
+        return self.inner.consent if self.inner else _HERE
+
+    @asynccontextmanager
+    async def reserve_steps(
+        self, steps: Sequence[StepName], *, now: datetime
+    ) -> AsyncIterator[StepModels]:
+        if self.inner is None:  # nothing is spent and nothing is sent
+            model = _Model(self.record)
+            yield {name: StepModel(model=model, seconds=60) for name in steps}
+            return
+        async with self.inner.reserve_steps(steps, now=now) as models:
+            yield {
+                name: replace(step, model=_Model(self.record, step.model))
+                for name, step in models.items()
+            }
+
+
+class _Model:
+    def __init__(self, record: RunRecord, inner: ChatModel | None = None) -> None:
+        self._answers = record.answers if inner else list(record.answers)
+        self._inner = inner
+
+    @property
+    def model(self) -> str:
+        return self._inner.model if self._inner else "record"
+
+    @property
+    def consent(self) -> Consent:
+        return self._inner.consent if self._inner else _HERE
 
     async def complete(
         self,
         messages: Sequence[PromptMessage],
         *,
         purpose: str,
-        now: datetime,  # noqa: ARG002 - recorded
-        schema: Mapping[str, object] | None = None,  # noqa: ARG002 - recorded
+        now: datetime,
+        schema: Mapping[str, object] | None = None,
     ) -> ChatAnswer:
-        key = (purpose, prompt_hash(messages))
-        for at, call in enumerate(self._left):
-            if (call.purpose, call.prompt) == key:
-                del self._left[at]
-                if call.answer is None:
-                    raise ModelError(call.failure or Message("It was not answered in time."))
-                return call.answer
+        if self._inner is None:
+            return self._repeat(purpose, prompt_hash(messages))
+        entry = RecordedAnswer(purpose, prompt_hash(messages))
+        self._answers.append(entry)
+        try:
+            entry.answer = await self._inner.complete(
+                messages, purpose=purpose, now=now, schema=schema
+            )
+        except ModelError as error:
+            entry.failure = error.said
+            raise
+        return entry.answer
+
+    def _repeat(self, purpose: str, prompt: str) -> ChatAnswer:
+        for at, entry in enumerate(self._answers):
+            if (entry.purpose, entry.prompt) == (purpose, prompt):
+                del self._answers[at]
+                if entry.answer is None:
+                    raise ModelError(entry.failure or Message("It was not answered in time."))
+                return entry.answer
         raise ModelAnswerInvalid(Message("The record holds no answer to this prompt."))
 
 
-class _ReplayedWeb:
-    def __init__(self, record: RunRecord) -> None:
-        self._record = record
+@dataclass(frozen=True, slots=True)
+class _Web:
+    record: RunRecord
+    inner: Web | None = None
 
     @property
     def available(self) -> bool:
-        return True
+        return self.inner is None or self.inner.available
 
     async def gather(
-        self,
-        queries: Sequence[str],  # noqa: ARG002 - recorded
-        *,
-        deadline: float,  # noqa: ARG002 - recorded
-        now: datetime,  # noqa: ARG002 - recorded
+        self, queries: Sequence[str], *, deadline: float, now: datetime
     ) -> WebFindings:
-        return self._record.findings or WebFindings()
+        if self.inner:
+            self.record.findings = await self.inner.gather(queries, deadline=deadline, now=now)
+        return self.record.findings or WebFindings()
 
 
-class _ReplayedReranker:
-    def __init__(self, record: RunRecord) -> None:
-        self._record = record
+@dataclass(frozen=True, slots=True)
+class _Reranker:
+    record: RunRecord
+    inner: Reranker | None = None
 
     @property
     def name(self) -> str:
-        return "record"
+        return self.inner.name if self.inner else "record"
 
-    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:  # noqa: ARG002 - recorded
-        if self._record.scores is None:
-            raise ModelError(self._record.unranked or Message("The record holds no scores."))
-        return self._record.scores
+    async def rerank(self, query: str, texts: Sequence[ScoredText]) -> Sequence[float]:
+        if self.inner:
+            self.record.unranked = Message("The reranker gave nothing in time.")
+            try:
+                self.record.scores = list(await self.inner.rerank(query, texts))
+            except ModelError as error:
+                self.record.unranked = error.said
+                raise
+        if self.record.scores is None:
+            raise ModelError(self.record.unranked or Message("The record holds no scores."))
+        return self.record.scores
