@@ -12,11 +12,10 @@ from bot.evidence import LateWeb, Rerankers, open_rerankers, open_web
 from bot.media import close_folders
 from bot.query_log import log_of, log_search, source
 from bot.settings import Settings
-from db.chat.answers import ModelAnswers
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.embedded.server import EmbeddedServer
-from db.model_cache import Expansions, Judgments, Ledger
+from db.model_cache import Expansions, Judgments, Ledger, ModelAnswers
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex

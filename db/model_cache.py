@@ -1,14 +1,18 @@
 """Stores models' answers, what they cost, and web pages; implements the caches of the engine."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Generic, TypeVar
 
 import asyncpg
 import orjson
 
 from db.connection import statements
 from db.pool import Database
+from engine.answer.cited_answer import Claim, ModelAnswer, Objection
 from engine.budget import BudgetSource, Planned
+from engine.messages import message_from_json, message_json
 from engine.search import Expansion, Verdict
 from engine.values import Usage
 from engine.web.results import FetchedPage
@@ -16,20 +20,50 @@ from engine.web.results import FetchedPage
 # Judgments are requested again while the news is fresh, and never after that.
 _KEPT = timedelta(days=90)
 
+_Answer = TypeVar("_Answer")
 
-class Judgments:
-    """Verdicts by the key of their request; storing a new one removes old ones."""
+
+class _Answers(ABC, Generic[_Answer]):
+    """Answers of models by the key of their request; storing a new one removes old ones.
+
+    `_table` names the statements that read and write them.
+    """
+
+    _table: str
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._sql = statements("model")
 
-    async def get(self, key: str) -> Verdict | None:
-        """Return the stored verdict, or None."""
+    async def get(self, key: str) -> _Answer | None:
+        """Return the stored answer, or None."""
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["judgment"], key)
-        if row is None:
-            return None
+            row = await connection.fetchrow(self._sql[self._table], key)
+        return None if row is None else self._read_row(row)
+
+    async def put(self, key: str, answer: _Answer, *, now: datetime) -> None:
+        """Store an answer under its key, and remove those older than 90 days."""
+        values = self._list_values(answer)
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql[f"store_{self._table}"], key, now, now - _KEPT, *values
+            )
+
+    @abstractmethod
+    def _read_row(self, row: asyncpg.Record) -> _Answer:
+        """Return the answer that a row holds."""
+
+    @abstractmethod
+    def _list_values(self, answer: _Answer) -> tuple[object, ...]:
+        """Return the values of the columns that an answer is stored in."""
+
+
+class Judgments(_Answers[Verdict]):
+    """Verdicts by the key of their request."""
+
+    _table = "judgment"
+
+    def _read_row(self, row: asyncpg.Record) -> Verdict:
         entries = orjson.loads(row["scores"])
         return Verdict(
             scores={entry: score for entry, score, *_ in entries},
@@ -38,54 +72,60 @@ class Judgments:
             prompt_version=row["prompt_version"],
         )
 
-    async def put(self, key: str, verdict: Verdict, *, now: datetime) -> None:
-        """Store a verdict under its key, and remove those older than 90 days."""
-        reasons = {reason: [why] for reason, why in verdict.reasons.items()}
-        entries = [[*entry, *reasons.get(entry[0], [])] for entry in verdict.scores.items()]
-        scores = orjson.dumps(entries).decode()
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["store_judgment"],
-                key,
-                scores,
-                verdict.model,
-                verdict.prompt_version,
-                now,
-                now - _KEPT,
-            )
+    def _list_values(self, answer: Verdict) -> tuple[object, ...]:
+        reasons = {document: [why] for document, why in answer.reasons.items()}
+        entries = [[*entry, *reasons.get(entry[0], [])] for entry in answer.scores.items()]
+        return answer.model, answer.prompt_version, orjson.dumps(entries).decode()
 
 
-class Expansions:
-    """Phrases by the key of their request, kept as long as judgments."""
+class Expansions(_Answers[Expansion]):
+    """Phrases by the key of their request."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("model")
+    _table = "expansion"
 
-    async def get(self, key: str) -> Expansion | None:
-        """Return the stored expansion, or None."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["expansion"], key)
-        if row is None:
-            return None
+    def _read_row(self, row: asyncpg.Record) -> Expansion:
         return Expansion(
             phrases=tuple(row["phrases"]),
             model=row["model"],
             prompt_version=row["prompt_version"],
         )
 
-    async def put(self, key: str, expansion: Expansion, *, now: datetime) -> None:
-        """Store an expansion under its key, and remove those older than 90 days."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["store_expansion"],
-                key,
-                list(expansion.phrases),
-                expansion.model,
-                expansion.prompt_version,
-                now,
-                now - _KEPT,
-            )
+    def _list_values(self, answer: Expansion) -> tuple[object, ...]:
+        return answer.model, answer.prompt_version, list(answer.phrases)
+
+
+class ModelAnswers(_Answers[ModelAnswer]):
+    """Answers to questions by the key of their request."""
+
+    _table = "model_answer"
+
+    def _read_row(self, row: asyncpg.Record) -> ModelAnswer:
+        return ModelAnswer(
+            claims=tuple(_claim(*entry) for entry in orjson.loads(row["claims"])),
+            model=row["model"],
+            prompt_version=row["prompt_version"],
+            damage=orjson.loads(row["damage"]),
+        )
+
+    def _list_values(self, answer: ModelAnswer) -> tuple[object, ...]:
+        claims = orjson.dumps([_entry(claim) for claim in answer.claims]).decode()
+        damage = orjson.dumps(dict(answer.damage)).decode()
+        return answer.model, answer.prompt_version, claims, damage
+
+
+def _entry(claim: Claim) -> list[object]:
+    entry: list[object] = [claim.text, claim.passages]
+    if objection := claim.objection:
+        entry += [claim.supported, objection.text, message_json(objection.why)]
+    return entry
+
+
+def _claim(
+    text: str, numbers: list[int], supported: bool = True, written: str = "", why: str = ""
+) -> Claim:
+    """Return a claim as it was stored; the last three are there if the check objected."""
+    objection = Objection(text=written, why=message_from_json(why)) if why else None
+    return Claim(text=text, passages=tuple(numbers), supported=supported, objection=objection)
 
 
 class Ledger:

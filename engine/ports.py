@@ -6,14 +6,16 @@ StorageFull, StorageRights or StorageOutdated.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from engine.budget import BudgetSource, Planned
 from engine.corpora import Document
-from engine.search import Candidate, Expansion, Filters, Term, Verdict
+from engine.search import Candidate, Filters, Term
 from engine.text.terms import Reading
 from engine.values import Corpus, ScoredText, Usage
 from engine.vectors import Vector, VectorSpace
+
+_Answer = TypeVar("_Answer")
 
 
 class DocumentStore(Protocol):
@@ -135,24 +137,14 @@ class Reranker(Protocol):
         """Return a score 0..1 for each text, best highest. Raises ModelError, SettingsError."""
 
 
-class JudgmentCache(Protocol):
-    """A cache of verdicts, so that none is paid for twice."""
+class Cache(Protocol, Generic[_Answer]):
+    """A cache of what models answered, so that nothing is paid for twice."""
 
-    async def get(self, key: str) -> Verdict | None:
-        """Return the stored verdict, or None."""
+    async def get(self, key: str) -> _Answer | None:
+        """Return what is stored under this key, or None."""
 
-    async def put(self, key: str, verdict: Verdict, *, now: datetime) -> None:
-        """Store a verdict under its key."""
-
-
-class ExpansionCache(Protocol):
-    """A cache of phrases, so that none are paid for twice."""
-
-    async def get(self, key: str) -> Expansion | None:
-        """Return the stored expansion, or None."""
-
-    async def put(self, key: str, expansion: Expansion, *, now: datetime) -> None:
-        """Store an expansion under its key."""
+    async def put(self, key: str, answer: _Answer, *, now: datetime) -> None:
+        """Store an answer under its key."""
 
 
 class UsageLedger(Protocol):

@@ -6,72 +6,18 @@ from datetime import datetime, timedelta
 from functools import cache
 
 import asyncpg
-import orjson
 from pydantic import TypeAdapter
 
 from db.connection import statements
 from db.pool import Database
-from engine.answer.cited_answer import Claim, ModelAnswer, Objection
 from engine.chat import Answer, Chat, Favourite, Tally
 from engine.contracts.results import Receipt
-from engine.messages import message_from_json, message_json
 from engine.search import Prophecy
 
 _ANSWERS_KEPT = timedelta(days=90)
 _QUESTIONS_KEPT = timedelta(days=1)
 _FOLLOWS = timedelta(hours=1)  # a later question is not a follow-up
 _LAST = 3
-
-
-class ModelAnswers:
-    """Answers by the key of their request; implements engine.answer.cited_answer.AnswerCache."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("questions")
-
-    async def get(self, key: str) -> ModelAnswer | None:
-        """Return the stored answer, or None."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["model_answer"], key)
-        if row is None:
-            return None
-        return ModelAnswer(
-            claims=tuple(_claim(*entry) for entry in orjson.loads(row["claims"])),
-            model=row["model"],
-            prompt_version=row["prompt_version"],
-            damage=orjson.loads(row["damage"]),
-        )
-
-    async def put(self, key: str, answer: ModelAnswer, *, now: datetime) -> None:
-        """Store an answer under its key, and remove those older than 90 days."""
-        claims = orjson.dumps([_entry(claim) for claim in answer.claims]).decode()
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["store_model_answer"],
-                key,
-                claims,
-                answer.model,
-                answer.prompt_version,
-                orjson.dumps(dict(answer.damage)).decode(),
-                now,
-                now - _ANSWERS_KEPT,
-            )
-
-
-def _entry(claim: Claim) -> list[object]:
-    entry: list[object] = [claim.text, claim.passages]
-    if objection := claim.objection:
-        entry += [claim.supported, objection.text, message_json(objection.why)]
-    return entry
-
-
-def _claim(
-    text: str, numbers: list[int], supported: bool = True, written: str = "", why: str = ""
-) -> Claim:
-    """Return a claim as it was stored; the last three are there if the check objected."""
-    objection = Objection(text=written, why=message_from_json(why)) if why else None
-    return Claim(text=text, passages=tuple(numbers), supported=supported, objection=objection)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

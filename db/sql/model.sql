@@ -1,22 +1,33 @@
 -- name: judgment(key)
 SELECT scores::text AS scores, model, prompt_version FROM judgment WHERE key = $1
 
--- name: store_judgment(key, scores, model, prompt_version, created_at, forget_before)
+-- name: store_judgment(key, created_at, forget_before, model, prompt_version, scores)
 -- Does not wait for the disk: a crash of the server costs at most a repeated request, or one call
 -- missing from the count.
-WITH forgotten AS (DELETE FROM judgment WHERE created_at < $6::timestamptz)
-INSERT INTO judgment (key, scores, model, prompt_version, created_at)
-SELECT $1, $2::text::jsonb, $3, $4, $5::timestamptz
+WITH forgotten AS (DELETE FROM judgment WHERE created_at < $3::timestamptz)
+INSERT INTO judgment (key, created_at, model, prompt_version, scores)
+SELECT $1, $2::timestamptz, $4, $5, $6::text::jsonb
   FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (key) DO NOTHING
 
 -- name: expansion(key)
 SELECT phrases, model, prompt_version FROM expansion WHERE key = $1
 
--- name: store_expansion(key, phrases, model, prompt_version, created_at, forget_before)
-WITH forgotten AS (DELETE FROM expansion WHERE created_at < $6::timestamptz)
-INSERT INTO expansion (key, phrases, model, prompt_version, created_at)
-SELECT $1, $2::text[], $3, $4, $5::timestamptz
+-- name: store_expansion(key, created_at, forget_before, model, prompt_version, phrases)
+WITH forgotten AS (DELETE FROM expansion WHERE created_at < $3::timestamptz)
+INSERT INTO expansion (key, created_at, model, prompt_version, phrases)
+SELECT $1, $2::timestamptz, $4, $5, $6::text[]
+  FROM set_config('synchronous_commit', 'off', true)
+ON CONFLICT (key) DO NOTHING
+
+-- name: model_answer(key)
+SELECT claims::text AS claims, model, prompt_version, damage::text AS damage
+  FROM model_answer WHERE key = $1
+
+-- name: store_model_answer(key, created_at, forget_before, model, prompt_version, claims, damage)
+WITH forgotten AS (DELETE FROM model_answer WHERE created_at < $3::timestamptz)
+INSERT INTO model_answer (key, created_at, model, prompt_version, claims, damage)
+SELECT $1, $2::timestamptz, $4, $5, $6::text::jsonb, $7::text::jsonb
   FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (key) DO NOTHING
 

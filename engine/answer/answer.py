@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from engine.answer.ask_model import SHOWN_LENGTH, AnswerRequest, Said, build_answer_request, hear
 from engine.answer.cited_answer import (
-    AnswerCache,
     AnswerOutcome,
     CitedAnswer,
     CitedSource,
     Claim,
     ClaimCheck,
     Gathered,
+    ModelAnswer,
     Passage,
     Question,
     Sentence,
@@ -30,6 +30,7 @@ from engine.judge.request import one_line
 from engine.llm.asking import SingleFlight
 from engine.llm.wire import add_usage
 from engine.messages import Message, join_messages
+from engine.ports import Cache
 from engine.settings.searching import AnswerSettings
 from engine.text.chunks import sentences
 
@@ -117,7 +118,7 @@ class Answerer:
         self,
         settings: AnswerSettings | None = None,
         client: "ChatClient | None" = None,
-        cache: AnswerCache | None = None,
+        cache: Cache[ModelAnswer] | None = None,
         check: ClaimCheck | None = None,
         *,
         length: int = SHOWN_LENGTH,

@@ -167,19 +167,6 @@ class ClaimCheck(Protocol):
         """Return the claims with the check's objections. Raises only what the ledger raises."""
 
 
-class AnswerCache(Protocol):
-    """A cache of answers, so that none is paid for twice.
-
-    Methods raise the storage errors of engine.ports.
-    """
-
-    async def get(self, key: str) -> ModelAnswer | None:
-        """Return the stored answer, or None."""
-
-    async def put(self, key: str, answer: ModelAnswer, *, now: datetime) -> None:
-        """Store an answer under its key."""
-
-
 _BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{0,200})[\]］】]")
 _CITATION = re.compile(
     r"[\s^#]*(?:(?:source|passage|fuente|pasaje|doc)\w?\W*)?\d++(?:\s*+(?:[-–,;&]|and|y)?+\s*+\d++)*+"

@@ -13,7 +13,7 @@ from engine.judge.request import JudgeRequest, build_judge_request
 from engine.llm.asking import ModelQuestion, Prompt, SingleFlight, ask_and_repair
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
-from engine.ports import JudgmentCache
+from engine.ports import Cache
 from engine.search import Candidate, Headline, Verdict
 from engine.values import Corpus
 
@@ -106,7 +106,9 @@ class Judge:
     With `reasons`, the model also gives reasons for high scores.
     """
 
-    def __init__(self, client: "ChatClient", cache: JudgmentCache, *, reasons: bool = True) -> None:
+    def __init__(
+        self, client: "ChatClient", cache: Cache[Verdict], *, reasons: bool = True
+    ) -> None:
         self._client = client
         self._cache = cache
         self._prompt = JUDGE_WITH_REASONS if reasons else JUDGE

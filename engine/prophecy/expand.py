@@ -17,7 +17,7 @@ from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, ModelPaus
 from engine.judge.request import HEADLINE_LENGTH, one_line
 from engine.llm.asking import LastingFlight, ModelQuestion, Prompt, ask_and_repair, objects
 from engine.llm.wire import ChatAnswer
-from engine.ports import Descriptions, ExpansionCache, PhraseIndex
+from engine.ports import Cache, Descriptions, PhraseIndex
 from engine.search import Expansion, Headline
 from engine.text.clean import searchable
 from engine.values import Corpus
@@ -209,7 +209,7 @@ class Expander:
     def __init__(
         self,
         client: "ChatClient",
-        cache: ExpansionCache,
+        cache: Cache[Expansion],
         punctuality: Punctuality,
         *,
         clock: Callable[[], float],

@@ -13,7 +13,7 @@ from engine.values import Usage
 
 @dataclass
 class MemoryCache:
-    """A JudgmentCache."""
+    """A Cache of verdicts."""
 
     stored: dict[str, Verdict] = field(default_factory=dict)
 

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from db.chat.answers import AskedQuestion, ModelAnswers, Questions
+from db.chat.answers import AskedQuestion, Questions
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
+from db.model_cache import ModelAnswers
 from db.pool import Database
 from engine.answer.cited_answer import Claim, ModelAnswer, Objection
 from engine.chat import Chat

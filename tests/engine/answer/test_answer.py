@@ -29,7 +29,7 @@ EXTRACT = "“Coffee is dear.” [1] “Coffee was cheap once.” [2] “Tea is 
 
 
 class MemoryAnswers:
-    """An AnswerCache in memory."""
+    """A Cache of answers in memory."""
 
     def __init__(self) -> None:
         self.stored: dict[str, ModelAnswer] = {}

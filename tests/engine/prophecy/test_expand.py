@@ -44,7 +44,7 @@ CORPUS = replace(ME, author="ana", description="A mayor of a small port")
 
 @dataclass
 class Memory:
-    """An ExpansionCache."""
+    """A Cache of expansions."""
 
     stored: dict[str, Expansion] = field(default_factory=dict)
     _arrival: asyncio.Condition = field(default_factory=asyncio.Condition)

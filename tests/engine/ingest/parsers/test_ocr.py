@@ -105,7 +105,7 @@ def test_the_program_ends_with_the_process_that_reads(tmp_path: Path) -> None:
     named = tmp_path / "pid"
     program = _program(tmp_path, f"echo $$ > {named}.new; mv {named}.new {named}; exec sleep 60")
     source = (
-        "from engine.ingest.parsers import ocr; ocr._languages = lambda: ('eng',);"
+        "from engine.ingest.parsers import pdf; pdf._languages = lambda: ('eng',);"
         f" ocr._program = lambda: {program!r}; ocr.Ocr().read(b'x')"
     )
     reading = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
