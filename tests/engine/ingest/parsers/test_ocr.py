@@ -106,7 +106,7 @@ def test_the_program_ends_with_the_process_that_reads(tmp_path: Path) -> None:
     program = _program(tmp_path, f"echo $$ > {named}.new; mv {named}.new {named}; exec sleep 60")
     source = (
         "from engine.ingest.parsers import pdf; pdf._languages = lambda: ('eng',);"
-        f" ocr._program = lambda: {program!r}; ocr.Ocr().read(b'x')"
+        f" pdf._program = lambda: {program!r}; pdf.Ocr().read(b'x')"
     )
     reading = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
     ends = time.monotonic() + PATIENCE
