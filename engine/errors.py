@@ -39,7 +39,8 @@
     └── ModelError               the language model
         ├── ModelUnreachable     network, timeouts, 5xx
         ├── ModelRateLimited     429
-        ├── ModelRefused         bad key, no credit, unknown model, bad request
+        ├── ModelRefused         bad key, unknown model, bad request
+        │   └── ModelUnpaid      the credit of the account is spent
         ├── ModelAnswerInvalid   the answer holds nothing usable
         │   └── ModelAnswerCut   the token limit was reached before the answer began
         ├── ModelPaused          the breaker is open
@@ -277,6 +278,10 @@ class ModelRateLimited(ModelError):
 
 class ModelRefused(ModelError):
     """The endpoint will not answer this request: key, credit, model or parameters."""
+
+
+class ModelUnpaid(ModelRefused):
+    """The credit of the account is spent; operators hear of it even if a key was refused before."""
 
 
 class ModelAnswerInvalid(ModelError):

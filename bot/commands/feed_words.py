@@ -1,5 +1,6 @@
 """Texts about feeds, jobs and finds that were not posted."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
@@ -93,6 +94,18 @@ _SAID: Mapping[Reason, str] = {
     Rejected.TEXT_POSTED: marked("its tweet was posted before"),
     Rejected.BEYOND_BEST: marked("others are better"),
 }
+_SAID_OF_MANY: Mapping[Reason, str] = {
+    Rejected.BELOW_THRESHOLD: marked("judged less than {threshold} of 6"),
+}
+
+
+def count_reasons(
+    left_out: Iterable[LeftOut], subscription: Subscription, words: Words
+) -> Iterator[str]:
+    """Yield each reason why finds are not posted, with their number, the most frequent first."""
+    for reason, number in Counter(find.reason for find in left_out).most_common():
+        said = words.say(_SAID_OF_MANY.get(reason, _SAID[reason]), threshold=subscription.threshold)
+        yield words.say("{number} more: {reason}", number=words.number(number), reason=said)
 
 
 def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> str:

@@ -15,7 +15,7 @@ from bot.jobs.content import (
     content_from_json,
 )
 from bot.replies.limits import cut
-from bot.replies.post import write_day
+from bot.replies.post import say_nothing_found
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
 from engine.posting.delivery import DeliveryState, PastDelivery
@@ -139,8 +139,7 @@ def _about(content: Content, words: Words) -> str:
         case DraftContent():
             return words.say("draft: {headline}", headline=content.story.title)
         case NothingFound():
-            date = write_day(content.day, words)
-            return words.say("No old tweet foretold the news of {date}.", date=date)
+            return say_nothing_found(content.day, words)
         case FeedNotice():
             return words.say("about the feed {feed}", feed=content.feed)
         case Trouble():

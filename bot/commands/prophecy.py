@@ -324,7 +324,10 @@ async def _picture_pressed(request: Request, action: Action, services: Services)
 async def _draw_picture(request: Request, answer: Answer, services: Services) -> Reply:
     if answer.is_near:
         return aside(request, request.words.say("Nothing foretold this."))
-    return await services.pictures.reply(picture_answer(answer), request.words)
+    posted = await services.stores.answers.posted_with(answer)
+    number = next((n for n, one in enumerate(posted, start=1) if one.id == answer.id), None)
+    shown = replace(picture_answer(answer), number=number)
+    return await services.pictures.reply(shown, request.words)
 
 
 PICTURE = Command(

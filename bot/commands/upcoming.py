@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bot.commands.feed_words import reason_of
+from bot.commands.feed_words import count_reasons, reason_of
 from bot.commands.registry import LOOKS, Act, Command, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscribe import obstacles, said_next, subscription_here
@@ -45,12 +45,13 @@ async def _today(request: Request, services: Services) -> Reply | None:
     if not choice.chosen:
         text = words.say("Nothing to tell just now; /preview says why.")
         return aside(request, text)
-    day = request.now.astimezone(zone_or_utc(subscription.chat.time_zone)).date()
+    zone = zone_or_utc(subscription.chat.time_zone)
+    day = request.now.astimezone(zone).date()
     if request.place.platform not in news.delivers:
         items = await _kept(request, services.stores.answers, choice.chosen)
         compact = not request.known_chat.full_answers
         writes = services.composing is not None
-        posted = post_reply(items, words, day, compact=compact, writes=writes)
+        posted = post_reply(items, words, day, zone=zone, compact=compact, writes=writes)
         return apply_template(posted, subscription.template, [item.source for item in items])
     decision = OwedPost(
         subscription=subscription,
@@ -156,9 +157,8 @@ def _left_out(
     for one in left_out[:_LEFT_OUT_SHOWN]:
         title = cut(one.find.story.title, _LONGEST_HEADLINE)
         yield f"- {title}: {reason_of(one, subscription, words)}"
-    beyond = len(left_out) - _LEFT_OUT_SHOWN
-    if beyond > 0:
-        yield words.count("... and {number} more.", "... and {number} more.", beyond)
+    for reason in count_reasons(left_out[_LEFT_OUT_SHOWN:], subscription, words):
+        yield f"- {reason}"
 
 
 async def _unfound(news: NewsServices, subscription: Subscription, request: Request) -> list[str]:

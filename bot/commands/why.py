@@ -15,7 +15,7 @@ from engine.chat import Answer
 from engine.contracts.results import Receipt
 from engine.errors import UsageError
 from engine.messages import Message
-from engine.search import Hit, Prophecy
+from engine.search import Hit
 
 
 async def _why(request: Request, services: Services) -> Reply:
@@ -97,7 +97,7 @@ async def _why_answer(request: Request, answer: Answer, services: Services) -> R
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
     if request.text and not chosen:
         return _refuse_ranks(request, [hit.rank for hit in shown])
-    text = _explain_hits(answer.prophecy, chosen or answer.page, request)
+    text = _explain_hits(answer, chosen or answer.page, request)
     return Reply(words=request.words, text=text)
 
 
@@ -106,18 +106,21 @@ def _why_posted(request: Request, posted: Sequence[Answer]) -> Reply:
     numbered = {str(number): answer for number, answer in enumerate(posted, start=1)}
     if request.text and request.text not in numbered:
         return _refuse_ranks(request, range(1, len(posted) + 1))
-    chosen = [numbered[request.text]] if request.text else posted
-    texts = [
-        f"{one.prophecy.headline.text}\n{_explain_hits(one.prophecy, one.page, request)}"
-        for one in chosen
-    ]
+    chosen = {request.text: numbered[request.text]} if request.text else numbered
+    texts = [_explain_story(number, answer, request) for number, answer in chosen.items()]
     return Reply(words=request.words, text="\n\n".join(texts))
 
 
-def _explain_hits(prophecy: Prophecy, hits: Sequence[Hit], request: Request) -> str:
+def _explain_story(number: str, answer: Answer, request: Request) -> str:
+    """Return the headline of a story, and the reasons under the number that it has in the post."""
+    hits = [replace(hit, rank=int(number)) for hit in answer.page]
+    return f"{answer.prophecy.headline.text}\n{_explain_hits(answer, hits, request)}"
+
+
+def _explain_hits(answer: Answer, hits: Sequence[Hit], request: Request) -> str:
     """Return the reasons in words, followed by the numbers if the chat wants full answers."""
-    words = request.words
-    said = reasons(prophecy, hits, request.now, words) or candidates_line(prophecy, words)
+    words, prophecy = request.words, answer.prophecy
+    said = reasons(prophecy, hits, answer.asked_at, words) or candidates_line(prophecy, words)
     full = request.known_chat.full_answers
     return f"{said}\n\n{receipt(prophecy, hits, words)}" if full else said
 
@@ -145,11 +148,13 @@ async def _press_why(request: Request, action: Action, services: Services) -> Re
         return too_old(request)
     posted = await services.stores.answers.posted_with(page)
     if posted and page.page == page.page[:1]:
+        number = ""
         if request.known_chat.full_answers:  # where each story has a button
-            posted = [one for one in posted if one.id == page.id]
-        unnumbered = replace(request, text="")  # what it holds is the action
-        return replace(_why_posted(unnumbered, posted), ephemeral=True)
-    text = _explain_hits(page.prophecy, page.page, request)
+            ids = [answer.id for answer in posted]
+            number = str(ids.index(page.id) + 1) if page.id in ids else ""
+        # What the text holds is the action.
+        return replace(_why_posted(replace(request, text=number), posted), ephemeral=True)
+    text = _explain_hits(page, page.page, request)
     return Reply(words=request.words, text=text, ephemeral=True)
 
 

@@ -23,14 +23,14 @@ from bot.replies.post import (
     post_buttons,
     post_reply,
     prophecy_event,
-    write_day,
+    say_nothing_found,
 )
 from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.compositions import Compositions
 from engine.answer.cited_answer import Passage
 from engine.budget import BudgetSource
-from engine.chat import WEBHOOKS
+from engine.chat import WEBHOOKS, zone_or_utc
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import ExtraMissing, NotDrawn, SettingsError, UsageError
 from engine.messages import Message
@@ -197,9 +197,7 @@ async def _word_content(
         case DraftContent():
             return draft_reply(await draft(delivery, content), words) if draft else None
         case NothingFound():
-            date = write_day(content.day, words)
-            text = words.say("No old tweet foretold the news of {date}.", date=date)
-            return Reply(words=words, text=text)
+            return Reply(words=words, text=say_nothing_found(content.day, words))
         case FeedNotice():
             return Reply(words=words, text=_about_feed(content, words))
         case Trouble():
@@ -232,7 +230,8 @@ async def _post(
     if delivery.chat.platform == WEBHOOKS:
         event = prophecy_event(items[0], key=delivery.key, decided_at=delivery.created_at)
         return Reply(words=words, event=event)
-    reply = post_reply(items, words, content.day, compact=compact, writes=writes)
+    zone = zone_or_utc(delivery.chat.time_zone)
+    reply = post_reply(items, words, content.day, zone=zone, compact=compact, writes=writes)
     sources = [item.source for item in items]
     return _worded_by(content.template, reply, sources)
 

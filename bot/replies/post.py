@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from hashlib import sha256
 
@@ -166,16 +166,18 @@ def post_reply(
     words: Words,
     day: date | None = None,
     *,
+    zone: tzinfo = UTC,
     compact: bool = False,
     writes: bool = False,
 ) -> Reply:
     """Return the post, with a row of buttons for each item whose answer is stored.
 
-    `day` is the local date of a daily post. `writes` says whether a model can write about it.
+    `day` is the local date of a daily post, `zone` that of its chat. `writes` says whether a model
+    can write about it.
     """
     answers = [item.answer for item in items]
     shown = tuple(_item_view(number, item, words) for number, item in enumerate(items, start=1))
-    title = words.say("The news of {date}, foretold:", date=write_day(day, words)) if day else None
+    title = _title(items, day, zone, words) if day else None
     unjudged = any(not item.hit.judged for item in shown)
     return Reply(
         words=words,
@@ -184,6 +186,16 @@ def post_reply(
         notice=words.say("Not judged: found by the words in common alone.") if unjudged else None,
         buttons=post_buttons(answers, {}, words, compact=compact, writes=writes),
     )
+
+
+def _title(items: Sequence[PostItem], day: date, zone: tzinfo, words: Words) -> str:
+    """Return a sentence with the dates of the stories: a post in the morning tells yesterday's."""
+    moments = [item.answer.prophecy.headline.date for item in items]
+    dates = [moment.astimezone(zone).date() if moment else day for moment in moments]
+    first, last = (write_day(date, words) for date in (min(dates), max(dates)))
+    if first == last:
+        return words.say("The news of {date}, foretold:", date=first)
+    return words.say("The news from {first} to {last}, foretold:", first=first, last=last)
 
 
 def post_buttons(
@@ -230,6 +242,12 @@ def _write(number: int | None, answer: Answer, words: Words) -> Button:
     label = words.say("Write about {number}", number=number) if number else None
     action = Action(name=WRITE, answer_id=answer.id, value=str(answer.first))
     return Button(label=label or words.say("Write about it"), action=action)
+
+
+def say_nothing_found(day: date, words: Words) -> str:
+    """Return what a daily post of that date says that has nothing to tell."""
+    since = write_day(day - timedelta(days=1), words)
+    return words.say("No old tweet foretold the news since {date}.", date=since)
 
 
 def write_day(day: date, words: Words) -> str:

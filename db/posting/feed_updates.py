@@ -8,7 +8,7 @@ import asyncpg
 
 from db.connection import Connection, statements
 from engine.feeds.decide import (
-    SAME_WORDS_WITHIN,
+    SAME_HEADLINE_WITHIN,
     StoryWords,
     identity_hash,
     join,
@@ -156,8 +156,8 @@ async def _like(
         statements("news")["like_stories"],
         links,
         sorted(words),
-        min(moments) - SAME_WORDS_WITHIN,
-        max(moments) + SAME_WORDS_WITHIN,
+        min(moments) - SAME_HEADLINE_WITHIN,
+        max(moments) + SAME_HEADLINE_WITHIN,
         feed.id,
     )
     # Sorted here: to return an order the planner would walk through all of them.

@@ -75,6 +75,7 @@ def same_story(words: Sequence[str], other: Sequence[str]) -> bool:
 
 
 SAME_WORDS_WITHIN = timedelta(hours=48)
+SAME_HEADLINE_WITHIN = timedelta(days=7)  # programs put an old entry up again under a new identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +89,11 @@ class StoryWords:
 
 
 def join(headlines: Sequence[NewHeadline], known: Iterable[StoryWords]) -> tuple[StoryWords, ...]:
-    """Return the story of each headline: the same link, else near-identical words within 48 hours.
+    """Return the story of each headline: the same link, else near-identical words within 48 hours,
+    or the same words within a week.
 
     `known` must hold every story with the link of a headline, or with one of its telling words
-    within that time. If several fit, the first is taken. Headlines of one call also join each
+    within a week. If several fit, the first is taken. Headlines of one call also join each
     other: a new story has the id -1, -2, ... and the words of its first headline.
     """
     stories = _Index(known)
@@ -117,7 +119,8 @@ class _Index:
         fitting = (
             story
             for story in alike.values()
-            if abs(story.published - headline.published) <= SAME_WORDS_WITHIN
+            if abs(story.published - headline.published)
+            <= (SAME_HEADLINE_WITHIN if words == story.words else SAME_WORDS_WITHIN)
             and same_story(words, story.words)
         )
         return min(fitting, key=lambda story: self._order[story.id], default=None)

@@ -16,6 +16,7 @@ from engine.errors import (
     ModelError,
     ModelRateLimited,
     ModelRefused,
+    ModelUnpaid,
     ModelUnreachable,
     SettingsError,
 )
@@ -237,8 +238,8 @@ def status_fault(
     if status == 408 or status >= 500:
         error = ModelUnreachable(message, fix=Message("Try again later."))
         return Fault(error, retry_after=retry_after(headers.get("retry-after"), now))
-    refusal = ModelRefused(message, fix=_fix(status, endpoint))
-    return Fault(refusal, schema_refused=schema_refused)
+    refusal = ModelUnpaid if status == 402 else ModelRefused
+    return Fault(refusal(message, fix=_fix(status, endpoint)), schema_refused=schema_refused)
 
 
 def too_slow(endpoint: Endpoint, seconds: float, setting: str) -> ModelUnreachable:

@@ -128,7 +128,7 @@ async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
         await room.deliver(process)
         assert room.said("telegram") == []
         (message,) = room.said("slack")
-        assert "No old tweet foretold the news of" in shown(message)
+        assert "No old tweet foretold the news since" in shown(message)
 
 
 async def test_what_no_model_judged_is_told_to_those_who_asked_for_it(database_url: str) -> None:

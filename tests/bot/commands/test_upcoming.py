@@ -88,7 +88,37 @@ class TestToday:
             assert await owed(news) == []
 
 
+class TestNumbers:
+    async def test_a_story_has_the_same_number_in_its_post_its_why_and_its_picture(
+        self, news: News
+    ) -> None:
+        coffee, tea = await news.stories(f"{COFFEE}!", f"{TEA}!")
+        await news.found(coffee, 6, text="Coffee will be dear, mark my words")
+        await news.found(tea, 5, text="Nobody will have any tea left")
+        assert await news.bot.hear(event("/today")) is None
+        (post,) = await owed(news)
+        assert [item.hit.rank for item in post.items] == [1, 2]
+        why = (await news.bot.press(post, "why")).text or ""
+        assert [line.split(":")[0] for line in why.splitlines() if line[:1].isdigit()] == [
+            "1. 10 years before",
+            "2. 10 years before",
+        ]
+        (pictured,) = (await news.bot.say("/picture 2")).items
+        assert (pictured.headline, pictured.hit.rank) == (f"{TEA}!", 2)
+        await news.bot.say("/settings answers full")
+        assert "2. score" in ((await news.bot.say("/why 2")).text or "")
+
+
 class TestPreview:
+    async def test_of_many_it_counts_why_the_rest_is_left_out(self, news: News) -> None:
+        titles = [f"The minister of number {n} resigns over {n * 7} cows" for n in range(10, 23)]
+        for story in await news.stories(*titles):
+            await news.found(story, 1, text=f"Cow {story.id} will do it")
+        lines = ((await news.bot.say("/preview")).text or "").splitlines()
+        at = lines.index("Left out:")
+        assert lines[at + 10].endswith(": judged 1 of 6, less than 5")
+        assert lines[at + 11] == "- 3 more: judged less than 5 of 6"
+
     async def test_it_says_what_when_and_why_not_the_rest(self, news: News) -> None:
         await with_finds(news)
         subscription = await _subscribed(news)
@@ -215,7 +245,7 @@ class TestHistory:
             "The last posts of this chat:",
             "2024-06-01 12:00 · not sent yet · …",
             "2024-06-01 12:00 · given up (It could not be sent for a day.)"
-            " · No old tweet foretold the news of June 1, 2024.",
+            " · No old tweet foretold the news since May 31, 2024.",
             f"2024-06-01 12:00 · sent · {COFFEE}!",
         ]
 

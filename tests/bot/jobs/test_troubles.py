@@ -23,6 +23,7 @@ from engine.errors import (
     PresagioError,
     StorageUnreachable,
 )
+from engine.llm.endpoint import Endpoint, status_fault
 from engine.messages import Message
 from engine.posting.delivery import Leased
 from tests.bot.conversing import until
@@ -95,6 +96,22 @@ async def test_the_owner_is_told_once_an_hour_of_each_kind(storage: Database) ->
     desk.now = NOW + timedelta(minutes=61)
     await desk.report(REFUSED)
     assert len(await desk.owed()) == 1
+
+
+async def test_spent_credit_is_told_although_a_key_was_refused_just_before(
+    storage: Database,
+) -> None:
+    await own(storage)
+    desk = Desk(storage, platforms=("slack",))
+    endpoint = Endpoint(section="llm", base_url="https://a.example/v1", model="m")
+    unpaid = status_fault(402, "Insufficient credits", endpoint, headers={}, now=NOW).error
+    await desk.report(REFUSED, unpaid, unpaid)
+    told = [await said(storage, leased) for leased in await desk.owed()]
+    desk.now += timedelta(seconds=2)
+    told += [await said(storage, leased) for leased in await desk.owed()]
+    assert len(told) == 2
+    assert "rejects the API key" in told[0]
+    assert "says that the credit is spent (402)" in told[1]
 
 
 async def test_operators_are_told_where_they_are_and_an_owner_not_twice(

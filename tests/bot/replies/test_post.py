@@ -1,6 +1,8 @@
 """A post shows each story with its tweet, on both platforms within their limits."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -37,7 +39,7 @@ def test_each_story_leads_to_its_page_and_shows_its_tweet() -> None:
     reply = post_reply([item(1), item(2, "<Tea> & more")], WORDS, date(2026, 6, 1))
     (html,) = render_messages(reply)
     assert html.splitlines()[:5] == [
-        "The news of June 1, 2026, foretold:",
+        "The news of March 1, 2016, foretold:",
         "",
         '<b><a href="https://news.example/1">Coffee prices soar</a></b>',
         "<b>1. 1 year before · "
@@ -81,8 +83,24 @@ def test_a_post_that_no_model_judged_says_so(judged: bool, said: bool) -> None:
 
 def test_a_post_is_said_in_the_language_of_its_chat() -> None:
     reply = post_reply([item()], words_for("es"), date(2026, 6, 1))
-    assert reply.text == "Lo que se había anunciado de las noticias del 1 de junio de 2026:"
+    assert reply.text == "Lo que se había anunciado de las noticias del 1 de marzo de 2016:"
     assert str(reply.buttons[0][0].action) == "up:71:2.es"
+
+
+def test_a_post_names_the_days_of_its_stories_by_the_clock_of_the_chat() -> None:
+    stories = [item(1), item(2)]
+    prophecy = stories[1].answer.prophecy
+    evening = datetime(2016, 3, 1, 23, 30, tzinfo=UTC)  # in Madrid that is the next day
+    later = replace(prophecy, headline=replace(prophecy.headline, date=evening))
+    stories[1] = replace(stories[1], answer=replace(stories[1].answer, prophecy=later))
+    day, madrid = date(2016, 3, 2), ZoneInfo("Europe/Madrid")
+    assert post_reply(stories, WORDS, day).text == "The news of March 1, 2016, foretold:"
+    assert post_reply(stories, WORDS, day, zone=madrid).text == (
+        "The news from March 1, 2016 to March 2, 2016, foretold:"
+    )
+    assert post_reply(stories[1:], WORDS, day, zone=madrid).text == (
+        "The news of March 2, 2016, foretold:"
+    )
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)

@@ -118,8 +118,11 @@ async def test_headlines_of_two_feeds_are_one_story(database: Database) -> None:
         (storm.title, ("a", "b")),
         (vote.title, ("a", "b")),
     ]
+    again = make_headline(STORM, identity="again", published=NOW + 49 * HOUR, link="https://b.test")
+    two, stories = await brought(database, two, again, now=NOW + 49 * HOUR)
+    assert stories == [], "the same words within a week"
     much_later = make_headline(
-        STORM, identity="later", published=NOW + 49 * HOUR, link="https://b.test"
+        STORM_AGAIN, identity="later", published=NOW + 49 * HOUR, link="https://c.test/1"
     )
     two, (new,) = await brought(database, two, much_later, now=NOW + 49 * HOUR)
     assert new.id not in (storm.id, vote.id)

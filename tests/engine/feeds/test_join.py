@@ -47,6 +47,14 @@ def test_the_same_words_are_one_story_within_two_days() -> None:
     assert ids(headline(VOTE), stories=stories) == [-1]
 
 
+def test_a_headline_that_is_put_up_again_is_one_story_for_a_week() -> None:
+    stories = (known(5, STORM),)
+    again = STORM.upper()
+    assert ids(headline(again, hours=7 * 24), stories=stories) == [5]
+    assert ids(headline(again, hours=7 * 24 + 1), stories=stories) == [-1]
+    assert ids(headline("Editorial", hours=72), stories=(known(5, "Editorial"),)) == [-1]
+
+
 def test_the_same_link_is_one_story_whatever_it_says_and_whenever() -> None:
     stories = (known(5, VOTE, link="https://a.test/1"), known(6, STORM))
     assert ids(
