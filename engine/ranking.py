@@ -117,18 +117,15 @@ _Item = TypeVar("_Item", bound=Hashable)
 _K = 60
 
 
-def fuse_rankings(
-    rankings: Sequence[Sequence[_Item]], weights: Sequence[float] | None = None
-) -> list[_Item]:
-    """Return all items by the sum of weight / (60 + rank) over the rankings that contain them.
+def fuse_rankings(rankings: Iterable[Sequence[_Item]]) -> list[_Item]:
+    """Return all items by the sum of 1 / (60 + rank) over the rankings that contain them.
 
-    `weights` are those of the rankings, 1 by default. In a tie, the item in an earlier ranking
-    comes first, then the one ranked higher in it.
+    In a tie, the item in an earlier ranking comes first, then the one ranked higher in it.
     """
     scores: dict[_Item, float] = {}
-    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
+    for ranking in rankings:
         for rank, item in enumerate(ranking, start=1):
-            scores[item] = scores.get(item, 0.0) + weight / (_K + rank)
+            scores[item] = scores.get(item, 0.0) + 1 / (_K + rank)
     return sorted(scores, key=lambda item: -scores[item])
 
 

@@ -30,7 +30,6 @@ from engine.text.clean import searchable
 from engine.values import Corpus
 
 LEXICAL, SEMANTIC = "lexical", "semantic"  # the headline's own lists, as receipts name them
-OWN_WEIGHT = 2.0  # weight of each of these; the list of a phrase has weight 1
 
 PhraseList = tuple[str, Sequence[int]]  # a phrase, and the ids it found, best first
 
@@ -47,14 +46,13 @@ class Proposal:
 def proposals(own: Mapping[str, Sequence[int]], asked: Sequence[PhraseList]) -> list[Proposal]:
     """Return the documents in the headline's own lists and those of phrases, best first.
 
-    A phrase may have several lists.
+    All lists count the same. A phrase may have several.
     """
     lists = [*own.values(), *(ids for _, ids in asked)]
-    weights = [OWN_WEIGHT] * len(own) + [1.0] * len(asked)
     places, asked_for = ranks(own), _best_places(asked)
     return [
         Proposal(id=one, ranks=places.get(one, {}), asked_for=asked_for.get(one, {}))
-        for one in fuse_rankings(lists, weights)
+        for one in fuse_rankings(lists)
     ]
 
 

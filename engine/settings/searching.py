@@ -45,7 +45,7 @@ class SearchSettings(Section):
         " for what a headline tells, and looks for these too; off looks for the headline alone.",
     )
     expansion_timeout: float = Field(
-        2,
+        5,
         gt=0,
         description="Seconds to wait for the phrases; later ones are kept for the next time.",
     )

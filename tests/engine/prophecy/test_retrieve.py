@@ -317,7 +317,7 @@ async def test_phrases_find_what_the_headline_does_not_say() -> None:
     assert by_id[2].asked_for == {"white roads": 2}
     assert by_id[2].ranks == {"lexical": 2}
     assert by_id[1].asked_for == {}
-    assert ids(found)[0] == 2
+    assert ids(found)[0] == 20
     assert found.expansion.phrases == ("white roads", "no school")
 
 
