@@ -122,12 +122,14 @@ Form = Callable[[object], dict[str, object] | None]
 class JudgeAnswer:
     """Scores by candidate number, for judged candidates only, and damage counted by kind.
 
-    `reasons` holds texts that are safe to show, for some candidates that score 4 or more.
+    `reasons` holds texts that are safe to show, for some candidates that score 4 or more; `count`
+    is how many candidates the model says it read.
     """
 
     scores: Mapping[int, int]
     damage: Mapping[str, int]
     reasons: Mapping[int, str] = field(default_factory=dict)
+    count: int | None = None
 
 
 def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
@@ -152,7 +154,7 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
         for number, reason in read_reasons(answer).items()
         if scores.get(number, 0) >= LEAST_SCORE
     }
-    return JudgeAnswer(scores, dict(damage), reasons)
+    return JudgeAnswer(scores, dict(damage), reasons, seen)
 
 
 def _find(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entry]]:

@@ -1,17 +1,23 @@
-"""The judge's request: the headline, then one candidate per line as JSON."""
+"""The judge's request: the archive, the headline, then one candidate per line."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from hashlib import sha256
 
-from engine.search import Candidate, Headline, told_date
+from engine.search import Candidate, Headline
+from engine.text.clean import drop_links
 from engine.text.snippet import window, words
+from engine.values import Corpus
 
 HEADLINE_LENGTH = 500
+DESCRIPTION_LENGTH = 500  # of an archive
+AUTHOR_LENGTH = 80
 TEXT_LENGTH = 280  # characters, as in a tweet; longer texts are cut around the headline's words
 _BEGINNING = 5  # letters that forms of a word share, precise enough to choose a window
+_LARGEST_BLOCK = 50  # candidates that models count right
 _LONGEST_MATCH = 20  # characters that a window reserves for the word in its middle
 
 # Control characters, line separators, bidirectional overrides, lone surrogates, byte order marks,
@@ -23,37 +29,65 @@ _UNSEEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
-    """One question to the model.
+    """One question to the model about candidates, which it knows by their numbers from 1."""
 
-    `content` is the user message; candidate number i in it has the id `ids[i - 1]`.
-    """
+    subject: str  # the first two lines: whose archive it is, and the headline
+    said: Mapping[int, str]  # by the id of a candidate, what its line says after the number
 
-    content: str
-    ids: tuple[int, ...]
-    key: str  # cache key
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The id of each candidate; that of number i is `ids[i - 1]`."""
+        return tuple(self.said)
+
+    @property
+    def content(self) -> str:
+        """The user message."""
+        lines = (f"{number}\t{said}" for number, said in enumerate(self.said.values(), start=1))
+        return "\n".join([self.subject, *lines])
+
+    def key(self, *, model: str, version: str) -> str:
+        """Return the cache key: SHA-256 of everything that may change the judgments.
+
+        `version` is the version of the prompt.
+        """
+        asked = [version, model, self.subject, sorted(self.said.items())]
+        return sha256(json.dumps(asked).encode()).hexdigest()
+
+    def in_blocks(self, ids: Collection[int]) -> list["JudgeRequest"]:
+        """Return the same question about some of its candidates, in blocks of 25 to 50 of them.
+
+        Fewer than 25 are one block.
+        """
+        wanted = [one for one in self.said if one in ids]
+        number = -(-len(wanted) // _LARGEST_BLOCK)
+        blocks = (wanted[first::number] for first in range(number))
+        return [replace(self, said={one: self.said[one] for one in block}) for block in blocks]
 
 
 def build_judge_request(
-    headline: Headline, candidates: Sequence[Candidate], *, model: str, version: str
+    corpus: Corpus, headline: Headline, candidates: Sequence[Candidate]
 ) -> JudgeRequest:
-    """Build the request, which does not depend on the order of the candidates.
-
-    `version` is the version of the prompt.
-    """
+    """Build the request, which does not depend on the order of the candidates."""
     title = one_line(headline.text, HEADLINE_LENGTH)
     ordered = sorted(candidates, key=lambda candidate: _place(title, candidate))
-    shown = [_cut_candidate(one, title) for one in ordered]
-    lines = [_line(number, one) for number, one in enumerate(shown, start=1)]
+    name_author = len({candidate.author for candidate in candidates}) > 1
     return JudgeRequest(
-        content="\n".join([title, *lines]),
-        ids=tuple(candidate.id for candidate in ordered),
-        key=_key(
-            [version, model, title],
-            {one.id: said for one, said in zip(ordered, shown, strict=True)},
-        ),
+        subject=f"{_describe_archive(corpus, headline)}\n{title}",
+        said={one.id: _describe_candidate(one, title, name_author) for one in ordered},
     )
+
+
+def _short_day(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y%m%d")
+
+
+def _describe_archive(corpus: Corpus, headline: Headline) -> str:
+    """Return whose archive it is and, if the headline has a date, of what day the news is."""
+    told = ", ".join(filter(None, (corpus.voice, corpus.description)))
+    line = f"archive: {one_line(told, DESCRIPTION_LENGTH)}"
+    return f"{line}; news of {_short_day(headline.date)}" if headline.date else line
 
 
 def around(text: str, title: str, limit: int) -> str:
@@ -97,17 +131,14 @@ def _place(title: str, candidate: Candidate) -> tuple[bytes, int]:
     return sha256(seed.encode("utf-8", "replace")).digest(), candidate.id
 
 
-def _cut_candidate(candidate: Candidate, title: str) -> dict[str, str]:
-    """Return the day, if there is one, and the text that the model sees."""
-    day = told_date(candidate.created_at, candidate.dated_by)
-    return {**day, "text": around(candidate.text, title, TEXT_LENGTH)}
+def _describe_candidate(candidate: Candidate, title: str, name_author: bool) -> str:
+    """Return the day, what it tells if not when the text was written, and the text without links.
 
-
-def _line(number: int, shown: Mapping[str, str]) -> str:
-    """Return one JSON object without spaces, which would cost tokens."""
-    return json.dumps({"i": number, **shown}, ensure_ascii=False, separators=(",", ":"))
-
-
-def _key(asked: Sequence[str], shown: Mapping[int, Mapping[str, str]]) -> str:
-    """Return the SHA-256 of everything that may change the judgments."""
-    return sha256(json.dumps([*asked, sorted(shown.items())]).encode()).hexdigest()
+    Tabs cost fewer tokens than JSON, and days without hyphens half of those with them. No text
+    holds a tab or the end of a line.
+    """
+    day = _short_day(candidate.created_at) if candidate.created_at else "undated"
+    told = f"{candidate.dated_by} {day}" if candidate.dated_by else day
+    text = around(drop_links(candidate.text), title, TEXT_LENGTH)
+    author = one_line(candidate.author or "", AUTHOR_LENGTH) if name_author else ""
+    return f"{told}\t{author}: {text}" if author else f"{told}\t{text}"

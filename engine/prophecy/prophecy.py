@@ -34,6 +34,7 @@ from engine.search import (
 )
 from engine.settings.searching import ProphecySettings, ScoreSettings
 from engine.text.address import address_candidate
+from engine.text.terms import has_own_words
 from engine.values import Corpus
 
 NO_MODEL = Message("Not judged: no language model is set up.")
@@ -107,7 +108,8 @@ class Prophet:
                 request.mode or self._settings.search.chosen_mode,
                 expansion,
             )
-        terms, found = retrieved.terms, retrieved.candidates
+        terms = retrieved.terms
+        found = [one for one in retrieved.candidates if has_own_words(one.text)]
         async with self._alone():
             groups = alike(found, similarity=self._settings.similarity)
             groups = groups[: self._most(retrieved.expansion)]

@@ -199,10 +199,7 @@ def searchable(text: str) -> str:
 def _searchable(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
     if not (text.isascii() and text.isprintable()):
         text = _plain(text)
-    if "http" in text:
-        text = _LINK.sub(" ", text)
-    if "/" in text or "www." in text:
-        text = _HOST_LINK.sub(" ", text)
+    text = drop_links(text)
     if "@" in text or "#" in text:
         text = _TAGGED.sub(tagged, _REPOST.sub("", text))
     text = text.replace("_", " ")
@@ -218,6 +215,15 @@ def _searchable(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
     if "US" in text or "WHO" in text:
         text = _BARE_HOMONYM.sub(_unless_shouted, text)
     return " ".join(text.replace(_STOP, ".").split())
+
+
+def drop_links(text: str) -> str:
+    """Return `text` with a space for each link, whole or cut ("http…"), and everything else."""
+    if "http" in text:
+        text = _LINK.sub(" ", text)
+    if "/" in text or "www." in text:
+        text = _HOST_LINK.sub(" ", text)
+    return text
 
 
 def respell_search_text(searched: str, text: str, *, title: str | None = None) -> str:

@@ -51,15 +51,27 @@ class Asked:
 
     @property
     def headline(self) -> str:
-        """First line of the prompt, or what it says of the headline where phrases are asked for."""
+        """The headline: after the archive for a judge, a value where phrases are asked for, else
+        the first line."""
         if self.for_phrases:
             return str(json.loads(self.prompt)["headline"])
-        return self.prompt.split("\n", 1)[0]
+        first, _, rest = self.prompt.partition("\n")
+        return rest.partition("\n")[0] if first.startswith("archive: ") else first
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
-        """The candidates as a stranger reads them: one JSON object for each further line."""
-        return [json.loads(line) for line in self.prompt.split("\n")[1:]]
+        """The candidates as a stranger reads them: one a line, after the headline."""
+        _, _, lines = self.prompt.partition(f"{self.headline}\n")
+        return [_read_line(line) for line in lines.split("\n") if line]
+
+
+def _read_line(line: str) -> dict[str, Any]:
+    """Read one candidate: a JSON object, or number, date and text with tabs between them."""
+    if line.startswith("{"):
+        found: dict[str, Any] = json.loads(line)
+        return found
+    number, day, text = line.split("\t")
+    return {"i": int(number), "date": day, "text": text}
 
 
 Step = Callable[[Asked, web.Request], Awaitable[web.StreamResponse]]

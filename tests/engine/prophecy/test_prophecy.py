@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -443,6 +444,18 @@ async def test_with_phrases_fewer_candidates_go_to_the_judge() -> None:
         judge = StandInJudge({})
         await asked_with(StandInPhrases(FULL, named), judge=judge, settings=settings)
         assert [len(one) for one in judge.asked] == [judged]
+
+
+async def test_what_says_nothing_itself_is_not_sent_to_the_judge() -> None:
+    class Linking(Index):
+        async def top(self, *given: Any, **more: Any) -> list[Candidate]:
+            silent = said(30, "RT @coffee: https://t.co/a 12", 2011)
+            return [silent, *await super().top(*given, **more)]
+
+    judge = StandInJudge({})
+    prophecy = await ask(judge=judge, index=Linking(TEXTS))
+    assert sorted(judge.asked[0]) == [1, 3, 4, 6]
+    assert "x30" not in prophecy.candidates
 
 
 async def test_no_phrases_are_asked_for_where_nothing_is_judged() -> None:

@@ -1,6 +1,8 @@
 """Readings of a headline's words become the terms of the query."""
 
-from engine.text.terms import Reading, headline_terms
+import pytest
+
+from engine.text.terms import Reading, has_own_words, headline_terms
 
 
 def reading(
@@ -151,3 +153,21 @@ def test_a_repeated_word_is_not_taken_for_an_unknown_one() -> None:
         spanish(1, "runs", 0),
     ]
     assert [t.word for t in headline_terms(["running", "runs"], BOTH, readings, 100)] == ["running"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says_something"),
+    [
+        ("Told you", True),
+        ("#MAGA https://t.co/a", True),
+        ("RT @ana: dear coffee", True),
+        ("咖啡", True),
+        ("RT @ana: https://t.co/a", False),
+        ("https://t.co/a via @ana", False),
+        ("@ana @ben 12", False),
+        ("🔥", False),
+        ("", False),
+    ],
+)
+def test_names_and_links_are_no_words_of_ones_own(text: str, *, says_something: bool) -> None:
+    assert has_own_words(text) is says_something
