@@ -1,12 +1,15 @@
 """Measures the benefit and the cost of phrases that a model suggests before a search.
 
 `python -m bench.expansion --corpus NAME --headlines FILE --qrels FILE --expansions FILE
-[--candidates 80,150,240] [--seconds 1,2] [--mode MODE] [--url URL]`
+[--judgments FILE] [--candidates 80,100,150] [--seconds 1,2] [--mode MODE]`
 
-The corpus is in the database that the settings name. A stand-in model on a real socket answers
-requests for phrases from `--expansions` (JSON lines of `qid` and `phrases`) and requests for
-judgments from the qrels; unjudged texts score 0. Every number of candidates is measured with and
-without phrases; then answers are timed while the model takes some seconds.
+The corpus is in the database that the settings name; its description is part of both requests. A
+stand-in model on a real socket answers requests for phrases from `--expansions` (JSON lines of
+`qid` and `phrases`) and requests for judgments from `--judgments`, which has the form of the qrels
+and holds what a model once answered; without it from the qrels, like a judge who is always right.
+Texts that are in neither score 0. Every number of candidates is measured with and without phrases,
+with 95 % intervals over the headlines (bootstrap); then answers are timed while the model takes
+some seconds. Tokens (o200k) are those of both calls of a headline.
 """
 
 import argparse
@@ -18,22 +21,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from aiohttp import web
 
-from bench.timing import Output, milliseconds, progress
+from bench.timing import Output, count_tokens, mean_interval, milliseconds, progress
 from bot.app import App, open_app
 from bot.settings import load_settings
 from db.search.shown import Shown
-from engine.evaluate.measures import JudgedHeadline, Run, evaluate, read_headlines, read_qrels
+from engine.evaluate.measures import (
+    RIGHT,
+    TOP,
+    JudgedHeadline,
+    Run,
+    evaluate,
+    read_headlines,
+    read_qrels,
+)
+from engine.judge.answer import LEAST_SCORE
 from engine.judge.request import HEADLINE_LENGTH, one_line
 from engine.prophecy.headline import read_headline
 from engine.search import Mode, SearchRequest
+from engine.text.clean import drop_links
 from tests.fakes.model import Asked, ModelServer, answer
 
-_CHARACTERS_A_TOKEN = 4  # roughly, in both languages
 _HITS = 10
+_LISTED = 3  # the least score that the prompt asks for
+_WHY = "He warned in 2012 that fuel prices would double within four years"
 _WHOLE = 1000  # characters that identify a text
 # Of a text that is shown in part, so many characters identify it.
 _TELLING = 60
@@ -50,6 +63,9 @@ class Known:
         """Return how well a text, perhaps shown only in part, foretells the headline."""
         if shown in self.labels:
             return self.labels[shown]
+        author, _, said = shown.partition(": ")
+        if said and " " not in author:  # of an archive with several
+            return self.label(said)
         parts = [part for part in shown.split("…") if part.strip()]
         if sum(map(len, parts)) < _TELLING:
             return 0
@@ -63,7 +79,7 @@ class Known:
 
 @dataclass
 class StandIn:
-    """A model that is always right, after a given delay."""
+    """A model that answers what is known, after a given delay."""
 
     known: Mapping[str, Known]  # by headline
     seconds: float = 0.0
@@ -76,15 +92,17 @@ class StandIn:
         content = json.dumps(said, ensure_ascii=False)
         prompt = "".join(message["content"] for message in asked.body["messages"])
         usage = {
-            "prompt_tokens": len(prompt) // _CHARACTERS_A_TOKEN,
-            "completion_tokens": len(content) // _CHARACTERS_A_TOKEN,
+            "prompt_tokens": count_tokens(prompt),
+            "completion_tokens": count_tokens(content),
         }
         return await answer(content, usage=usage)(asked, request)
 
 
 def _judgments(known: Known, asked: Asked) -> dict[str, object]:
     pairs = [(one["i"], known.label(one["text"])) for one in asked.candidates]
-    return {"n": len(pairs), "scores": [[number, label] for number, label in pairs if label]}
+    scores = [[number, label] for number, label in pairs if label >= _LISTED]
+    why = [{"i": number, "why": _WHY} for number, label in scores if label >= LEAST_SCORE]
+    return {"n": len(pairs), "scores": scores, "why": why}
 
 
 class Bench:
@@ -94,19 +112,20 @@ class Bench:
         self.arguments, self.url, self.output = arguments, url, output
         self.headlines = read_headlines(arguments.headlines)
         self.qrels = read_qrels(arguments.qrels)
+        self.judgments = read_qrels(arguments.judgments) if arguments.judgments else self.qrels
         self.model = StandIn({})
         self.runs = 0
 
     async def know(self, app: App) -> None:
-        """Load the headlines and their labels."""
+        """Load the headlines and what the model answers about them."""
         corpus, shown = await app.corpora.get(self.arguments.corpus), Shown(app.database)
         named = read_phrases(self.arguments.expansions)
         known = {}
         for headline in self.headlines:
             labels: dict[str, int] = {}
-            for identity, label in self.qrels.get(headline.qid, {}).items():
+            for identity, label in self.judgments.get(headline.qid, {}).items():
                 if label and (found := await shown.document(corpus, identity)):
-                    text = one_line(found.candidate.text, _WHOLE)
+                    text = one_line(drop_links(found.candidate.text), _WHOLE)
                     labels[text] = max(label, labels.get(text, 0))
             asked = one_line(read_headline(headline.headline).text, HEADLINE_LENGTH)
             known[asked] = Known(named.get(headline.qid, ()), labels)
@@ -166,18 +185,41 @@ class Bench:
     ) -> None:
         runs = {one.qid: run for one, (run, _, _) in zip(self.headlines, measured, strict=True)}
         # Only one of several copies is shown, and it may be unjudged: see eval's notes.
-        report: dict[str, Any] = evaluate(self.headlines, self.qrels, runs).as_json()
+        report = evaluate(self.headlines, self.qrels, runs)
         names = ("recall", "best P@3", "P@3", "nDCG@3")
+        rows = [row.as_json() for row in report.rows]
+        figures: dict[str, object] = {}
+        for name in names:
+            known = [value for row in rows if isinstance(value := row[name], (int, float))]
+            figures[name] = round(sum(known) / len(known), 3)
+            figures[f"{name} 95%"] = mean_interval(known)
         self.output.row(
             corpus=self.arguments.corpus,
+            headlines=len(rows),
             expansion=expansion,
             candidates=candidates,
-            **{name: round(report[name], 3) for name in names},
+            **figures,
+            **self._count_shown(runs),
             calls=round(calls / len(measured), 2),
             tokens=round(sum(tokens for _, _, tokens in measured) / len(measured)),
             model_seconds=seconds,
             **milliseconds([taken for _, taken, _ in measured]),
         )
+
+    def _count_shown(self, runs: Mapping[str, Run]) -> dict[str, object]:
+        """Count the texts shown, those labelled less than 3, and headlines that stay silent."""
+        shown = [(one, found) for one in self.headlines for found in runs[one.qid].ids[:TOP]]
+        silent = [one for one in self.headlines if not one.matchable and not runs[one.qid].ids]
+        return {
+            "shown": len(shown),
+            "labelled 3+": sum(self._label(one, found) >= _LISTED for one, found in shown),
+            "labelled 4+": sum(self._label(one, found) >= RIGHT for one, found in shown),
+            "unlabelled": sum(found not in self.qrels.get(one.qid, {}) for one, found in shown),
+            "silent": f"{len(silent)} of {sum(not one.matchable for one in self.headlines)}",
+        }
+
+    def _label(self, headline: JudgedHeadline, found: str) -> int:
+        return self.qrels.get(headline.qid, {}).get(found, 0)
 
 
 def read_phrases(path: Path) -> dict[str, list[str]]:
@@ -208,7 +250,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--corpus", required=True)
     for name in ("--headlines", "--qrels", "--expansions"):
         parser.add_argument(name, type=Path, required=True)
-    parser.add_argument("--candidates", type=_numbers, default=[40, 60, 80, 100, 150, 240])
+    parser.add_argument("--judgments", type=Path)
+    parser.add_argument("--candidates", type=_numbers, default=[80, 100, 150])
     parser.add_argument("--seconds", type=_numbers, default=[1, 2])
     parser.add_argument("--mode", type=Mode, default=None)
     arguments, output = parser.parse_args(argv), Output("expansion")

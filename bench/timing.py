@@ -1,4 +1,4 @@
-"""Percentiles, and the output of a bench: rows as JSON, then a table."""
+"""Percentiles, intervals, tokens, and the output of a bench: rows as JSON, then a table."""
 
 import json
 import sys
@@ -11,6 +11,26 @@ def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
     """Return the median and the 95th percentile of some durations."""
     p50, p95 = np.percentile(seconds, [50, 95]) * 1000
     return {"p50_ms": round(float(p50), 3), "p95_ms": round(float(p95), 3)}
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the mean, by the same 10,000 resamples each time."""
+    given = np.asarray(values)
+    picked = np.random.default_rng(1).integers(0, len(given), (10_000, len(given)))
+    low, high = np.percentile(given[picked].mean(axis=1), [2.5, 97.5])
+    return round(float(low), 3), round(float(high), 3)
+
+
+def count_tokens(text: str) -> int:
+    """Return the number of tokens in o200k_base, the vocabulary of the default model's family.
+
+    Exits if bpe-openai, which ships it, is not installed.
+    """
+    try:
+        from bpe_openai import get_encoding
+    except ImportError:
+        sys.exit("Counting tokens needs bpe-openai: pip install bpe-openai")
+    return len(get_encoding("o200k_base").encode(text))
 
 
 class Output:

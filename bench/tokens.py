@@ -1,85 +1,104 @@
-"""Counts the prompt tokens of one judge request in both archives: our form against a plain one.
+"""Counts the tokens of one headline's judge request: lean lines against JSON with links.
 
 `python -m bench.tokens`
 
-Plain form: one JSON object a line, {"i", "id", "created_at", "text"}, ISO date with time, texts
-cut alike. Tokens are counted with o200k_base, the vocabulary of the default model's family,
-which the package bpe-openai ships. Prints one JSON line a row; `of_plain` is the ratio to the
-first row of the archive. "why" is what the prompt and one twelve-word reason add, "one answer" an
-answer that lists a fifth of the texts.
+The texts stand at equal distances through each of both archives in ../shared/data. Tokens are
+counted with o200k_base, the vocabulary of the default model's family, which the package bpe-openai
+ships. Prints one JSON line a row; `share` is the ratio to JSON lines with links. `bench.expansion`
+counts whole headlines, with the texts that a search proposes.
 """
 
 import json
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from engine.judge.judge import JUDGE, JUDGE_WITH_REASONS
+from bench.timing import count_tokens
+from engine.judge.judge import JUDGE_WITH_REASONS
 from engine.judge.request import (
+    HEADLINE_LENGTH,
     TEXT_LENGTH,
     around,
     build_judge_request,
     one_line,
 )
+from engine.prophecy.expand import EXPANSION
 from engine.search import Candidate, Headline
-from engine.values import Flag
+from engine.text.clean import drop_links
+from engine.values import Corpus, Flag, Kind
 
 _TWEETS = Path(__file__).resolve().parents[1] / "../shared/data/tweets"
 ARCHIVES = {
     "trump_archive": "Trump orders a wall along the border",
     "argentina_2019": "El gobierno anuncia un nuevo acuerdo con el FMI",
 }
-CANDIDATES = 150
-_LIMITS = (200, 240, TEXT_LENGTH)  # characters of a text
-# Texts that score 0 are not listed.
-_LISTED = 30
-_ANSWER = json.dumps(
-    {"n": CANDIDATES, "scores": [[5 * i, i % 6 + 1] for i in range(1, _LISTED + 1)]}
-)
-_REASON = {"i": 42, "why": "He warned in 2012 that fuel prices would double within four years"}
+CANDIDATES = (100, 150)
 
 
 def main() -> None:
     """Count and print."""
-    try:
-        from bpe_openai import get_encoding
-    except ImportError:
-        sys.exit("bench.tokens needs bpe-openai: pip install bpe-openai")
     if not _TWEETS.exists():
         sys.exit("bench.tokens needs the tweets in ../shared/data.")
-    encoding = get_encoding("o200k_base")
+    for name, prompt in {"expansion": EXPANSION, "judge": JUDGE_WITH_REASONS}.items():
+        print(json.dumps({"instructions": name, "tokens": count_tokens(prompt.system)}))
     for archive, title in ARCHIVES.items():
-        forms = _forms(_spread(archive), Headline(text=title, original=""))
-        counts = {name: len(encoding.encode(text)) for name, text in forms.items()}
-        for name, tokens in counts.items():
-            share = round(tokens / counts["plain lines"], 3)
-            row = {"archive": archive, "form": name, "tokens": tokens, "of_plain": share}
-            print(json.dumps(row))
+        for number in CANDIDATES:
+            _print_forms(archive, number, _forms(_spread(archive, number), title, archive))
 
 
-def _forms(tweets: list[Candidate], headline: Headline) -> dict[str, str]:
-    request = build_judge_request(headline, tweets, model="", version="")
+def _print_forms(archive: str, candidates: int, forms: dict[str, str]) -> None:
+    counts = {form: count_tokens(text) for form, text in forms.items()}
+    most = max(counts.values())
+    for form, tokens in counts.items():
+        row = {"archive": archive, "candidates": candidates, "form": form, "tokens": tokens}
+        print(json.dumps({**row, "share": round(tokens / most, 3)}))
+
+
+def _forms(tweets: list[Candidate], title: str, archive: str) -> dict[str, str]:
+    headline = Headline(text=one_line(title, HEADLINE_LENGTH), original=title)
+    nameless = [replace(tweet, author=None) for tweet in tweets]
     return {
-        "plain lines": _lines(tweets, (", ", ": ")),
-        "plain lines without spaces": _lines(tweets, (",", ":")),
-        "our lines": request.content.split("\n", 1)[1],
-        **{
-            f"texts of {limit}": "\n".join(around(one.text, headline.text, limit) for one in tweets)
-            for limit in _LIMITS
-        },
-        "our whole prompt": JUDGE.system + "\n" + request.content,
-        "the same with why": JUDGE_WITH_REASONS.system + "\n" + request.content,
-        "one why": json.dumps(_REASON),
-        "one answer": _ANSWER,
+        "JSON, with links": _json_lines(nameless, title),
+        "JSON": _json_lines([replace(one, text=drop_links(one.text)) for one in nameless], title),
+        "tabs": build_judge_request(_corpus(archive), headline, nameless).content,
+        "tabs, with authors": build_judge_request(_corpus(archive), headline, tweets).content,
     }
 
 
-def _spread(archive: str) -> list[Candidate]:
+def _json_lines(tweets: list[Candidate], title: str) -> str:
+    rows = (
+        {
+            "i": number,
+            "date": tweet.created_at and tweet.created_at.date().isoformat(),
+            "text": around(tweet.text, title, TEXT_LENGTH),
+        }
+        for number, tweet in enumerate(tweets, start=1)
+    )
+    lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
+    return "\n".join([title, *lines])
+
+
+def _corpus(name: str) -> Corpus:
+    return Corpus(
+        id=1,
+        name=name,
+        kind=Kind.TWEETS,
+        language="simple",
+        author=None,
+        url_template=None,
+        documents=1,
+        tokens=1,
+        languages=(),
+    )
+
+
+def _spread(archive: str, number: int) -> list[Candidate]:
     """Return tweets at equal distances through the whole archive."""
     with (_TWEETS / f"{archive}.jsonl").open(encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
-    step = len(records) // CANDIDATES
-    return [_candidate(number, records[number * step]) for number in range(CANDIDATES)]
+    step = len(records) // number
+    return [_candidate(place, records[place * step]) for place in range(number)]
 
 
 def _candidate(number: int, record: dict[str, str]) -> Candidate:
@@ -89,7 +108,7 @@ def _candidate(number: int, record: dict[str, str]) -> Candidate:
         text=record["text"],
         context=None,
         created_at=datetime.fromisoformat(record["created_at"]),
-        author=None,
+        author=record.get("author"),
         url=None,
         lang=None,
         flags=Flag.NONE,
@@ -97,19 +116,6 @@ def _candidate(number: int, record: dict[str, str]) -> Candidate:
         bm25=0.0,
         matched={},
     )
-
-
-def _lines(tweets: list[Candidate], separators: tuple[str, str]) -> str:
-    rows = (
-        {
-            "i": number,
-            "id": tweet.external_id,
-            "created_at": tweet.created_at and tweet.created_at.isoformat(),
-            "text": one_line(tweet.text, TEXT_LENGTH),
-        }
-        for number, tweet in enumerate(tweets, start=1)
-    )
-    return "\n".join(json.dumps(row, ensure_ascii=False, separators=separators) for row in rows)
 
 
 if __name__ == "__main__":
