@@ -9,7 +9,7 @@ stand-in model on a real socket answers requests for phrases from `--expansions`
 and holds what a model once answered; without it from the qrels, like a judge who is always right.
 Texts that are in neither score 0. Every number of candidates is measured with and without phrases,
 with 95 % intervals over the headlines (bootstrap); then answers are timed while the model takes
-some seconds. Tokens (o200k) are those of both calls of a headline.
+some seconds. Tokens are those of both calls of a headline.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bench.timing import Output, count_tokens, mean_interval, milliseconds, progress
+from bench.timing import Output, mean_interval, milliseconds, open_token_counter, progress
 from bot.app import App, open_app
 from bot.settings import load_settings
 from db.search.shown import Shown
@@ -44,6 +44,7 @@ from engine.search import Mode, SearchRequest
 from engine.text.clean import drop_links
 from tests.fakes.model import Asked, ModelServer, answer
 
+_COUNTED_BY, count_tokens = open_token_counter()
 _HITS = 10
 _LISTED = 3  # the least score that the prompt asks for
 _WHY = "He warned in 2012 that fuel prices would double within four years"
@@ -202,6 +203,7 @@ class Bench:
             **self._count_shown(runs),
             calls=round(calls / len(measured), 2),
             tokens=round(sum(tokens for _, _, tokens in measured) / len(measured)),
+            tokens_by=_COUNTED_BY,
             model_seconds=seconds,
             **milliseconds([taken for _, taken, _ in measured]),
         )

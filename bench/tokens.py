@@ -2,10 +2,9 @@
 
 `python -m bench.tokens`
 
-The texts stand at equal distances through each of both archives in ../shared/data. Tokens are
-counted with o200k_base, the vocabulary of the default model's family, which the package bpe-openai
-ships. Prints one JSON line a row; `share` is the ratio to JSON lines with links. `bench.expansion`
-counts whole headlines, with the texts that a search proposes.
+The texts stand at equal distances through each of both archives in ../shared/data. Prints one JSON
+line a row; `share` is the ratio to JSON lines with links, `by` is how tokens were counted.
+`bench.expansion` counts whole headlines, with the texts that a search proposes.
 """
 
 import json
@@ -14,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from bench.timing import count_tokens
+from bench.timing import open_token_counter
 from engine.judge.judge import JUDGE_WITH_REASONS
 from engine.judge.request import (
     HEADLINE_LENGTH,
@@ -40,15 +39,17 @@ def main() -> None:
     """Count and print."""
     if not _TWEETS.exists():
         sys.exit("bench.tokens needs the tweets in ../shared/data.")
+    by, count = open_token_counter()
     for name, prompt in {"expansion": EXPANSION, "judge": JUDGE_WITH_REASONS}.items():
-        print(json.dumps({"instructions": name, "tokens": count_tokens(prompt.system)}))
+        print(json.dumps({"instructions": name, "tokens": count(prompt.system), "by": by}))
     for archive, title in ARCHIVES.items():
         for number in CANDIDATES:
-            _print_forms(archive, number, _forms(_spread(archive, number), title, archive))
+            forms = _forms(_spread(archive, number), title, archive)
+            counts = {form: count(text) for form, text in forms.items()}
+            _print_counts(archive, number, counts)
 
 
-def _print_forms(archive: str, candidates: int, forms: dict[str, str]) -> None:
-    counts = {form: count_tokens(text) for form, text in forms.items()}
+def _print_counts(archive: str, candidates: int, counts: dict[str, int]) -> None:
     most = max(counts.values())
     for form, tokens in counts.items():
         row = {"archive": archive, "candidates": candidates, "form": form, "tokens": tokens}

@@ -185,6 +185,32 @@ def test_phrases_are_measured_with_and_without(
     assert (auto["expansion"], auto["recall"], auto["calls"]) == ("auto", 1, 2)
     assert off["P@3"] == 0
     assert auto["P@3"] == auto["best P@3"] == pytest.approx(0.333)
+    assert auto["recall 95%"] == [1, 1]
+    assert (auto["shown"], auto["labelled 4+"], auto["unlabelled"]) == (1, 1, 0)
+    tokens = [int(str(row["tokens"])) for row in (off, auto)]
+    assert 400 < tokens[0] < tokens[1]
+
+
+def test_what_a_model_once_answered_is_measured_in_place_of_the_labels(
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    printed: Callable[[], Rows],
+) -> None:
+    asyncio.run(load_tweets(database_url, ("The pump eats your wages.", "Brent is a village.")))
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    files = {
+        "headlines": json.dumps({"qid": "a", "headline": "Brent climbs past a hundred"}),
+        "qrels": "a\t1\t6\na\t2\t0",
+        "judgments": "a\t2\t4",
+        "expansions": json.dumps({"qid": "a", "phrases": ["pump and wages"]}),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    named = [part for name in files for part in (f"--{name}", str(tmp_path / name))]
+    expansion.main(["--corpus", "demo", "--candidates", "5", "--seconds", "", *named])
+    _, auto = printed()
+    assert (auto["recall"], auto["P@3"], auto["shown"], auto["labelled 3+"]) == (1, 0, 1, 0)
 
 
 async def test_the_order_of_passages_is_measured_at_each_stage(
