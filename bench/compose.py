@@ -1,10 +1,14 @@
 """Measures the time that writing from evidence takes, and how much of it is Presagio's own.
 
 `python -m bench.compose [--data FOLDER] [--corpus NAME ...] [--runs N] [--quick]`
+`python -m bench.compose --guard`
 
 Models, web and pages are stand-ins: first they answer at once, so that what remains is the time of
 the pipeline itself; then a model takes 2.5 seconds a call and the web one second. The corpora are
 real ones: with --data, those of a data folder, else archives beside the project.
+
+With --guard, the guard alone reads bench/claims.jsonl: sentences in seven languages, right and
+planted ones, none of which it was made from. What it takes for the other is printed.
 """
 
 import argparse
@@ -16,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from statistics import median
 
 from bench.timing import Output, milliseconds
@@ -24,11 +29,13 @@ from bot.queries.compose import compose_parts
 from bot.settings import load_settings
 from engine.compose.composition import ComposeRequest, Composition
 from engine.compose.run import Composer
+from engine.evaluate.compositions import Flaw, find_faults, read_labelled
 from engine.values import Corpus
 from engine.web.results import WebFindings, WebPage
 from tests.fakes.model import ModelServer, slow
 from tests.fakes.writer import Writer
 
+CLAIMS = Path(__file__).with_name("claims.jsonl")
 MODEL, PAGES = 2.5, 1.0  # seconds of a call, and of searching and reading pages
 OWN, WHOLE = 600.0, 12_000.0  # milliseconds that the median may take
 PROMPTS = (
@@ -79,6 +86,9 @@ async def main() -> None:
     """Measure, print, and exit with 1 if a median is over its limit."""
     chosen = _arguments()
     output = Output("compose")
+    if chosen.guard:
+        show_guard(output)
+        return
     async with ModelServer() as server:
         os.environ["PRESAGIO_LLM__BASE_URL"] = server.base_url
         os.environ["PRESAGIO_LLM__DAILY_TOKENS"] = "-1"
@@ -100,6 +110,21 @@ async def main() -> None:
             late = late or figures["p50_ms"] > WHOLE
     output.table()
     sys.exit(f"too slow, after {calls} calls" if late else 0)
+
+
+def show_guard(output: Output) -> None:
+    """Print how the guard judges the claims, and each that it gets wrong."""
+    claims = read_labelled(CLAIMS)
+    for name, right in (("planted", False), ("right", True)):
+        sentences = [one for one in claims if (one.flaw is Flaw.RIGHT) is right]
+        found = [(one, find_faults(one)) for one in sentences]
+        refused = [one for one, faults in found if any(fault.vetoes for fault in faults)]
+        warned = [one for one, faults in found if faults and one not in refused]
+        wrong = refused if right else [one for one in sentences if one not in refused]
+        output.row(claims=name, sentences=len(sentences), refused=len(refused), warned=len(warned))
+        for one in wrong:
+            output.row(claims=f"{name}, judged wrongly", text=one.text)
+    output.table()
 
 
 async def _measured(
@@ -128,6 +153,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--data", help="data folder with the corpora")
     parser.add_argument("--corpus", action="append", help="corpus; may be given several times")
     parser.add_argument("--runs", type=int, default=3, help="rounds over the prompts")
+    parser.add_argument("--guard", action="store_true", help="the guard alone, on claims")
     parser.add_argument("--quick", action="store_true", help="fewer runs with slow models")
     chosen = parser.parse_args()
     chosen.corpus = chosen.corpus or ["en", "es"]

@@ -1,95 +1,30 @@
-"""Dates and superlatives in English and Spanish text, and whether a text supports them. Pure."""
+"""The dates of a text, the time between them, and whether other texts support them. Pure.
+
+English, Spanish, German, French, Portuguese, Italian and Japanese dates are read.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-
-_WAYS: Mapping[str, str] = {
-    "best": r"best|(?:el|la|los|las|lo) mejor(?:es)?",
-    "worst": r"worst|(?:el|la|los|las|lo) peor(?:es)?",
-    "largest": r"largest|biggest|greatest|(?:el|la|los|las|su) mayor(?:es)?|más grandes?"
-    r"|maximum|máxim[oa]s?|massivest|hugest",
-    "smallest": r"smallest|least|tiniest|(?:el|la|los|las|su) menor(?:es)?|más pequeñ[oa]s?"
-    r"|minimum|mínim[oa]s?",
-    "highest": r"highest|all[- ]time high|peak|más alt[oa]s?|máxim[oa]s? históric[oa]s?|tallest",
-    "lowest": r"lowest|all[- ]time low|más baj[oa]s?|mínim[oa]s? históric[oa]s?",
-    "record": r"record(?:[- ](?:high|low|breaking|setting|year|profits?|losses|number|level|sales))"
-    r"|(?:a|new|all[- ]time|set (?:a )?) ?records?|r[eé]cord|históric[oa]s?",
-    "first": r"first[- ]ever|(?:for )?the first time|the first (?:to|person|country|company|in)"
-    r"|por primera vez|(?:el|la) primer[oa]? en|primera vez",
-    "last": r"last[- ]ever|the last time|por última vez",
-    "only": r"the only|(?:el|la|los|las) únic[oa]s?|unique|únic[oa]s? en",
-    "most": r"(?:the|its|his|her|their|world's|ever's) most"
-    r"|(?:el|la|los|las|lo)(?: [\wáéíóúñ]+)?(?: que)? más",
-    "fastest": r"fastest|quickest|más rápid[oa]s?",
-    "oldest": r"oldest|earliest|más antigu[oa]s?|más viej[oa]s?",
-    "youngest": r"youngest|newest|más joven(?:es)?|más nuev[oa]s?",
-    "strongest": r"strongest|más fuertes?|más potentes?",
-    "cheapest": r"cheapest|más barat[oa]s?",
-    "richest": r"richest|wealthiest|más ric[oa]s?",
-    "deadliest": r"deadliest|más mortífer[oa]s?|más letal(?:es)?",
-    "unprecedented": r"unprecedented|sin precedentes?|inédit[oa]s?|never before|nunca antes"
-    r"|unmatched|unrivall?ed|unparallell?ed",
-    "world": r"in the world|world's|of all time|in history|del mundo|de la historia|de todos los"
-    r" tiempos|de siempre",
-}
-# Any other word in -est with an article: "the calmest". Nouns and verbs in -est stay out of it.
-_OTHER = re.compile(
-    r"\bthe (?!(?:west|rest|test|guest|forest|interest|request|protest|harvest|arrest|quest|nest"
-    r"|chest|contest|conquest|invest|latest|first|priest|tempest|digest|manifest|midwest"
-    r"|northwest|southwest|unrest|vest|zest|crest|pest)\b)(?P<word>[a-z]{2,12}est)\b",
-    re.IGNORECASE,
-)
-_PATTERNS = {name: re.compile(rf"\b(?:{way})\b", re.IGNORECASE) for name, way in _WAYS.items()}
-# What another superlative of a source confirms as well.
-_ALSO: Mapping[str, frozenset[str]] = {
-    "largest": frozenset({"highest", "record", "most"}),
-    "highest": frozenset({"largest", "record", "most"}),
-    "lowest": frozenset({"smallest", "record"}),
-    "smallest": frozenset({"lowest"}),
-    "record": frozenset({"highest", "lowest", "largest", "unprecedented"}),
-    "unprecedented": frozenset({"first", "record"}),
-    "first": frozenset({"unprecedented"}),
-    "most": frozenset(_WAYS) - {"world", "only", "first", "last"},
-}
-
-
-def superlatives(text: str) -> dict[str, str]:
-    """Return the superlatives in a text: what each claims, and how it is written."""
-    found = {name: hit[0] for name, way in _PATTERNS.items() if (hit := way.search(text))}
-    for other in _OTHER.finditer(text):
-        word = other["word"].casefold()
-        if not any(word in hit.casefold() for hit in found.values()):
-            found[word] = other[0]
-    return found
-
-
-def find_unsupported(text: str, sources: Mapping[str, str]) -> list[str]:
-    """Return the superlatives of a text, as written, that no superlative of sources supports."""
-    return [
-        shown
-        for name, shown in superlatives(text).items()
-        if name not in sources and not _ALSO.get(name, frozenset()) & sources.keys()
-    ]
-
+from itertools import combinations
 
 _MONTHS: Mapping[str, int] = {
     word: number
     for number, words in enumerate(
         (
-            "january jan enero ene",
-            "february feb febrero",
-            "march mar marzo",
-            "april apr abril abr",
-            "may mayo",
-            "june jun junio",
-            "july jul julio",
-            "august aug agosto ago",
-            "september sept sep septiembre setiembre",
-            "october oct octubre",
-            "november nov noviembre",
-            "december dec diciembre dic",
+            "january jan enero ene januar janvier janeiro gennaio",
+            "february feb febrero februar février fevereiro febbraio",
+            "march mar marzo märz mars março",
+            "april apr abril abr avril aprile",
+            "may mayo mai maio maggio",
+            "june jun junio juni juin junho giugno",
+            "july jul julio juli juillet julho luglio",
+            "august aug agosto ago août",
+            "september sept sep septiembre setiembre septembre setembro settembre",
+            "october oct octubre oktober okt octobre outubro ottobre",
+            "november nov noviembre novembre novembro",
+            "december dec diciembre dic dezember dez décembre dezembro dicembre",
         ),
         start=1,
     )
@@ -99,20 +34,21 @@ _WEEKDAYS: Mapping[str, int] = {
     word: number
     for number, words in enumerate(
         (
-            "monday lunes",
-            "tuesday martes",
-            "wednesday miércoles",
-            "thursday jueves",
-            "friday viernes",
-            "saturday sábado sábados",
-            "sunday domingo domingos",
+            "monday lunes montag lundi segunda-feira lunedì 月曜日",
+            "tuesday martes dienstag mardi terça-feira martedì 火曜日",
+            "wednesday miércoles mittwoch mercredi quarta-feira mercoledì 水曜日",
+            "thursday jueves donnerstag jeudi quinta-feira giovedì 木曜日",
+            "friday viernes freitag vendredi sexta-feira venerdì 金曜日",
+            "saturday sábado sábados samstag sonnabend samedi sabato 土曜日",
+            "sunday domingo domingos sonntag dimanche domenica 日曜日",
         )
     )
     for word in words.split()
 }
 _NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR = r"(?P<year>(?:1[5-9]|20|21)\d\d)(?!\d)"
-_DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th|º|\.)?"
+_DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th|er|º|\.)?"
+_DAYS_A_MONTH = 30.44
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
@@ -120,7 +56,28 @@ _FORMS = tuple(
         rf"(?<![\w.,]){_DAY}\s(?:of\s|de\s)?(?P<month>{_NAME})\b\.?(?:,?\s(?:de\s|del\s|of\s)?{_YEAR})?",
         rf"\b(?P<month>{_NAME})\.?\s{_DAY}\b(?!\s?[%\d])(?:,?\s(?:de\s)?{_YEAR})?",
         rf"\b(?P<month>{_NAME})\.?,?\s(?:of\s|de\s|del\s)?{_YEAR}",
+        r"(?<!\d)(?P<year>\d{4})年(?:(?P<number>1[0-2]|0?[1-9])月)?(?:(?P<day>[12]\d|3[01]|0?[1-9])日)?",
+        r"(?<![\d年])(?P<number>1[0-2]|0?[1-9])月(?:(?P<day>[12]\d|3[01]|0?[1-9])日)?",
     )
+)
+# Days that begin what a date ends: "12 to 15 July", "July 12-15", "del 12 al 15 de julio".
+_TO = r"\s?(?:-|–|to|and|until|al|a|y|bis|und|au|et|ao|e)\s?"
+_RANGES = (
+    re.compile(
+        rf"(?<![\w.,])(?P<day>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th|º|\.)?{_TO}(?:[12]\d|3[01]|0?[1-9])"
+        rf"(?:st|nd|rd|th|º|\.)?\s(?:of\s|de\s)?(?P<month>{_NAME})\b\.?(?:,?\s(?:de\s|del\s)?{_YEAR})?",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?P<month>{_NAME})\.?\s(?:[12]\d|3[01]|0?[1-9]){_TO}(?P<day>[12]\d|3[01]|0?[1-9])\b"
+        rf"(?!\s?[%\d])(?:,?\s{_YEAR})?",
+        re.IGNORECASE,
+    ),
+)
+# "Release 5 of March 1995" is of March; "5 of March 1995" and "the 5th of March" are days.
+_CARDINAL_OF = re.compile(r"\d{1,2}\sof\s", re.IGNORECASE)
+_NAMED_BEFORE = re.compile(
+    r"(?:[A-Z][\w-]*|\b(?:release|version|part|chapter|issue|number|volume|no\.))\s\Z"
 )
 _NUMERIC = re.compile(r"(?<![\d/])(?P<a>\d{1,2})[/.](?P<b>\d{1,2})[/.](?P<year>\d{4})(?![\d/])")
 _MONTH_ALONE = re.compile(
@@ -130,7 +87,10 @@ _MONTH_ALONE = re.compile(
 )
 _WEEKDAY = re.compile(
     r"\b(?:(?P<english>Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)s?"
-    r"|(?:el|los|este|pasado)\s(?P<spanish>lunes|martes|miércoles|jueves|viernes|sábados?|domingos?))\b"
+    r"|(?:el|los|este|pasado)\s(?P<spanish>lunes|martes|miércoles|jueves|viernes|sábados?|domingos?)"
+    r"|(?P<other>(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|Sonnabend|lundi|mardi|mercredi"
+    r"|jeudi|vendredi|samedi|dimanche|(?:segunda|terça|quarta|quinta|sexta)-feira|(?:lune|marte"
+    r"|mercole|giove|vener)dì|sabato|domenica))\b|(?P<japanese>[月火水木金土日]曜日)"
 )
 
 
@@ -204,6 +164,24 @@ class Days:
         years = {int(year) for text in parts for year in re.findall(r"(?<!\d)\d{4}(?!\d)", text)}
         return cls(tuple(days), frozenset(years | {day.year for day in days if day.year}))
 
+    @property
+    def dated_years(self) -> frozenset[int]:
+        """The years of the dates."""
+        return frozenset(day.year for day in self.mentioned if day.year)
+
+    def are_apart(self, days: int, months: int) -> bool:
+        """Return whether two of the dates are so many days or months apart."""
+        known = sorted({known_day for day in self.mentioned if (known_day := _date_of(day))})
+        pairs = list(combinations(known, 2))
+        if days:
+            leeway = 3 if days % 7 == 0 else 0  # "two weeks later"
+            return any(abs((later - first).days - days) <= leeway for first, later in pairs)
+        between = [round((later - first).days / _DAYS_A_MONTH) for first, later in pairs]
+        if months % 12 == 0:
+            years = sorted(self.dated_years)
+            between += [12 * (last - first) for first, last in combinations(years, 2)]
+        return months in between
+
     def hold(self, mention: Mention) -> bool:
         """Return whether one reading of the date occurs."""
         return any(
@@ -213,14 +191,41 @@ class Days:
         )
 
 
+_LATER = re.compile(
+    r"[\s-]*(?:later|after|earlier|before|apart|más tarde|después|antes|später|danach|davor|zuvor"
+    r"|plus tard|après|avant|depois|mais tarde|dopo|più tardi|prima|後|前)",
+    re.IGNORECASE,
+)
+
+
+def tells_time_between(text: str, end: int) -> bool:
+    """Return whether a number that ends here tells the time from one date to another."""
+    return bool(_LATER.match(text, end))
+
+
+_CLOCK = re.compile(r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?::|h|時)(?P<minute>[0-5]\d)(?![\d:])")
+
+
+def without_clock_times(text: str) -> str:
+    """Return the text with its times of day blanked: "10:30" is neither 10 nor 30 of anything."""
+    return _CLOCK.sub(lambda found: " " * len(found[0]), text)
+
+
+def clock_times(text: str) -> dict[tuple[int, int], str]:
+    """Return the times of day in a text as (hour of twelve, minute), and how they are written."""
+    return {(int(f["hour"]) % 12, int(f["minute"])): f[0] for f in _CLOCK.finditer(text)}
+
+
 def _candidates(text: str) -> Iterator[Mention]:
     for form in _FORMS:
         for found in form.finditer(text):
-            parts = found.groupdict()
-            month = int(parts.get("number") or 0) or _MONTHS[parts["month"].casefold()]
-            day, year = parts.get("day"), parts.get("year")
-            read = Day(found[0], int(year) if year else None, month, int(day) if day else None)
+            named = _NAMED_BEFORE.search(text, max(0, found.start() - 40), found.start())
+            if named and _CARDINAL_OF.match(found[0]) and not _is_weekday(named[0]):
+                continue
+            read = _read_day(found)
             yield Mention(found.start(), found.end(), (read,))
+    for found in (each for form in _RANGES for each in form.finditer(text)):
+        yield Mention(found.start("day"), found.end("day"), (_read_day(found),))
     for found in _NUMERIC.finditer(text):
         a, b, year = int(found["a"]), int(found["b"]), int(found["year"])
         readings = [
@@ -234,8 +239,19 @@ def _candidates(text: str) -> Iterator[Mention]:
         read = Day(found["month"], month=_MONTHS[found["month"].casefold()])
         yield Mention(found.start("month"), found.end("month"), (read,))
     for found in _WEEKDAY.finditer(text):
-        name = found["english"] or found["spanish"]
+        name = found["english"] or found["spanish"] or found["other"] or found["japanese"]
         yield Mention(found.start(), found.end(), (Day(name, weekday=_WEEKDAYS[name.casefold()]),))
+
+
+def _read_day(found: re.Match[str]) -> Day:
+    parts = found.groupdict()
+    month = int(parts.get("number") or 0) or _MONTHS.get((parts.get("month") or "").casefold())
+    day, year = parts.get("day"), parts.get("year")
+    return Day(found[0], int(year) if year else None, month, int(day) if day else None)
+
+
+def _is_weekday(word: str) -> bool:
+    return word.strip().casefold() in _WEEKDAYS
 
 
 def _day_of(day: date) -> Day:
@@ -243,9 +259,13 @@ def _day_of(day: date) -> Day:
 
 
 def _weekday_of(day: Day) -> int | None:
+    return known.weekday() if (known := _date_of(day)) else None
+
+
+def _date_of(day: Day) -> date | None:
     if not (day.year and day.month and day.day):
         return None
     try:
-        return date(day.year, day.month, day.day).weekday()
+        return date(day.year, day.month, day.day)
     except ValueError:
         return None

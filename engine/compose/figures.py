@@ -1,219 +1,217 @@
-"""Numbers in English and Spanish text: digits with either separator, scales, per cent, words. Pure.
+"""The numbers of a text, what each of them counts, and whether other texts hold it. Pure.
 
-"3,2 millones", "3.2M", "3,200,000" and "three million two hundred thousand" are one number.
+"3,2 millones", "3.2M", "3,200,000" and "three million two hundred thousand" are one number. What
+it counts is its unit: per cent, a currency, a measure, a year, a place in an order, a label such
+as "page 12", or else the words that follow it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from enum import IntEnum
 
-_ONES: Mapping[str, int] = {
-    word: number
-    for number, words in {
-        1: "one un una uno",
-        2: "two dos",
-        3: "three tres",
-        4: "four cuatro",
-        5: "five cinco",
-        6: "six seis",
-        7: "seven siete",
-        8: "eight ocho",
-        9: "nine nueve",
-        10: "ten diez",
-        11: "eleven once",
-        12: "twelve doce",
-        13: "thirteen trece",
-        14: "fourteen catorce",
-        15: "fifteen quince",
-        16: "sixteen dieciséis",
-        17: "seventeen diecisiete",
-        18: "eighteen dieciocho",
-        19: "nineteen diecinueve",
-        20: "twenty veinte",
-        21: "veintiuno veintiún veintiuna",
-        22: "veintidós",
-        23: "veintitrés",
-        24: "veinticuatro",
-        25: "veinticinco",
-        26: "veintiséis",
-        27: "veintisiete",
-        28: "veintiocho",
-        29: "veintinueve",
-        30: "thirty treinta",
-        40: "forty cuarenta",
-        50: "fifty cincuenta",
-        60: "sixty sesenta",
-        70: "seventy setenta",
-        80: "eighty ochenta",
-        90: "ninety noventa",
-        100: "cien ciento",
-        200: "doscientos doscientas",
-        300: "trescientos trescientas",
-        400: "cuatrocientos cuatrocientas",
-        500: "quinientos quinientas",
-        600: "seiscientos seiscientas",
-        700: "setecientos setecientas",
-        800: "ochocientos ochocientas",
-        900: "novecientos novecientas",
-    }.items()
-    for word in words.split()
+from engine.compose.number_words import numbers_in_words
+from engine.text.chunks import sentences
+from engine.text.language import is_function_word
+from engine.text.terms import folded_words
+
+PERCENT, YEAR, PLACE, LABEL = "%", "year", "place", "label"
+_MONEY: Mapping[str, str] = {
+    "$": "$ us$ usd dollar dollars dólar dólares dolar dolares peso pesos dollari ドル",
+    "€": "€ eur euro euros ユーロ",
+    "£": "£ gbp pound pounds libra libras sterline",
+    "¥": "¥ yen yuan 円 元",
 }
-_MANY: Mapping[str, int] = {
-    "hundred": 100,
-    "thousand": 1000,
-    "mil": 1000,
-    "million": 10**6,
-    "millón": 10**6,
-    "millones": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
-    "billón": 10**12,
-    "billones": 10**12,
-}
-_WORDS = "|".join(sorted({*_ONES, *_MANY}, key=len, reverse=True))
-_IN_WORDS = re.compile(rf"(?<![\w-])(?:{_WORDS})(?:(?:[\s-]|\s(?:and|y)\s)(?:{_WORDS}))*\b", re.I)
-_READ_BY_DIGITS = re.compile(r"(?:\d[\s-]?|\bpor\s)\Z", re.IGNORECASE)
-# Alone these are articles, pronouns and conjunctions rather than numbers: "one of them", "once".
-_NO_NUMBERS = frozenset({"one", "un", "una", "uno", "once", "mil"})
-
-
-def numbers_in_words(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, end, value) of the numbers in words, but not of "million" after digits."""
-    for found in _IN_WORDS.finditer(text):
-        words = re.split(r"[\s-]+", found[0].casefold())
-        words = [word for word in words if word not in {"and", "y"}]
-        alone = len(words) == 1 and words[0] in _NO_NUMBERS
-        if alone or (words[0] in _MANY and words[0] != "mil"):
-            continue
-        if not _READ_BY_DIGITS.search(text, 0, found.start()):
-            yield found.start(), found.end(), _spelt(words)
-
-
-def _spelt(words: Iterable[str]) -> int:
-    total = current = 0
-    for word in words:
-        if word in _ONES:
-            current += _ONES[word]
-        elif _MANY[word] == 100:
-            current = max(1, current) * 100
-        elif _MANY[word] == 1000:
-            current = max(1, current) * 1000
-        else:
-            total += max(1, current) * _MANY[word]
-            current = 0
-    return total + current
-
-
-PERCENT = "%"
-MONEY = {
-    "$": "$ us$ usd dollar dollars dólar dólares dolar dolares peso pesos",
-    "€": "€ eur euro euros",
-    "£": "£ gbp pound pounds libra libras",
-    "¥": "¥ yen yuan",
-}
-_CURRENCIES: Mapping[str, str] = {
-    word: sign for sign, words in MONEY.items() for word in words.split()
-}
+_CURRENCIES = {word: sign for sign, words in _MONEY.items() for word in words.split()}
 _SCALES: Mapping[str, int] = {
     word: 10**power
     for power, words in {
-        3: "k thousand thousands mil",
-        6: "m mn mm million millions millón millon millones",
-        9: "b bn billion billions",
+        3: "k thousand thousands mil tausend mille mila",
+        6: "m mn mm mio million millions millón millon millones millionen milhão milhões milione "
+        "milioni",
+        9: "b bn mrd billion billions milliarde milliarden milliard milliards bilhão bilhões "
+        "miliardo miliardi",
         12: "t tn trillion trillions billón billon billones",
     }.items()
+    for word in words.split()
+}
+# Each measure with the words for it, and how many of its first one they are.
+_MEASURES: Mapping[str, Mapping[str, str]] = {
+    "metre": {
+        "1": "metre metres meter meters metro metros mètre mètres metri メートル",
+        "1000": "km kms kilometre kilometres kilometer kilometers kilómetro kilómetros quilômetro "
+        "quilômetros quilómetros kilomètre kilomètres chilometro chilometri キロ",
+        "0.01": "cm centimetre centimetres centimeter centimeters centímetro centímetros",
+        "0.001": "mm millimetre millimetres millimeter millimeters milímetro milímetros",
+    },
+    "mile": {"1": "mile miles milla millas meile meilen milha milhas miglio miglia マイル"},
+    "foot": {"1": "foot feet ft"},
+    "kilogram": {
+        "1": "kg kilo kilos kilogram kilograms kilogramo kilogramos kilogramm",
+        "1000": "tonne tonnes ton tons tonelada toneladas tonnen tonnellate トン",
+        "0.001": "gram grams gramo gramos gramm",
+    },
+    "litre": {"1": "litre litres liter liters litro litros litri"},
+    "gallon": {"1": "gallon gallons"},
+    "barrel": {"1": "barrel barrels barril barriles barris"},
+    "hectare": {"1": "ha hectare hectares hectárea hectáreas hektar"},
+    "acre": {"1": "acre acres"},
+    "km/h": {"1": "km/h kmh kph"},
+    "mph": {"1": "mph"},
+    "degree": {"1": "degree degrees grado grados °c °f °"},
+    "second": {"1": "second seconds segundo segundos sekunden secondes secondi 秒"},
+    "hour": {
+        "60": "hour hours hora horas stunde stunden heure heures ora ore 時間",
+        "1": "minute minutes minuto minutos minuten minuti",
+    },
+    "day": {
+        "1": "day days día días tag tage tagen jour jours dia dias giorno giorni 日間",
+        "7": "week weeks semana semanas woche wochen semaine semaines settimana settimane 週間",
+    },
+    "month": {
+        "1": "month months mes meses monat monate monaten mois mês mese mesi か月 ヶ月 カ月",
+        "12": "year years año años jahr jahre jahren an ans année années ano anos anno anni 年間",
+        "120": "decade decades década décadas jahrzehnte décennies decenni",
+        "1200": "century centuries siglo siglos jahrhunderte siècles secoli",
+    },
+}
+_UNITS: Mapping[str, tuple[str, Decimal]] = {
+    word: (name, Decimal(factor))
+    for name, factors in _MEASURES.items()
+    for factor, words in factors.items()
     for word in words.split()
 }
 
 
 def _any(words: Iterable[str]) -> str:
-    return "|".join(sorted(words, key=len, reverse=True))
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
 _AMBIGUOUS = frozenset({"m", "b", "t"})  # also metres, bytes and tonnes
-
 _SPACES = "\u00a0\u2009\u202f"
+_CJK = "\u3041-\u30ff\u4e00-\u9fff"
 _NUMBER = re.compile(
     rf"(?<!\w)(?<![^\W\d_]-)(?<!\d[.,])(?P<before>US\$|[$€£¥])?[ {_SPACES}]?"
     rf"(?P<digits>\d{{1,3}}(?:(?P<group>[ .,’'{_SPACES}])\d{{3}}(?!\d))"
-    rf"(?:(?P=group)\d{{3}}(?!\d))*(?:[.,]\d+)?|\d+(?:[.,]\d+)?)"
-    r"(?:(?:st|nd|rd|th|s|º|ª)\b)?",
+    rf"(?:(?P=group)\d{{3}}(?!\d))*(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?![\d{_CJK}])"
+    r"(?P<suffix>(?:st|nd|rd|th|s|º|ª|er|ème|e)\b)?",
     re.IGNORECASE,
 )
 _PERCENT = re.compile(
-    r"\s?%|[\s-]?(?:per\s?cent|percent|pct|percentage[\s-]points?|por\s?cien(?:to)?|"
-    r"puntos porcentuales|punto porcentual|pp)\b",
+    r"\s?[%％]|パーセント|[\s-]?(?:per\s?cent|percent|pct|percentage[\s-]points?|por\s?cien(?:to)?"
+    r"|prozent(?:punkte)?|pour\s?cent|por\s?cento|per\s?cento|puntos porcentuales"
+    r"|punto porcentual|pp)\b",
     re.IGNORECASE,
 )
 _SCALE = re.compile(
-    rf"[\s-]?(?:(?P<thousands>mil)\s(?=millones\b))?(?P<scale>{_any(_SCALES)})\b",
+    rf"[\s-]?(?:(?P<thousands>mil)\s(?=millones\b|milhões\b))?(?P<scale>{_any(_SCALES)})\b",
     re.IGNORECASE,
 )
 _CURRENCY = re.compile(
-    rf"[\s-]?(?:(?:de|US|of)\s)?"
-    rf"(?P<currency>[€$£¥]|(?:{_any(word for word in _CURRENCIES if word.isalpha())})\b)",
+    r"[\s-]?(?:(?:de|US|of|di|d')\s?)?"
+    rf"(?P<currency>[€$£¥]|ドル|ユーロ|円|元|(?:{_any(w for w in _CURRENCIES if w.isascii())}"
+    r"|dólar|dólares)\b)",
     re.IGNORECASE,
 )
+_MEASURE = re.compile(
+    rf"[\s-]?(?:(?:de|of)\s)?(?P<measure>{_any(_UNITS)})(?![^\W\d_{_CJK}])", re.IGNORECASE
+)
+_LABELLED = re.compile(
+    r"(?:\b(?:pages?|pp?\.|sections?|chapters?|articles?|artículos?|art\.|releases?|versions?"
+    r"|versión|no\.|nº|n°|number|número|fig(?:ure|\.)|tables?|tabla|vol(?:ume|\.)|route|ruta|room"
+    r"|phase|fase|line|línea|flight|vuelo|paragraph|item|part|parte|act|ley|law|decree|decreto"
+    r"|capítulo|páginas?|type|tipo|model|modelo|kapitel|seite|step|level|nivel|channel|canal)"
+    r"|§|#)\s?\Z",
+    re.IGNORECASE,
+)
+_YEAR_DIGITS = re.compile(r"(?:1\d|20|21)\d\d")
+_BEFORE_YEAR = re.compile(
+    r"\b(?:in|since|from|until|till|by|of|during|after|before|between|circa|around|early|late|mid"
+    r"|year|years|spring|summer|autumn|fall|winter|en|desde|hasta|de|del|durante|entre|año|im|seit"
+    r"|bis|ab|vor|nach|jahr|em|ano|dal|nel|del|dans|depuis|jusqu'en|anno)\s\Z",
+    re.IGNORECASE,
+)
+_NOT_BEFORE_YEAR = re.compile(r"(?P<word>[^\W\d_]+)\s\Z")
+_YEARS = re.compile(
+    r"(?<![\d.,])(?P<first>(?:1\d|20|21)\d\d)\s?[-–/]\s?(?P<last>(?:1\d|20|21)\d\d|\d\d)(?![\d.,]\d|\d)"
+)
+_CLAUSE = re.compile(r"[.;:!?()\[\]“”«»\"—]|,\s")
+_MOST_COUNTED = 3  # words after a number that may say what it counts
+# Words between a number and what it counts: "45 of the drivers", "30 more boats".
+_WITHIN = frozenset(
+    "of the its their de del los las sus der die des do da dos das di des les more other".split()  # noqa: SIM905 - a list of words, not of strings
+)
+_NEAR = 8  # words around a number that are about it
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number as written, the values that it may have, and its unit: "", "%" or a currency."""
+    """A number as written, the values that it may have, its unit, and its place in the text.
+
+    `counted` are the first words of what follows, by their stems.
+    """
 
     shown: str
     values: frozenset[Decimal]
     unit: str = ""
     start: int = 0
+    end: int = 0
+    counted: tuple[str, ...] = ()
+    may_be_year: bool = False
+    factor: Decimal = Decimal(1)  # of the measure as written: 1000 for km
+
+    @property
+    def may_be_any_unit(self) -> bool:
+        """Whether the number stands alone, so that its unit may stand elsewhere."""
+        return not self.unit and not self.counted
 
 
 def figures(text: str) -> list[Figure]:
     """Return the numbers in a text, in order."""
     found = [*_in_digits(text), *_in_words(text)]
-    return _ranges(text, sorted(found, key=lambda figure: figure.start))
+    ordered = _share_units(text, sorted(found, key=lambda figure: figure.start))
+    return [_tell_year(text, replace(figure, counted=_counted(text, figure))) for figure in ordered]
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The numbers that some texts hold, by unit."""
-
-    values: Mapping[str, frozenset[Decimal]]
-
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> "Figures":
-        """Collect the numbers of texts."""
-        held: dict[str, set[Decimal]] = {}
-        for text in texts:
-            for figure in (*figures(text), *_parts(text)):
-                held.setdefault(figure.unit, set()).update(figure.values)
-        return cls({unit: frozenset(values) for unit, values in held.items()})
-
-    def hold(self, figure: Figure) -> bool:
-        """Return whether the number occurs: as a percentage, in its currency, or plain."""
-        if figure.unit == PERCENT:
-            units: Iterable[str] = [PERCENT]
-        elif figure.unit:
-            units = [figure.unit, ""]
-        else:
-            units = [unit for unit in self.values if unit != PERCENT]
-        return any(figure.values & self.values.get(unit, frozenset()) for unit in units)
+def stems(text: str) -> tuple[str, ...]:
+    """Return the beginnings of the words of a text that say what it is about, in order."""
+    return tuple(
+        word[:5]
+        for word in folded_words(text)
+        if len(word) > 2 and not word[0].isdigit() and not is_function_word(word)
+    )
 
 
-_BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|a|y|o)\s?", re.IGNORECASE)
+_MEASURE_STEMS = {
+    name: frozenset(stem for words in factors.values() for stem in stems(words))
+    for name, factors in _MEASURES.items()
+}
+_BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|a|y|o|und|bis|et|e)\s?", re.IGNORECASE)
 
 
-def _ranges(text: str, found: list[Figure]) -> list[Figure]:
+def _share_units(text: str, found: list[Figure]) -> list[Figure]:
     """Return the figures; in "10-12 %" both are percentages."""
     for at in range(len(found) - 2, -1, -1):
         figure, after = found[at], found[at + 1]
-        between = text[figure.start + len(figure.shown) : after.start]
+        between = text[figure.end : after.start]
         if after.unit and not figure.unit and _BETWEEN.fullmatch(between):
-            found[at] = replace(figure, unit=after.unit)
+            values = frozenset(value * after.factor for value in figure.values)
+            found[at] = replace(figure, unit=after.unit, values=values, factor=after.factor)
     return found
 
 
 def _in_digits(text: str) -> Iterator[Figure]:
+    years = [(span.start("last"), span) for span in _YEARS.finditer(text)]
+    lasts = {
+        start: int(span["first"][: 4 - len(span["last"])] + span["last"]) for start, span in years
+    }
     for found in _NUMBER.finditer(text):
+        start = found.start("digits")
+        if start in lasts:  # "2019-20" ends in 2020
+            last = frozenset({Decimal(lasts[start])})
+            yield Figure(found["digits"], last, YEAR, start, found.end("digits"))
+            continue
         values = _values(found["digits"])
         end = found.end()
         scale = _SCALE.match(text, end)
@@ -222,18 +220,40 @@ def _in_digits(text: str) -> Iterator[Figure]:
             scaled = {value * factor for value in values}
             values = values | scaled if scale["scale"].casefold() in _AMBIGUOUS else scaled
             end = scale.end()
-        unit, end = _unit(text, end, found["before"])
-        yield Figure(text[found.start() : end].strip(), frozenset(values), unit, found.start())
+        yield _with_unit(
+            text, found.start(), end, values, before=found["before"], suffix=found["suffix"]
+        )
 
 
-def _unit(text: str, end: int, before: str | None) -> tuple[str, int]:
+def _with_unit(
+    text: str,
+    start: int,
+    end: int,
+    values: set[Decimal],
+    *,
+    before: str | None = None,
+    suffix: str | None = None,
+) -> Figure:
+    """Return a number with the unit that stands before or after it."""
+    unit, factor = "", Decimal(1)
     if percent := _PERCENT.match(text, end):
-        return PERCENT, percent.end()
-    if before:
-        return _CURRENCIES[before.casefold()], end
-    if currency := _CURRENCY.match(text, end):
-        return _CURRENCIES[currency["currency"].casefold()], currency.end()
-    return "", end
+        unit, end = PERCENT, percent.end()
+    elif before:
+        unit = _CURRENCIES[before.casefold()]
+    elif currency := _CURRENCY.match(text, end):
+        unit, end = _CURRENCIES[currency["currency"].casefold()], currency.end()
+    elif suffix and suffix.casefold() != "s":
+        unit = PLACE
+    elif suffix:
+        unit = YEAR if _YEAR_DIGITS.fullmatch(text[start : end - 1].strip()) else ""
+    elif _LABELLED.search(text, max(0, start - 20), start):
+        unit = LABEL
+    elif measure := _MEASURE.match(text, end):
+        unit, factor = _UNITS[measure["measure"].casefold()]
+        values, end = {value * factor for value in values}, measure.end()
+    written = text[start:end]
+    start += len(written) - len(written.lstrip())
+    return Figure(written.strip(), frozenset(values), unit, start, end, factor=factor)
 
 
 def _values(digits: str) -> set[Decimal]:
@@ -252,6 +272,40 @@ def _values(digits: str) -> set[Decimal]:
     return {Decimal(re.sub("[.,]", "", plain))}
 
 
+def _in_words(text: str) -> Iterator[Figure]:
+    for start, end, value in numbers_in_words(text):
+        yield _with_unit(text, start, end, {value})
+
+
+def _counted(text: str, figure: Figure) -> tuple[str, ...]:
+    """Return the stems of the words after a number, up to the end of its clause."""
+    rest = text[figure.end : figure.end + 80]
+    if clause := _CLAUSE.search(rest):
+        rest = rest[: clause.start()]
+    counted: list[str] = []
+    for word in folded_words(rest):
+        if word[0].isdigit() or (is_function_word(word) and word not in _WITHIN):
+            break
+        counted += stems(word)
+    return tuple(counted[:_MOST_COUNTED])
+
+
+def _tell_year(text: str, figure: Figure) -> Figure:
+    if figure.unit or not _YEAR_DIGITS.fullmatch(figure.shown):
+        return figure
+    if _BEFORE_YEAR.search(text, max(0, figure.start - 20), figure.start):
+        return replace(figure, unit=YEAR)
+    before = _NOT_BEFORE_YEAR.search(text, max(0, figure.start - 30), figure.start)
+    # "fined 2021 captains" counts; "the 2021 season" and "2021 ended" do not.
+    counts = bool(
+        before
+        and before["word"].islower()
+        and not is_function_word(before["word"])
+        and figure.counted
+    )
+    return replace(figure, may_be_year=not counts)
+
+
 _SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.,]\d)")
 
 
@@ -259,10 +313,136 @@ def _parts(text: str) -> Iterator[Figure]:
     """Yield the parts of "12 300", which may also be two numbers."""
     for found in _SPACED.finditer(text):
         for part in found[0].split(" "):
-            yield Figure(part, frozenset({Decimal(part)}), "", found.start())
+            yield Figure(part, frozenset({Decimal(part)}), "", found.start(), found.end())
 
 
-def _in_words(text: str) -> Iterator[Figure]:
-    for start, after, value in numbers_in_words(text):
-        unit, end = _unit(text, after, None)
-        yield Figure(text[start:end].strip(), frozenset({Decimal(value)}), unit, start)
+class Holding(IntEnum):
+    """How far texts hold a number."""
+
+    NOT = 0  # it does not occur, or counts something else
+    ELSEWHERE = 1  # it occurs in a sentence about something else
+    HELD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFigure:
+    """A number of a source, with the stems of its sentence and of the words near it."""
+
+    figure: Figure
+    sentence: frozenset[str]
+    near: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The numbers that some texts hold."""
+
+    held: tuple[HeldFigure, ...]
+    stems: frozenset[str]
+
+    @classmethod
+    def of(cls, texts: Iterable[str], years: Iterable[int] = ()) -> "Figures":
+        """Collect the numbers of texts, and the years of dates that they name otherwise."""
+        held: list[HeldFigure] = []
+        every: set[str] = set()
+        for text in texts:
+            every.update(stems(text))
+            spans = list(_sentence_spans(text))
+            for figure in (*figures(text), *_parts(text)):
+                held.append(_in_its_sentence(figure, text, spans))
+        for year in sorted(set(years)):
+            own = Figure(str(year), frozenset({Decimal(year)}), YEAR)
+            held.append(HeldFigure(own, frozenset(), frozenset()))
+        return cls(tuple(held), frozenset(every))
+
+    def hold(self, figure: Figure) -> bool:
+        """Return whether the number occurs with its unit, whatever it counts."""
+        return any(self._find(figure))
+
+    def judge(self, figure: Figure, text: str) -> Holding:
+        """Return how far these texts hold a number of another text."""
+        found = list(self._find(figure))
+        if not found:
+            return Holding.NOT
+        said = frozenset(stems(text))
+        # Where the words differ as a whole, the text is in another language.
+        is_year = any(holder.figure.unit == YEAR for holder in found)
+        if is_year or len(said & self.stems) < max(1, len(said) // 3):
+            return Holding.HELD
+        if figure.unit or not figure.counted:
+            near = any(holder.sentence & said or not holder.sentence for holder in found)
+            return Holding.HELD if near else Holding.ELSEWHERE
+        return self._judge_counted(figure, said, found)
+
+    def _judge_counted(
+        self, figure: Figure, said: frozenset[str], found: Sequence[HeldFigure]
+    ) -> Holding:
+        counted = set(figure.counted)
+        if any(counted & holder.sentence or holder.figure.may_be_any_unit for holder in found):
+            own = figure.counted[0]
+            return Holding.NOT if self._is_counted_otherwise(own, figure, found) else Holding.HELD
+        about = said - counted
+        if not any(about & holder.near for holder in found):
+            return Holding.NOT
+        return Holding.ELSEWHERE
+
+    def _is_counted_otherwise(self, word: str, figure: Figure, found: Sequence[HeldFigure]) -> bool:
+        """Return whether a source gives another number of this, and this number of others."""
+        if any(word in holder.near or not holder.figure.counted for holder in found):
+            return False
+        return any(
+            not holder.figure.unit and word in holder.figure.counted[:1]
+            for holder in self.held
+            if not holder.figure.values & figure.values
+        )
+
+    def _find(self, figure: Figure) -> Iterator[HeldFigure]:
+        unscaled = frozenset(value / figure.factor for value in figure.values)
+        for holder in self.held:
+            # "Caro, 52" is 52 years old: what has no unit is compared as written.
+            values = figure.values if holder.figure.unit else unscaled
+            if values & holder.figure.values and _is_same_role(figure, holder):
+                yield holder
+
+
+def _is_same_role(said: Figure, held: HeldFigure) -> bool:
+    its = held.figure
+    units = {said.unit, its.unit}
+    if len(units) == 1:
+        return True
+    if PERCENT in units:
+        return False
+    if YEAR in units:
+        return said.may_be_year or its.may_be_year
+    if "" in units:
+        return _may_lack_unit(said, held)
+    return units == {PLACE, LABEL}
+
+
+def _may_lack_unit(said: Figure, held: HeldFigure) -> bool:
+    """Return whether two numbers, one of which has no unit, may count the same."""
+    its = held.figure
+    if said.unit in _MEASURES:  # "Okafor, 47" is years, "112 m" may be millions
+        return its.may_be_any_unit or (said.unit == "metre" and its.shown.endswith("m"))
+    if said.unit or said.may_be_any_unit:
+        return True
+    if its.unit in {PLACE, LABEL}:
+        return False
+    return bool(_MEASURE_STEMS.get(its.unit, held.sentence) & set(said.counted))
+
+
+def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    for sentence in sentences(text):
+        start = text.find(sentence, at)
+        if start < 0:  # its spaces were changed
+            start = at
+        at = start + len(sentence)
+        yield start, at
+
+
+def _in_its_sentence(figure: Figure, text: str, spans: Sequence[tuple[int, int]]) -> HeldFigure:
+    start, end = next((span for span in spans if span[0] <= figure.start < span[1]), (0, len(text)))
+    before, after = stems(text[start : figure.start]), stems(text[figure.end : end])
+    near = (*before[-_NEAR:], *after[:_NEAR])
+    return HeldFigure(figure, frozenset((*before, *after)), frozenset(near))

@@ -183,6 +183,9 @@ class Guarded:
 
     drafts: tuple[Draft, ...]
     findings: Mapping[DraftSentence, tuple[Finding, ...]]
+    passages: Sequence[SourcePassage]
+    before: Mapping[DraftSentence, tuple[int, ...]]  # what sentences before it cite
+    any_language: bool = False
 
     @property
     def to_check(self) -> tuple[DraftSentence, ...]:
@@ -193,13 +196,30 @@ class Guarded:
         """Return the faults for which a sentence must not be shown."""
         return [finding for finding in self.findings[_bare(sentence)] if finding.vetoes]
 
+    def guard_again(self, sentence: DraftSentence, original: DraftSentence) -> tuple[Finding, ...]:
+        """Return the faults of what became of a sentence."""
+        before = self.before.get(_bare(original), ())
+        return guard(sentence, self.passages, before, any_language=self.any_language)
 
-def guard_drafts(drafts: Sequence[Draft], passages: Sequence[SourcePassage]) -> Guarded:
-    """Apply the guard to every sentence of the drafts."""
-    distinct = dict.fromkeys(
-        _bare(sentence) for draft in drafts for tweet in draft for sentence in tweet
-    )
-    return Guarded(tuple(drafts), {sentence: guard(sentence, passages) for sentence in distinct})
+
+def guard_drafts(
+    drafts: Sequence[Draft], passages: Sequence[SourcePassage], *, any_language: bool = False
+) -> Guarded:
+    """Apply the guard to every sentence of the drafts.
+
+    With `any_language`, sentences whose numbers in words it cannot read pass.
+    """
+    before: dict[DraftSentence, tuple[int, ...]] = {}
+    for draft in drafts:
+        cited: tuple[int, ...] = ()
+        for sentence in (_bare(written) for tweet in draft for written in tweet):
+            before[sentence] = tuple(dict.fromkeys((*before.get(sentence, ()), *cited)))
+            cited += sentence.sources
+    findings = {
+        sentence: guard(sentence, passages, cited, any_language=any_language)
+        for sentence, cited in before.items()
+    }
+    return Guarded(tuple(drafts), findings, passages, before, any_language)
 
 
 def _bare(sentence: DraftSentence) -> DraftSentence:
@@ -237,7 +257,7 @@ def finish_drafts(
     """
     outcome = _Outcome()
     for sentence in result.findings:
-        kept, why = settle_sentence(sentence, result, verdicts, passages)
+        kept, why = settle_sentence(sentence, result, verdicts)
         outcome.kept[sentence] = kept
         if why:
             outcome.removed.append(Removed(text=tweet_text([sentence]), why=why))
@@ -263,7 +283,6 @@ def settle_sentence(
     sentence: DraftSentence,
     result: Guarded,
     verdicts: Mapping[DraftSentence, SupportVerdict] | None,
-    passages: Sequence[SourcePassage],
 ) -> tuple[DraftSentence | None, Message | None]:
     """Return the sentence as it is shown, or None; and why it was changed or removed.
 
@@ -277,17 +296,19 @@ def settle_sentence(
         return None, faults[0].said if faults else _UNCHECKED
     if verdict.support is Support.SUPPORTED:
         known = replace(sentence, unknown=())
-        if not _find_vetoes(known, passages):
+        if not _find_vetoes(result, known, sentence):
             return known, None
     why = faults[0].said if faults else _WHY.get(verdict.support, _UNCHECKED)
-    if verdict.edit is None or (again := _find_vetoes(verdict.edit, passages)):
+    if verdict.edit is None or (again := _find_vetoes(result, verdict.edit, sentence)):
         return None, again[0].said if verdict.edit and not faults else why
     edited = verdict.edit.text
     return verdict.edit, Message("{why} It became: “{edited}”", why=why, edited=edited)
 
 
-def _find_vetoes(sentence: DraftSentence, passages: Sequence[SourcePassage]) -> list[Finding]:
-    return [finding for finding in guard(sentence, passages) if finding.vetoes]
+def _find_vetoes(
+    result: Guarded, sentence: DraftSentence, original: DraftSentence
+) -> list[Finding]:
+    return [finding for finding in result.guard_again(sentence, original) if finding.vetoes]
 
 
 def _kept(draft: Draft, outcome: _Outcome) -> Draft:
@@ -342,15 +363,20 @@ def _variant(
         tweets=tuple(tweets),
         unsupported=0 if checked else sum(bool(sentence.sources) for sentence in sentences),
         checked=checked,
-        warnings=tuple(
-            dict.fromkeys(
-                found.said
-                for sentence in sentences
-                for found in guard(sentence, passages)
-                if not found.vetoes
-            )
-        ),
+        warnings=_find_warnings(sentences, passages),
     )
+
+
+def _find_warnings(
+    sentences: Sequence[DraftSentence], passages: Sequence[SourcePassage]
+) -> tuple[Message, ...]:
+    found: dict[Message, None] = {}
+    cited: tuple[int, ...] = ()
+    for sentence in sentences:
+        findings = guard(sentence, passages, cited, any_language=True)
+        found |= {finding.said: None for finding in findings if not finding.vetoes}
+        cited += sentence.sources
+    return tuple(found)
 
 
 def _quote(passage: int, facts: Sequence[Fact]) -> str:

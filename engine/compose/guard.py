@@ -8,12 +8,24 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 
 from engine.compose.composition import DraftSentence, SourcePassage
-from engine.compose.days import Days, find_unsupported, mentions, superlatives, without_dates
-from engine.compose.figures import Figures, figures
+from engine.compose.days import (
+    Days,
+    clock_times,
+    mentions,
+    tells_time_between,
+    without_clock_times,
+    without_dates,
+)
+from engine.compose.figures import Figure, Figures, Holding, figures
+from engine.compose.number_words import READ_LANGUAGES
+from engine.compose.quantities import Quantities, amounts, superlatives
 from engine.messages import Message
+from engine.text.language import NAMES, detect_language
 
 MOST_WORDS = 20
 _CUTS = re.compile(r"[\[(]?(?:\.\.\.|…)[\])]?")
@@ -99,12 +111,30 @@ class GuardFault(StrEnum):
     DATE = "date"
     QUOTATION = "quotation"
     SUPERLATIVE = "superlative"
+    LANGUAGE = "language"
+    ELSEWHERE = "elsewhere"  # a number of another sentence of the source
     NAME = "name"
 
 
-_SAID: Mapping[GuardFault, Message] = {
-    GuardFault.UNCITED: Message("It names no source."),
-    GuardFault.UNKNOWN_SOURCE: Message("It cites a source that does not exist."),
+_WARNINGS = frozenset({GuardFault.ELSEWHERE, GuardFault.NAME})
+_SAID: Mapping[GuardFault, Callable[[str], Message]] = {
+    GuardFault.UNCITED: lambda _: Message("It names no source."),
+    GuardFault.UNKNOWN_SOURCE: lambda _: Message("It cites a source that does not exist."),
+    GuardFault.NUMBER: lambda words: Message(
+        "No cited source holds the number {words}.", words=words
+    ),
+    GuardFault.DATE: lambda words: Message("No cited source holds the date {words}.", words=words),
+    GuardFault.QUOTATION: lambda words: Message(
+        "No cited source holds the quotation “{words}”.", words=words
+    ),
+    GuardFault.SUPERLATIVE: lambda words: Message("No cited source says “{words}”.", words=words),
+    GuardFault.LANGUAGE: lambda words: Message(
+        "Its numbers and superlatives in words cannot be read: {words}.", words=words
+    ),
+    GuardFault.ELSEWHERE: lambda words: Message(
+        "The number {words} stands in a sentence about something else.", words=words
+    ),
+    GuardFault.NAME: lambda words: Message("No cited source holds the name {words}.", words=words),
 }
 
 
@@ -118,64 +148,93 @@ class Finding:
     @property
     def vetoes(self) -> bool:
         """Whether the sentence must not be shown."""
-        return self.fault is not GuardFault.NAME
+        return self.fault not in _WARNINGS
 
     @property
     def said(self) -> Message:
         """What is wrong, for a user."""
-        match self.fault:
-            case GuardFault.NUMBER:
-                return Message("No cited source holds the number {words}.", words=self.words)
-            case GuardFault.DATE:
-                return Message("No cited source holds the date {words}.", words=self.words)
-            case GuardFault.QUOTATION:
-                return Message("No cited source holds the quotation “{words}”.", words=self.words)
-            case GuardFault.SUPERLATIVE:
-                return Message("No cited source says “{words}”.", words=self.words)
-            case GuardFault.NAME:
-                return Message("No cited source holds the name {words}.", words=self.words)
-            case _:
-                return _SAID[self.fault]
+        return _SAID[self.fault](self.words)
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """What some passages hold, for comparing sentences with it."""
+    """What some passages hold, for comparing sentences with it.
+
+    `days_before` are the dates of what was cited before, from which "five days later" counts.
+    """
 
     figures: Figures
     days: Days
+    days_before: Days
+    quantities: Quantities
+    clock_times: frozenset[tuple[int, int]]
     normal_text: str
     words: frozenset[str]
-    superlatives: Mapping[str, str]
+    abbreviations: frozenset[str]
 
     @classmethod
-    def of(cls, passages: Sequence[SourcePassage]) -> "Witness":
+    def of(
+        cls, passages: Sequence[SourcePassage], before: Sequence[SourcePassage] = ()
+    ) -> "Witness":
         """Collect what passages hold, their titles, authors and dates included."""
-        texts = [
-            text
-            for passage in passages
-            for text in (passage.title, passage.author or "", passage.text)
-        ]
-        # A person who reads the source sees its date as well.
-        dated = [passage.date for passage in passages if passage.date and not passage.dated_by]
+        texts = _texts_of(passages)
         together = "\n".join(texts)
+        days = Days.of(texts, _dates_of(passages))
         return cls(
-            figures=Figures.of([*texts, *(day.date().isoformat() for day in dated)]),
-            days=Days.of(texts, dated),
+            figures=Figures.of((_without_days(text) for text in texts), days.dated_years),
+            days=days,
+            days_before=Days.of([*texts, *_texts_of(before)], _dates_of((*passages, *before))),
+            quantities=Quantities.of([_without_days(text) for text in texts]),
+            clock_times=frozenset(clock_times(together)),
             normal_text=normal(together),
             words=frozenset(_fold_words(together)),
-            superlatives=superlatives(together),
+            abbreviations=frozenset(_ABBREVIATION.findall(together)),
         )
 
 
-def guard(sentence: DraftSentence, passages: Sequence[SourcePassage]) -> tuple[Finding, ...]:
-    """Return the faults of a sentence; `passages` are all passages, numbered from 1."""
+def _texts_of(passages: Sequence[SourcePassage]) -> list[str]:
+    return [
+        text for passage in passages for text in (passage.title, passage.author or "", passage.text)
+    ]
+
+
+def _dates_of(passages: Sequence[SourcePassage]) -> list[datetime]:
+    """Return the days on which passages were written, which a person who reads them sees."""
+    return [passage.date for passage in passages if passage.date and not passage.dated_by]
+
+
+def _without_days(text: str) -> str:
+    return without_clock_times(without_dates(text))
+
+
+def guard(
+    sentence: DraftSentence,
+    passages: Sequence[SourcePassage],
+    before: Sequence[int] = (),
+    *,
+    any_language: bool = False,
+) -> tuple[Finding, ...]:
+    """Return the faults of a sentence; `passages` are all passages, numbered from 1.
+
+    `before` are the numbers of those that sentences before it cite. In a language whose numbers in
+    words cannot be read, a sentence is refused, unless `any_language`.
+    """
     cited = [passages[number - 1] for number in sentence.sources]
     if sentence.unknown:
         return (Finding(GuardFault.UNKNOWN_SOURCE),)
     if not cited:
         return (Finding(GuardFault.UNCITED),) if makes_claim(sentence.text) else ()
-    return _against(sentence.text, Witness.of(cited))
+    language = detect_language(sentence.text)
+    if language and language not in READ_LANGUAGES and not any_language:
+        return (Finding(GuardFault.LANGUAGE, NAMES[language].capitalize()),)
+    earlier = tuple(passages[number - 1] for number in before)
+    return _compare(sentence.text, _read_passages(tuple(cited), earlier))
+
+
+@lru_cache(maxsize=64)
+def _read_passages(cited: tuple[SourcePassage, ...], before: tuple[SourcePassage, ...]) -> Witness:
+    """Return what passages hold; sentences of several variants cite the same ones."""
+    return Witness.of(cited, before)
 
 
 def makes_claim(text: str) -> bool:
@@ -189,7 +248,7 @@ def makes_claim(text: str) -> bool:
         return False
     if figures(_NUMBERING.sub(" ", plain)) or mentions(plain):
         return True
-    if quotations(plain) or superlatives(plain):
+    if quotations(plain) or superlatives(plain) or amounts(plain):
         return True
     bare = re.sub(r"[^\w\s?:¿]", " ", plain).strip()
     return not (bare.endswith(("?", ":")) or _OPENING.fullmatch(bare))
@@ -203,28 +262,62 @@ _OPENING = re.compile(
 )
 
 
-def _against(text: str, witness: Witness) -> tuple[Finding, ...]:
-    found = [
-        Finding(GuardFault.NUMBER, figure.shown)
-        for figure in figures(without_dates(_NUMBERING.sub(" ", text)))
-        if not witness.figures.hold(figure)
-    ]
+def _compare(text: str, witness: Witness) -> tuple[Finding, ...]:
+    found = _compare_figures(text, witness)
     found += [
         Finding(GuardFault.DATE, mention.shown)
         for mention in mentions(text)
         if not witness.days.hold(mention)
+    ]
+    found += [
+        Finding(GuardFault.DATE, shown)
+        for time, shown in clock_times(text).items()
+        if time not in witness.clock_times
     ]
     quoted = [
         quotation for quotation in quotations(text) if not stands_in(quotation, witness.normal_text)
     ]
     quoted += filter(None, [open_quotation(text)])
     found += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
-    claimed = find_unsupported(text, witness.superlatives)
+    plain = _without_days(text)
+    claimed = witness.quantities.find_unsupported_superlatives(plain)
     found += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in claimed]
     found += [
-        Finding(GuardFault.NAME, name) for name in names_in(text) if not _is_known(name, witness)
+        Finding(GuardFault.NAME, name)
+        for name in names_in(text)
+        # German writes every noun as a name.
+        if not _is_known(name, witness) and (" " in name or detect_language(text) != "de")
     ]
     return tuple(found)
+
+
+def _compare_figures(text: str, witness: Witness) -> list[Finding]:
+    """Return the faults of a sentence's numbers, in digits and in words."""
+    plain = _without_days(_NUMBERING.sub(lambda number: " " * len(number[0]), text))
+    found = []
+    for figure in figures(plain):
+        holding = witness.figures.judge(figure, plain)
+        if holding is Holding.HELD or _is_time(figure, plain, witness):
+            continue
+        if witness.quantities.derive(figure):
+            continue
+        fault = GuardFault.ELSEWHERE if holding is Holding.ELSEWHERE else GuardFault.NUMBER
+        found.append(Finding(fault, figure.shown))
+    claimed = witness.quantities.find_unsupported_amounts(plain)
+    return found + [Finding(GuardFault.NUMBER, amount) for amount in claimed]
+
+
+def _is_time(figure: Figure, text: str, witness: Witness) -> bool:
+    """Return whether a number is a time of day, or the time between dates: "five days later"."""
+    if any(time in witness.clock_times for time in clock_times(figure.shown.replace(".", ":"))):
+        return True
+    if figure.unit not in {"day", "month"} or not tells_time_between(text, figure.end):
+        return False
+    days = int(figure.unit == "day")
+    return any(
+        witness.days_before.are_apart(int(value) * days, int(value) * (1 - days))
+        for value in figure.values
+    )
 
 
 _CAPITALISED = re.compile(
@@ -238,7 +331,7 @@ _NO_NAMES = frozenset(
     esta estos estas ese esa eso esto en de del al a por para con sin y o pero si que cuando
     mientras tras desde hasta segun su sus lo se there here what who how why where today new
     january february march april may june july august september october november december monday
-    tuesday wednesday thursday friday saturday sunday ok tv
+    tuesday wednesday thursday friday saturday sunday ok tv mio mrd
     """.split()  # noqa: SIM905 - a list of words, not of strings
 )
 
@@ -257,7 +350,31 @@ def names_in(text: str) -> list[str]:
 
 
 def _is_known(name: str, witness: Witness) -> bool:
-    return all(word in witness.words or word in _NO_NAMES for word in _fold_words(name))
+    return all(
+        word in witness.words
+        or word in _NO_NAMES
+        or _stands_for(word, witness)
+        or any(_is_short_for(short, word) for short in witness.abbreviations)
+        for word in _fold_words(name)
+    )
+
+
+_ABBREVIATION = re.compile(r"(?<![\w.])[A-Z]{2,3}(?![\w])")
+_LEAST_COMMON = 5  # letters that two forms of a name share
+
+
+def _stands_for(word: str, witness: Witness) -> bool:
+    """Return whether a source has a longer form of a name: "Albertiano" for "Alberto"."""
+    beginning = word[: max(_LEAST_COMMON, len(word) - 2)]
+    return len(word) > _LEAST_COMMON and any(
+        known_word.startswith(beginning) for known_word in witness.words
+    )
+
+
+def _is_short_for(short: str, word: str) -> bool:
+    """Return whether capitals may stand for a name: "WA" for Washington."""
+    letters = iter(word)
+    return word[0] == short[0].lower() and all(letter in letters for letter in short.lower())
 
 
 def _fold_words(text: str) -> list[str]:

@@ -274,14 +274,12 @@ class ClaimChecker:
         """
         passages = _select_shown(gathered, self._length)
         sentences = {claim: _sentence(claim) for claim in claims if claim.passages}
-        result = guard_drafts([(tuple(sentences.values()),)], passages)
+        result = guard_drafts([(tuple(sentences.values()),)], passages, any_language=True)
         told = await self._ask_checker(result, passages, gathered.corpora, now)
         verdicts = _verdicts(told, result)
         return CheckedClaims(
             claims=tuple(
-                _judge_claim(claim, sentences[claim], result, verdicts, passages)
-                if claim.passages
-                else claim
+                _judge_claim(claim, sentences[claim], result, verdicts) if claim.passages else claim
                 for claim in claims
             ),
             usage=told.usage,
@@ -344,9 +342,8 @@ def _judge_claim(
     sentence: DraftSentence,
     result: Guarded,
     verdicts: _Verdicts | None,
-    passages: Sequence[SourcePassage],
 ) -> Claim:
-    kept, why = settle_sentence(sentence, result, verdicts, passages)
+    kept, why = settle_sentence(sentence, result, verdicts)
     objection = Objection(text=claim.text, why=why) if why else None
     text = kept.text if kept else claim.text
     return replace(claim, text=text, supported=kept is not None, objection=objection)

@@ -15,7 +15,7 @@ import orjson
 from engine.compose.asking import StepModel, ask_step
 from engine.compose.composition import Composition, DraftSentence, SourceKind, SourcePassage
 from engine.compose.finish import CHECK_PROMPT, Support, check_content, read_checks
-from engine.compose.guard import GuardFault, guard, makes_claim, normal, stands_in
+from engine.compose.guard import Finding, GuardFault, guard, makes_claim, normal, stands_in
 from engine.compose.write import LONGEST, SOURCES, read_sentences, texts_of, tweet_length
 from engine.errors import InputError
 from engine.messages import Message
@@ -47,6 +47,7 @@ class LabelledSentence:
     text: str
     flaw: Flaw
     passage: SourcePassage
+    before: tuple[SourcePassage, ...] = ()  # what the sentence before it cites
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +63,8 @@ class GuardReport:
 
 
 def read_labelled(path: Path) -> tuple[LabelledSentence, ...]:
-    """Read JSON lines: passages (passage, title, date, text) and sentences (cites, kind, text).
-
-    Raises InputError.
+    """Read JSON lines: passages (passage, title, text; date) and sentences (cites, kind, text;
+    before, the passages that the sentence before cites). Raises InputError.
     """
     passages: dict[str, SourcePassage] = {}
     found: list[LabelledSentence] = []
@@ -75,7 +75,9 @@ def read_labelled(path: Path) -> tuple[LabelledSentence, ...]:
                 passages[entry["passage"]] = _passage(entry)
             else:
                 flaw = Flaw(entry["kind"])
-                found.append(LabelledSentence(entry["text"], flaw, passages[entry["cites"]]))
+                before = tuple(passages[name] for name in entry.get("before", ()))
+                cited = passages[entry["cites"]]
+                found.append(LabelledSentence(entry["text"], flaw, cited, before))
         except (ValueError, KeyError, TypeError) as exc:
             raise InputError(
                 Message("{path}, line {number}: {reason}", path=path, number=number, reason=exc)
@@ -99,18 +101,25 @@ def _passage(entry: Mapping[str, str]) -> SourcePassage:
         kind=SourceKind.INTERNAL,
         text=entry["text"],
         title=entry["title"],
-        date=datetime.fromisoformat(entry["date"]).replace(tzinfo=UTC),
+        date=datetime.fromisoformat(entry["date"]).replace(tzinfo=UTC) if "date" in entry else None,
     )
 
 
+def find_faults(labelled: LabelledSentence) -> list[Finding]:
+    """Return what the guard finds in a labelled sentence, read as a model's answer is."""
+    read = read_sentences(labelled.text, texts_of([labelled.passage], [1]))
+    passages = [labelled.passage, *labelled.before]
+    before = range(2, len(passages) + 1)
+    return [finding for sentence in read for finding in guard(sentence, passages, before)]
+
+
 def measure_guard(labelled: Sequence[LabelledSentence]) -> GuardReport:
-    """Apply the guard to labelled sentences, each read as a model's answer is."""
+    """Apply the guard to labelled sentences."""
     refused: Counter[Flaw] = Counter()
     warned = 0
     total = Counter(sentence.flaw for sentence in labelled)
     for sentence in labelled:
-        read = read_sentences(sentence.text, texts_of([sentence.passage], [1]))
-        found = [finding for each in read for finding in guard(each, [sentence.passage])]
+        found = find_faults(sentence)
         refused[sentence.flaw] += any(finding.vetoes for finding in found)
         named = any(finding.fault is GuardFault.NAME for finding in found)
         warned += sentence.flaw is Flaw.NAME and named
@@ -156,7 +165,8 @@ def trace_composition(composition: Composition) -> Traced:
                 faults.append(f"length: {tweet.text}")
     for sentence in shown_sentences(composition):
         statements += makes_claim(sentence.text)
-        found = [finding for finding in guard(sentence, passages) if finding.vetoes]
+        every = range(1, len(passages) + 1)
+        found = [finding for finding in guard(sentence, passages, every) if finding.vetoes]
         faults += [f"{finding.fault.value}: {sentence.text}" for finding in found[:1]]
     for source in composition.sources:
         statements += 1

@@ -16,8 +16,14 @@ _END = re.compile(
 )
 _LONGEST_ABBREVIATION = 6  # characters, with the one before it and its stop
 _ABBREVIATED = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Jr|St|vs|Gen|Gov|Sen|Rep|Lt|Inc|art|pág|EE)|\b\w)\.$",
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Jr|St|vs|Gen|Gov|Sen|Rep|Lt|Inc|art|pág|EE|Mio|Mrd|Nr)|\b\w)\.$",
     re.IGNORECASE,
+)
+
+
+# "am 12. Mai"
+_GERMAN_DAY = re.compile(
+    r"\d\.\s+(?=(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sept|Okt|Nov|Dez)[a-z]*\b)"
 )
 
 
@@ -34,11 +40,9 @@ def _of_line(line: str) -> list[str]:
     start = 0
     for end in _END.finditer(line):
         sentence = line[start : end.end()].strip()
-        if (
-            end.end() < len(line)
-            and not end["marks"]
-            and _ABBREVIATED.search(sentence[-_LONGEST_ABBREVIATION:])
-        ):
+        abbreviated = _ABBREVIATED.search(sentence[-_LONGEST_ABBREVIATION:])
+        goes_on = abbreviated or _GERMAN_DAY.match(line, max(0, end.start() - 2))
+        if end.end() < len(line) and not end["marks"] and goes_on:
             continue
         found.append(sentence)
         start = end.end()

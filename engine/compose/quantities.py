@@ -1,0 +1,406 @@
+"""Words that claim an amount without a number: superlatives, multiples, shares, dozens, all. Pure.
+
+A superlative needs one of its source about the same thing. A multiple or a share may also be
+computed from two numbers of one sentence.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+
+from engine.compose.figures import PERCENT, YEAR, Figure, figures, stems
+from engine.compose.number_words import numbers_in_words
+from engine.text.chunks import sentences
+
+_WAYS: Mapping[str, str] = {
+    "best": r"best|(?:el|la|los|las|lo) mejor(?:es)?|beste[nrsm]?|meilleure?s?|melhor(?:es)?"
+    r"|miglior[ei]?",
+    "worst": r"worst|(?:el|la|los|las|lo) peor(?:es)?|schlimmste\w*|schlechteste\w*|pires?"
+    r"|pior(?:es)?|peggior[ei]?|最悪",
+    "largest": r"largest|biggest|greatest|(?:el|la|los|las|su) mayor(?:es)?|más grandes?"
+    r"|maximum|máxim[oa]s?|massivest|hugest|größte\w*|plus grande?s?(?! que)"
+    r"|maior(?:es)?(?! (?:que|do que))|più grand[ei](?! di)|maggior[ei]|最大",
+    "smallest": r"smallest|least|tiniest|(?:el|la|los|las|su) menor(?:es)?|más pequeñ[oa]s?"
+    r"|minimum|mínim[oa]s?|kleinste\w*|plus petite?s?(?! que)|menor(?:es)? d[oae]|più piccol[oaie]"
+    r"|最小",
+    "highest": r"highest|all[- ]time high|peak|más alt[oa]s?|máxim[oa]s? históric[oa]s?|tallest"
+    r"|höchste\w*|plus (?:haut|élevé)e?s?|mais alt[oa]s?|più alt[oaie]|最高",
+    "lowest": r"lowest|all[- ]time low|más baj[oa]s?|mínim[oa]s? históric[oa]s?|niedrigste\w*"
+    r"|tiefste\w*|plus bas(?:se)?s?|mais baix[oa]s?|più bass[oaie]|最低",
+    "record": r"record(?:[- ](?:high|low|breaking|setting|year|profits?|losses|number|level|sales))"
+    r"|(?:a|new|all[- ]time|set (?:a )?) ?records?|r[eé]cord|históric[oa]s?|rekord\w*|recordes?"
+    r"|史上最",
+    "first": r"first[- ]ever|first (?:[\w'’-]+ ){1,6}?ever|(?:for )?the first time"
+    r"|(?:the|its|his|her|their) first \w+"
+    r"|por primera vez|(?:el|la|los|las|su|sus) primer[oa]?s? \w+|primera vez"
+    r"|erstmals|zum ersten mal"
+    r"|(?:der|die|das) erste[nr]?|pour la première fois|l[ea] premi(?:er|ère)|pela primeira vez"
+    r"|[oa] primeir[oa]|per la prima volta|il primo|la prima|初めて|初の|最初",
+    "last": r"last[- ]ever|the last time|por última vez|zum letzten mal|最後",
+    "only": r"the only|(?:el|la|los|las) únic[oa]s?|unique|únic[oa]s? en|einzige\w*|l[ea] seule?"
+    r"|[oa] únic[oa]|l['’]unic[oa]|唯一",
+    "most": r"(?:the|its|his|her|their|world's|ever's) most"
+    r"|(?:el|la|los|las|lo)(?: [\wáéíóúñ]+)?(?: que)? más|die meisten|am meisten"
+    r"|(?:le|la|les) plus|[oa]s? mais|(?:il|la|i|le) più|最も|最多",
+    "fastest": r"fastest|quickest|más rápid[oa]s?|schnellste\w*|plus rapides?|mais rápid[oa]s?"
+    r"|più veloc[ei]|最速",
+    "oldest": r"oldest|earliest|más antigu[oa]s?|más viej[oa]s?|älteste\w*|plus anciens?"
+    r"|plus anciennes?|plus vieux|mais antig[oa]s?|più antic\w+|più vecchi\w*|最古",
+    "youngest": r"youngest|newest|más joven(?:es)?|más nuev[oa]s?|jüngste\w*|neueste\w*|最新",
+    "strongest": r"strongest|más fuertes?|más potentes?|stärkste\w*|最強",
+    "cheapest": r"cheapest|más barat[oa]s?|billigste\w*|最安",
+    "richest": r"richest|wealthiest|más ric[oa]s?|reichste\w*",
+    "deadliest": r"deadliest|más mortífer[oa]s?|más letal(?:es)?|tödlichste\w*|plus meurtri\w+",
+    "unprecedented": r"unprecedented|sin precedentes?|inédit[oa]s?|never before|nunca antes"
+    r"|unmatched|unrivall?ed|unparallell?ed|beispiellos\w*|sans précédent|sem precedentes"
+    r"|senza precedenti|空前|前例のない",
+    "world": r"in the world|world's|of all time|in history|del mundo|de la historia|de todos los"
+    r" tiempos|de siempre|der welt|aller zeiten|du monde|de l'histoire|do mundo|da história"
+    r"|del mondo|della storia|世界一|世界で",
+}
+# Any other word in -est with an article: "the calmest". Nouns and verbs in -est stay out of it.
+_OTHER = re.compile(
+    r"\bthe (?!(?:west|rest|test|guest|forest|interest|request|protest|harvest|arrest|quest|nest"
+    r"|chest|contest|conquest|invest|latest|first|priest|tempest|digest|manifest|midwest"
+    r"|northwest|southwest|unrest|vest|zest|crest|pest)\b)(?P<word>[a-z]{2,12}est)\b",
+    re.IGNORECASE,
+)
+_UNSPACED = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
+
+
+def _compile_way(way: str) -> re.Pattern[str]:
+    """Return the pattern of a superlative; words without spaces between them have no edges."""
+    parts = way.split("|")
+    spaced = "|".join(part for part in parts if not _UNSPACED.search(part))
+    unspaced = "|".join(part for part in parts if _UNSPACED.search(part))
+    return re.compile(rf"\b(?:{spaced})\b" + (f"|{unspaced}" if unspaced else ""), re.IGNORECASE)
+
+
+_PATTERNS = {name: _compile_way(way) for name, way in _WAYS.items()}
+# What another superlative of a source confirms as well.
+_ALSO: Mapping[str, frozenset[str]] = {
+    "largest": frozenset({"highest", "record", "most"}),
+    "highest": frozenset({"largest", "record", "most"}),
+    "lowest": frozenset({"smallest", "record"}),
+    "smallest": frozenset({"lowest"}),
+    "record": frozenset({"highest", "lowest", "largest", "unprecedented"}),
+    "unprecedented": frozenset({"first", "record"}),
+    "first": frozenset({"unprecedented", "oldest"}),
+    "most": frozenset(_WAYS) - {"world", "only", "first", "last"},
+}
+_ABOUT = 4  # words before and after a superlative that it may be about
+
+
+@dataclass(frozen=True, slots=True)
+class Superlative:
+    """A superlative as written, what it claims, and the stems of the words around it."""
+
+    name: str
+    shown: str
+    about: frozenset[str]
+
+
+def superlatives(text: str) -> list[Superlative]:
+    """Return the superlatives in a text."""
+    found = []
+    for sentence in sentences(text):
+        hits = [(name, hit) for name, way in _PATTERNS.items() for hit in way.finditer(sentence)]
+        shown = " ".join(hit[0].casefold() for _, hit in hits)
+        hits += [
+            (other["word"].casefold(), other)
+            for other in _OTHER.finditer(sentence)
+            if other["word"].casefold() not in shown
+        ]
+        found += [Superlative(name, hit[0], _stems_around(sentence, hit)) for name, hit in hits]
+    return found
+
+
+def _stems_around(sentence: str, hit: re.Match[str]) -> frozenset[str]:
+    before, after = stems(sentence[: hit.start()]), stems(sentence[hit.end() :])
+    # "the first bridge" matches with what it is about
+    return frozenset((*before[-_ABOUT:], *stems(hit[0])[1:], *after[:_ABOUT]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One amount in words: its value, or the least and the most of what is meant."""
+
+    way: re.Pattern[str]
+    least: Decimal
+    most: Decimal
+
+
+def _kind(way: str, least: str, most: str | None = None) -> _Kind:
+    spaced = "|".join(part for part in way.split("|") if not _UNSPACED.search(part))
+    unspaced = "|".join(part for part in way.split("|") if _UNSPACED.search(part))
+    together = rf"\b(?:{spaced})\b" + (f"|{unspaced}" if unspaced else "")
+    return _Kind(re.compile(together, re.IGNORECASE), Decimal(least), Decimal(most or least))
+
+
+# Multiples and shares, by their value.
+_RATIOS = (
+    _kind(
+        r"doubl(?:e|ed|es|ing)|twice(?= (?:as|the|its|his|her|their|what|more))|twofold|two-fold"
+        r"|duplic(?:ó|a|an|ar|aron|aba|ado|ada|arse)|(?:el|al|del) doble|doubl(?:é|ée|er|ent)"
+        r"|deux fois plus|verdoppel\w+|doppelt\w*|dobr(?:ou|ar|aram|o)|raddoppi\w+"
+        r"|(?:il|al|del) doppio|倍増|2倍|二倍",
+        "2",
+    ),
+    _kind(r"tripl\w+|threefold|three-fold|trebl\w+|verdreifach\w+|dreifach\w*|3倍|三倍", "3"),
+    _kind(r"quadrupl\w+|fourfold|four-fold|cuadruplic\w+|cuádruple|vervierfach\w+|4倍|四倍", "4"),
+    _kind(
+        r"halv(?:e|ed|es|ing)|(?<!first )(?<!second )(?<!and a )(?<!other )half(?!-time| a m| a b)"
+        r"|(?<!primera )(?<!segunda )(?<!otra )mitad|moitié|hälfte|halbier\w+|metade|metà"
+        r"|dimezz\w+|半分|半減",
+        "0.5",
+    ),
+)
+_DENOMINATORS = {
+    word: number
+    for number, words in {
+        3: "third thirds tercio tercios tiers drittel terço terços terzo terzi tercera terceras",
+        4: "quarter quarters cuarto cuartos quart quarts viertel quarto quartos cuarta cuartas",
+        5: "fifth fifths quinto quintos quinta quintas fünftel cinquième cinquièmes",
+        6: "sixth sixths sexto sexta sechstel",
+        8: "eighth eighths octavo octava achtel",
+        10: "tenth tenths décimo décima zehntel dixième décimos décimas",
+    }.items()
+    for word in words.split()
+}
+_NUMERATORS = {
+    word: number
+    for number, words in {
+        1: "a one un una ein eine um uma",
+        2: "two dos deux zwei dois due",
+        3: "three tres trois drei três tre",
+        4: "four cuatro quatre vier quatro quattro",
+    }.items()
+    for word in words.split()
+}
+_FRACTION = re.compile(
+    rf"\b(?P<above>{'|'.join(_NUMERATORS)})[\s-](?P<below>{'|'.join(_DENOMINATORS)})"
+    r"(?=[\s-](?:of|de|del|der|des|do|da|di|partes?|más|more|less|menos|as)\b|\W*$|[,.;])"
+    r"|(?P<japanese>(?P<under>[2-9二三四五])分の(?P<over>[1-9一二三四]))",
+    re.IGNORECASE,
+)
+_FOLD = re.compile(r"\b(?P<times>\d+|[^\W\d_]+?)(?:-?fold|fach\w*)\b", re.IGNORECASE)
+_TIMES = frozenset({"times", "veces", "fois", "vezes", "volte"})
+# Amounts that nobody counted, by what they may stand for.
+_VAGUE = (
+    _kind(r"dozens|docenas|dutzende|douzaines|dezenas|dozzine|decenas(?! de mil)", "20", "200"),
+    _kind(
+        r"(?:tens of thousands|decenas de miles|zehntausende|dizaines de milliers|dezenas de"
+        r" milhares|decine di migliaia)|数万",
+        "15000",
+        "300000",
+    ),
+    _kind(
+        r"(?:hundreds of thousands|cientos de miles|hunderttausende|centaines de milliers"
+        r"|centenas de milhares|centinaia di migliaia)|数十万",
+        "150000",
+        "3000000",
+    ),
+    _kind(
+        r"hundreds(?! of (?:thou|mill))|cientos(?= de (?!mil))|centenares|hunderte|centaines"
+        r"(?! de mil)|centenas(?! de mil)|centinaia(?! di mig)|数百",
+        "150",
+        "5000",
+    ),
+    _kind(
+        r"(?<!hundreds of )(?<!tens of )thousands|(?<!cientos de )(?<!decenas de )miles(?= de )"
+        r"|tausende|(?<!s de )milliers|(?<!s de )milhares|(?<!a di )migliaia|数千",
+        "1500",
+        "500000",
+    ),
+    _kind(
+        r"(?<!\d )(?:millions of|tens of millions|hundreds of millions|(?:cientos|decenas) de"
+        r" millones)",
+        "1500000",
+        "2000000000",
+    ),
+)
+_TOLERANCE = Decimal("0.04")  # of a ratio that two numbers make
+_POINTS = Decimal("1.5")  # of a percentage that stands for a share
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """An amount in words: its value, or what it may stand for if nobody counted it."""
+
+    shown: str
+    least: Decimal
+    most: Decimal
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it tells how many times as much, or what share."""
+        return self.least == self.most
+
+
+def amounts(text: str) -> list[Amount]:
+    """Return the multiples, the shares and the vague amounts in a text."""
+    found = [
+        Amount(hit[0], kind.least, kind.most)
+        for kind in (*_RATIOS, *_VAGUE)
+        for hit in kind.way.finditer(text)
+    ]
+    for hit in _FRACTION.finditer(text):
+        value = _fraction(hit)
+        found.append(Amount(hit[0], value, value))
+    for hit in _FOLD.finditer(text):
+        times = _times(hit["times"])
+        if times and times > 3:
+            found.append(Amount(hit[0], times, times))
+    return found
+
+
+def _fraction(hit: re.Match[str]) -> Decimal:
+    if hit["japanese"]:
+        over, under = (
+            next(v for *_, v in numbers_in_words(f"{hit[n]}人")) for n in ("over", "under")
+        )
+        return over / under
+    above, below = hit["above"].casefold(), hit["below"].casefold()
+    return Decimal(_NUMERATORS[above]) / _DENOMINATORS[below]
+
+
+def _times(word: str) -> Decimal | None:
+    if word.isdecimal():
+        return Decimal(word)
+    return next((value for *_, value in numbers_in_words(word)), None)
+
+
+_ALL = (
+    r"(?<!at )(?<!after )(?<!above )(?<!of )all(?!-| (?:time|over|but|day|year|along))|every|each"
+    r"|todos|todas|cada|alle[nr]?|jede[rsnm]?|tous|toutes|chaque|tutti|tutte|ogni"
+)
+_UNIVERSAL = re.compile(
+    rf"\b(?P<all>{_ALL})\s(?:of\s)?(?:the|los|las|les|die|der|os|as|i|gli|le|its|his|her|their|our"
+    r"|sus)?\s?(?P<what>[^\W\d_]{3,})|(?P<japanese>全員|全て|すべて|全部)",
+    re.IGNORECASE,
+)
+_SOME = re.compile(
+    r"\b(?:one|single|some|several|many|most|few|half|part|certain|un|una|uno|algun[oa]s|varios"
+    r"|varias|much[oa]s|mayoría|poc[oa]s|parte|ein|eine[rmns]?|einige|manche|viele|une|certaine?s"
+    r"|quelques|plusieurs|um|uma|algun?s|algumas|alcun[ie]|\d+)\b"
+)
+_OF_TIME = frozenset(stems("day days week year years month time times año años día días mes"))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantities:
+    """The superlatives, amounts and numbers of some texts."""
+
+    superlatives: tuple[Superlative, ...]
+    amounts: tuple[Amount, ...]
+    sentences: tuple[tuple[Figure, ...], ...]
+    text: str
+    stems: frozenset[str]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "Quantities":
+        """Collect what texts hold."""
+        together = "\n".join(texts)
+        return cls(
+            superlatives=tuple(superlative for text in texts for superlative in superlatives(text)),
+            amounts=tuple(amount for text in texts for amount in amounts(text)),
+            sentences=tuple(
+                tuple(figures(sentence)) for text in texts for sentence in sentences(text)
+            ),
+            text=together,
+            stems=frozenset(stems(together)),
+        )
+
+    def find_unsupported_superlatives(self, text: str) -> list[str]:
+        """Return the superlatives of a text, and its "all", for which these texts hold none."""
+        said = frozenset(stems(text))
+        foreign = len(said & self.stems) < max(1, len(said) // 3)
+        found = [
+            superlative.shown
+            for superlative in superlatives(text)
+            if not self._confirm(superlative, foreign)
+        ]
+        return list(dict.fromkeys((*found, *self._find_unsupported_universals(text))))
+
+    def _confirm(self, said: Superlative, foreign: bool) -> bool:
+        also = _ALSO.get(said.name, frozenset())
+        return any(
+            (held.name == said.name or held.name in also)
+            and (foreign or said.name == "world" or not said.about or said.about & held.about)
+            for held in self.superlatives
+        )
+
+    def _find_unsupported_universals(self, text: str) -> Iterator[str]:
+        """Yield each "all members" where a source speaks of one, some or a number of members."""
+        for hit in _UNIVERSAL.finditer(text):
+            if hit["japanese"]:
+                if not any(universal["japanese"] for universal in _UNIVERSAL.finditer(self.text)):
+                    yield hit[0]
+                continue
+            what = stems(hit["what"])
+            if what and what[0] not in _OF_TIME and self._counts_some(what[0]):
+                yield hit[0]
+
+    def _counts_some(self, stem: str) -> bool:
+        """Return whether these texts tell of some of a thing, and nowhere of all of them."""
+        some = False
+        for sentence in sentences(self.text):
+            folded = " ".join(sentence.casefold().split())
+            if stem not in stems(folded):
+                continue
+            if re.search(rf"\b(?:{_ALL}|whole|entire|unanimous\w*|unánime\w*)\b", folded):
+                return False
+            place = next(
+                found.start() for found in re.finditer(r"\w+", folded) if stem in stems(found[0])
+            )
+            before = " ".join(folded[:place].split()[-3:])
+            some = some or bool(_SOME.search(before) or figures(before))
+        return some
+
+    def derive(self, figure: Figure) -> bool:
+        """Return whether a number is a share or a multiple, told in words, of one that is held."""
+        values = {value for found in self.sentences for figure in found for value in figure.values}
+        ratios = {amount.least for amount in self.amounts if amount.is_ratio}
+        return any(value * ratio in figure.values for value in values for ratio in ratios)
+
+    def find_unsupported_amounts(self, text: str) -> list[str]:
+        """Return the multiples, shares and vague amounts of a text that these texts do not bear."""
+        return [amount.shown for amount in amounts(text) if not self._bear(amount)]
+
+    def _bear(self, said: Amount) -> bool:
+        if any(amount.least == said.least for amount in self.amounts):
+            return True
+        if said.is_ratio:
+            pairs = zip(self.sentences, (*self.sentences[1:], ()), strict=True)
+            return any(_make_ratio(said.least, (*sentence, *after)) for sentence, after in pairs)
+        return any(
+            said.least <= value <= said.most
+            for found in self.sentences
+            for figure in found
+            if figure.unit not in {PERCENT, YEAR}
+            for value in figure.values
+        )
+
+
+def _make_ratio(ratio: Decimal, found: Iterable[Figure]) -> bool:
+    """Return whether the numbers of a sentence make a ratio: as a percentage, or two of them."""
+    held = list(found)
+    percentages = {ratio * 100} if ratio < 1 else {ratio * 100, (ratio - 1) * 100}
+    for figure in held:
+        if figure.unit == PERCENT and any(
+            abs(value - percentage) <= _POINTS
+            for value in figure.values
+            for percentage in percentages
+        ):
+            return True
+        if ratio in figure.values and set(figure.counted[:1]) & _TIMES:
+            return True
+    wanted = ratio if ratio > 1 else 1 / ratio
+    return any(
+        low > 0 and abs(high / low - wanted) <= _TOLERANCE * wanted
+        for figure, other in combinations((figure for figure in held if figure.unit != YEAR), 2)
+        if figure.unit == other.unit
+        for low, high in (sorted((a, b)) for a in figure.values for b in other.values)
+    )
