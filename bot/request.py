@@ -22,7 +22,8 @@ class Trigger(StrEnum):
     """Why the event reached the bot."""
 
     OVERHEARD = "overheard"  # a message in a group that is not addressed to the bot
-    ADDRESSED = "addressed"  # a private message, a mention, a reply to the bot, a shortcut
+    ADDRESSED = "addressed"  # a private message, a mention, a shortcut
+    REPLY = "reply"  # a message in a group that replies to one of the bot's
     COMMAND = "command"
     BUTTON = "button"  # the text is what Action.parse reads
 
@@ -204,4 +205,5 @@ def message_event(chat_id: str, message: object) -> str:
 
 
 def _clean_text(text: str) -> str:
-    return storable(text[:_LONGEST].replace("\0", " ")).strip()
+    # People copy what the bot wrote, with the word joiners that keep its names from being mentions.
+    return storable(text[:_LONGEST].replace("\0", " ").replace("\u2060", "")).strip()

@@ -47,12 +47,31 @@ def zone_or_utc(name: str) -> tzinfo:
 WEBHOOKS = "webhook"  # the platform of programs that are told of finds
 
 
-class Listening(StrEnum):
-    """Which plain messages in a group are treated as headlines."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """Which plain messages in a group are answered: those that name the bot, replies to it, and
+    headlines that it overhears."""
 
-    ALL = "all"
-    MENTIONS = "mentions"
-    COMMANDS = "commands"
+    mentions: bool = False
+    replies: bool = False
+    headlines: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return what `str` wrote."""
+        named = _LISTENING.get(text, tuple(text.split()))
+        return cls(**{name: name in named for name in LISTENING_NAMES})
+
+    def __str__(self) -> str:
+        named = tuple(name for name in LISTENING_NAMES if getattr(self, name))
+        short = (word for word, names in _LISTENING.items() if names == named)
+        return next(short, " ".join(("only", *named)))
+
+
+LISTENING_NAMES = ("mentions", "replies", "headlines")
+# What one word stands for.
+_LISTENING = {"all": LISTENING_NAMES, "mentions": LISTENING_NAMES[:2], "commands": ()}
+LISTENING_WORDS = tuple(_LISTENING)
 
 
 class PostPicture(StrEnum):
@@ -75,7 +94,7 @@ class Chat:
     language: str | None = None
     time_zone: str = "UTC"
     corpus: str | None = None  # None = the configured one
-    listening: Listening = Listening.MENTIONS
+    listening: Listening = Listening(mentions=True, replies=True)
     threshold: int = 4  # least judgment (0..6) at which the bot speaks unasked
     quiet_from: time | None = None  # local time; the bot does not speak unasked until quiet_to
     quiet_to: time | None = None

@@ -7,7 +7,6 @@ from bot.commands.services import Services
 from bot.i18n.words import marked
 from bot.reply import Reply
 from bot.request import Request
-from engine.chat import Listening
 
 
 def help_command(others: Sequence[Command]) -> Command:
@@ -50,6 +49,10 @@ SHOWS_LITTLE = marked(
     "Telegram shows me every message only where I am an admin, or once /setprivacy is off at"
     " @BotFather and I was added anew."
 )
+WITHOUT_MODEL = marked(
+    "Without a language model I speak only if a tweet shares four words with a headline and at"
+    " least half of what they weigh."
+)
 
 # Commands of no group are among the last.
 _GROUPS = (
@@ -82,16 +85,21 @@ def _write_name(name: str, request: Request, commands: Sequence[Command]) -> str
 def listening_here(request: Request) -> str:
     """Return what is answered in a group, and what the platform may not show."""
     words, listening = request.words, request.known_chat.listening
-    if listening is Listening.COMMANDS:
-        return words.say("Here I answer commands only.")
-    if listening is Listening.ALL:
+    if listening.headlines:
         said = words.say("Here I read along, and speak only when a tweet fits well.")
         return said if request.place.hears_all else f"{said} {words.say(SHOWS_LITTLE)}"
-    if request.place.hears_all:
-        return words.say("Here I answer when I am mentioned or replied to.")
-    return words.say(
-        "Here I answer commands and replies to me. Mentions reach me where I am an admin."
-    )
+    if not listening.mentions:
+        if not listening.replies:
+            return words.say("Here I answer commands only.")
+        return words.say("Here I answer commands, and headlines in reply to me.")
+    if not request.place.hears_all:
+        return words.say(
+            "Here I answer commands and headlines in reply to me. Mentions reach me where I am an"
+            " admin."
+        )
+    if listening.replies:
+        return words.say("Here I answer when I am mentioned, and headlines in reply to me.")
+    return words.say("Here I answer commands, and when I am mentioned.")
 
 
 def _line(command: Command, request: Request) -> str:

@@ -8,7 +8,6 @@ from enum import Enum, auto
 
 from bot.replies.limits import cut
 from bot.request import Request, Trigger
-from engine.chat import Listening
 from engine.page.links import first_link
 from engine.posting.choose import is_quiet
 from engine.prophecy.headline import first_paragraph
@@ -51,6 +50,7 @@ WEEKDAYS = frozenset(_WEEKDAYS.split())
 
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 40
+_FEWEST_OF_REPLY = 5
 _LONGEST = 300
 _LONG = 10  # words; small talk is shorter
 _TITLE_CASE = 0.6  # share of longer words that begin with a capital
@@ -64,14 +64,18 @@ _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 
 def listens(request: Request) -> bool:
     """Return whether the chat's settings allow an answer to this event, before any other work."""
-    chat = request.known_chat
+    chat, listening = request.known_chat, request.known_chat.listening
     if request.preview or request.place.private:
         return True
-    if request.trigger in (Trigger.COMMAND, Trigger.BUTTON):
-        return True
-    if request.trigger is Trigger.ADDRESSED:
-        return chat.listening is not Listening.COMMANDS or request.command_call is not None
-    return chat.listening is Listening.ALL and not is_quiet(chat, request.now)
+    match request.trigger:
+        case Trigger.COMMAND | Trigger.BUTTON:
+            return True
+        case Trigger.ADDRESSED:
+            return listening.mentions or request.command_call is not None
+        case Trigger.REPLY:
+            return listening.replies
+        case Trigger.OVERHEARD:
+            return listening.headlines and not is_quiet(chat, request.now)
 
 
 def looks_like_headline(text: str) -> bool:
@@ -92,6 +96,20 @@ def looks_like_headline(text: str) -> bool:
     if "\n" in text or words[0][0].islower() or text.endswith("!") or _SMILEYS.search(text):
         return False
     return _in_title_case(words) or _tells_news(text)
+
+
+def is_news_reply(text: str) -> bool:
+    """Return whether a reply to the bot is a headline or a link rather than a remark on what the
+    bot said: "That's wrong, he wrote it in 2019" has a number, too."""
+    if first_link(text):
+        return True
+    words = _WORD.findall(first_paragraph(text.strip()))
+    said = [word.lower().replace("’", "'") for word in words]
+    if len(said) < _FEWEST_OF_REPLY or _DISPUTES & {*said}:
+        return False
+    named = _in_title_case([word for word in words if not word[0].isdigit()])
+    remarks = said[0] in _OPENS_REMARK and not named
+    return not (remarks or _LAUGHTER.fullmatch(said[0])) and looks_like_headline(text)
 
 
 def _in_title_case(words: list[str]) -> bool:
@@ -143,7 +161,9 @@ class Plain(Enum):
 
     HEADLINE = auto()
     SMALL_TALK = auto()
+    REMARK = auto()  # on what the bot said: laughter, praise, doubt
     THANKS = auto()
+    HELP = auto()  # asks for it
     QUESTION = auto()
     COMMAND = auto()  # without its slash
 
@@ -158,15 +178,37 @@ class PlainText:
 
 _THANKS_WORDS = "thanks thank thx ty cheers gracias"
 _THANKS = frozenset(_THANKS_WORDS.split())
+WELCOME = "👍"
 # A message of pleasantries has one of these, and nothing but these and the words around them.
 _PLEASANT_WORDS = """
-    hi hello hey hiya howdy morning evening afternoon bye goodbye ok okay yes yeah yep yup no nope
-    nah sure great nice cool awesome perfect wow lol lmao haha hahaha sorry please welcome test
-    testing ping sup amazing congrats wrong true false funny hilarious correct nonsense
-    hola holi buenas buenos chau chao adiós adios sí si vale dale bueno genial perfecto jaja jajaja
-    perdón perdon prueba probando bienvenido felicitaciones listo
+    hi hello hey hiya howdy morning evening afternoon bye goodbye please welcome test testing ping
+    sup hola holi buenas buenos chau chao adiós adios prueba probando bienvenido
 """
-_PLEASANTRIES = _THANKS | frozenset(_PLEASANT_WORDS.split())
+_REMARK_WORDS = """
+    ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
+    sorry amazing congrats wrong true false fake funny hilarious correct nonsense genius legend
+    spooky creepy love damn omg bad good best
+    sí si vale dale bueno genial perfecto perdón perdon felicitaciones listo mal mentira falso
+    cierto verdad genio crack ídolo idolo groso increíble increible tremendo brillante
+    buenísimo buenisimo espeluznante gracioso
+"""
+_LAUGHTER = re.compile(r"a?(?:j+[aeiou]+){2,}j*|(?:b?[aw]*h+[aeiu]+){2,}h*|lo+l+|lmf?ao+|rofl|xd+")
+# A reply that begins with one of these is about what it replies to.
+_OPENS_WORDS = """
+    that that's thats this it it's he he's she she's they but and so because which wow lol omg oh
+    yes yeah yep no nope nah ok okay true wrong false i'm i you your you're thanks great nice
+    not really maybe what why how who when where hey hi
+    eso esa ese esto pero y o porque sí si no ni ay uy che vos tú tu que como quien cuándo cuando
+    gracias buen buenísimo genial bueno dale ja él ella son está era
+"""
+_OPENS_REMARK = frozenset(_OPENS_WORDS.split())
+_DISPUTE_WORDS = """
+    lol lmao omg bullshit bs nonsense bot wtf idk imo imho tbh
+    jaja jajaja jajajaja mentira mentiroso bolazo verso posta xd
+"""
+_DISPUTES = frozenset(_DISPUTE_WORDS.split())
+_REMARKING = frozenset(_REMARK_WORDS.split())
+_PLEASANTRIES = _THANKS | _REMARKING | frozenset(_PLEASANT_WORDS.split())
 _AROUND_WORDS = """
     good day night one bot not totally exactly really you u very so much a lot that is it's this was
     for there how are going what's up
@@ -178,16 +220,38 @@ _AROUND = frozenset(_AROUND_WORDS.split())
 _MOST_PLEASANTRIES = 7  # words
 _LONGEST_HINT = 300
 
-# Pleasantries and questions about the bot that have none of those words.
+# Pleasantries that have none of those words.
 _PHRASES = """
-    how are you, how is it going, what's up, who are you, what are you, what can you do,
-    what do you do, are you there, are you a bot, how does this work, how do you work, good day,
-    good night, see you, see you later, help me, de nada, qué tal, que tal, cómo estás, como estas,
-    quién sos, quien sos, quién eres, quien eres, qué podés hacer, qué puedes hacer,
-    que puedes hacer, qué haces, que haces, cómo funciona, como funciona, cómo funcionás,
-    cómo funciona esto, hasta luego, estás ahí, buen día
+    how are you, how is it going, what's up, are you there, good day, good night, see you,
+    see you later, de nada, qué tal, que tal, cómo estás, como estas, hasta luego, estás ahí,
+    buen día
 """
 _ABOUT_ME = frozenset(" ".join(phrase.split()) for phrase in _PHRASES.split(","))
+# Questions about what the bot does, and calls for help.
+_HELP_ENGLISH = (
+    r"(?:can|could|will|would) you (?:please )?(?:help|do|tell|explain|find|search|look|answer|"
+    r"understand|speak|read|hear)\b.{0,40}"
+    r"|(?:please )?help me\b.{0,20}|(?:who|what) are you|what (?:can|do) you (?:even )?do.{0,20}"
+    r"|are you (?:a (?:bot|robot|human|person)|real|human)\b.{0,20}"
+    r"|how (?:does|do) (?:this|it|you)(?: \w+)? work"
+)
+_HELP_SPANISH = (
+    r"(?:(?:me|nos) )?(?:pod[eé]s|puedes|podr[ií]as|sab[eé]s|sabes) (?:ayudar|hacer|explicar|"
+    r"decir|buscar|leer|contestar|responder|hablar|entender)\w*.{0,30}"
+    r"|ay[uú]da(?:me|nos)\b.{0,20}|qui[eé]n (?:sos|eres)|qu[eé] (?:(?:pod[eé]s|puedes) )?hac\w+"
+    r"|para qu[eé] (?:serv[ií]s|sirves)"
+    r"|(?:sos|eres) (?:un (?:bot|robot)|una persona|humano|real)\b.{0,20}"
+    r"|c[oó]mo (?:funciona\w*|te uso|se usa)(?: \w+)?"
+)
+_HELP = re.compile(rf"(?:(?:{_HELP_ENGLISH})|(?:{_HELP_SPANISH}))", re.IGNORECASE)
+_MOST_OF_HELP = 7  # words
+# What people say to the bot among others, and expect no search for.
+_TO_ME = re.compile(
+    r"(?:you(?:['’]re| are| were)|that(?:['’]s| is| was)|i (?:love|hate) (?:you|this)|shut up|"
+    r"stop|sos|eres|est[aá]s|te (?:equivoc|amo|odio|quier)\w*|es[eo] (?:es|era|fue)|c[aá]llate)"
+    r"\b.{0,40}",
+    re.IGNORECASE,
+)
 
 _OF_HIM = "he|she|they"
 _SPOKE = (
@@ -211,7 +275,10 @@ _QUESTION = re.compile(
 )
 
 _TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
-_SETTING = r"(?:language|listening|threshold|timezone|quiet|picture|corpus|answers)\b.*"
+_SETTING = (
+    r"(?:language|listening|mentions|replies|headlines|threshold|timezone|quiet|picture|corpus|"
+    r"answers)\b.*"
+)
 # The arguments with which the name of a command, as a first word, is no headline.
 _ARGUMENTS: Mapping[str, str] = {
     "why": r"\d{1,3}",
@@ -245,8 +312,12 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
     if meant := _command(text.strip(), commands):
         return PlainText(Plain.COMMAND, meant)
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
-    if _is_small_talk(words):
-        return PlainText(Plain.THANKS if _THANKS & {*words} else Plain.SMALL_TALK)
+    if kind := _read_talk(words):
+        return PlainText(kind)
+    if not words and _SMILEYS.search(text):
+        return PlainText(Plain.REMARK)
+    if len(words) <= _MOST_OF_HELP and _HELP.fullmatch(text.strip(" ¿?¡!.\n")):
+        return PlainText(Plain.HELP)
     if _QUESTION.fullmatch(text.strip()):
         return PlainText(Plain.QUESTION, f"/ask {text.strip()}")
     return PlainText(Plain.HEADLINE)
@@ -259,14 +330,20 @@ def is_remark(text: str) -> bool:
     return len(telling) < _FEWEST_TELLING
 
 
-def _is_small_talk(words: list[str]) -> bool:
+def _read_talk(words: list[str]) -> Plain | None:
+    """Return the kind of talk, or None if it may be something else."""
     if " ".join(words) in _ABOUT_ME:
-        return True
-    return (
-        0 < len(words) <= _MOST_PLEASANTRIES
-        and any(word in _PLEASANTRIES for word in words)
-        and all(word in _PLEASANTRIES or word in _AROUND for word in words)
-    )
+        return Plain.SMALL_TALK
+    if len(words) > _MOST_PLEASANTRIES:
+        return None
+    telling = [word for word in words if word not in _AROUND and not _LAUGHTER.fullmatch(word)]
+    if any(word not in _PLEASANTRIES for word in telling):
+        return None
+    if _THANKS & {*telling}:
+        return Plain.THANKS
+    if _REMARKING & {*telling} or any(map(_LAUGHTER.fullmatch, words)):
+        return Plain.REMARK
+    return Plain.SMALL_TALK if telling else None
 
 
 def _command(text: str, commands: frozenset[str]) -> str:
@@ -284,20 +361,50 @@ def _command(text: str, commands: frozenset[str]) -> str:
     return f"/{lowered} {argument}"
 
 
-def hint_for(request: Request, commands: frozenset[str]) -> str | None:
-    """Return what a plain message is answered with in place of a search, or None."""
-    words, plain = request.words, read_plain(request.text, commands)
+@dataclass(frozen=True, slots=True)
+class PlainAnswer:
+    """How a plain message is answered: by a search, with a hint, or with no more than a reaction,
+    which may be none."""
+
+    searches: bool = False
+    hint: str = ""
+    reaction: str = ""
+
+
+def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnswer:
+    """Return how a plain message to the bot is answered.
+
+    Among others, remarks and replies that are no headlines get no words: they are rarely meant to
+    be answered. In private somebody waits for an answer.
+    """
+    plain = read_plain(request.text, commands)
+    among_others = not request.place.private
+    if plain.kind is Plain.THANKS and among_others:
+        return PlainAnswer(reaction=WELCOME)
+    if among_others and (plain.kind is Plain.REMARK or _TO_ME.fullmatch(request.text.strip())):
+        return PlainAnswer()
+    if hint := _hint_for(plain, request):
+        return PlainAnswer(hint=hint)
+    is_remark_on_answer = request.trigger is Trigger.REPLY and not is_news_reply(request.text)
+    return PlainAnswer(searches=not is_remark_on_answer)
+
+
+def _hint_for(plain: PlainText, request: Request) -> str:
+    """Return what a plain message is answered with in place of a search, or ""."""
+    words = request.words
     headline = words.say("Send me a headline or a link; I look for old tweets that foretold it.")
     match plain.kind:
         case Plain.THANKS:
             return words.say("You are welcome. Send me another headline whenever you like.")
-        case Plain.SMALL_TALK:
+        case Plain.SMALL_TALK | Plain.REMARK:
             greeting = words.say("Hello!")
             return f"{greeting} {headline}"
+        case Plain.HELP:
+            return f"{headline} {words.say('/help lists what else I understand.')}"
         case Plain.QUESTION:
             said = words.say("I answer questions like this: {command}", command=plain.meant)
         case Plain.COMMAND:
             said = words.say("Commands begin with a slash: {command}", command=plain.meant)
         case Plain.HEADLINE:
-            return None
+            return ""
     return cut(said, _LONGEST_HINT)

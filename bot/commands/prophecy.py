@@ -5,7 +5,7 @@ from dataclasses import replace
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline
-from bot.commands.plain_text import hint_for, worth_saying
+from bot.commands.plain_text import PlainAnswer, decide_plain_answer, worth_saying
 from bot.commands.registry import LOOKS, SEARCHES, Act, Command, Effect, nothing_yet, too_old
 from bot.commands.services import Services
 from bot.commands.why import IN_REPLY, meant_answer
@@ -120,9 +120,7 @@ async def answer_plain_text(
     if request.preview:
         return await show_linked(request, services)
     if request.trigger is not Trigger.OVERHEARD:
-        if hint := hint_for(request, commands):
-            return aside(request, hint)
-        return await _prophesy(request, services)
+        return await _answer_addressed(commands, request, services)
     prophecy = await _look(request, services)
     if not worth_saying(
         prophecy, request.known_chat.threshold, services.searches.unjudged_coverage
@@ -131,12 +129,29 @@ async def answer_plain_text(
     return await _answer(request, services, prophecy)
 
 
+async def _answer_addressed(
+    commands: frozenset[str], request: Request, services: Services
+) -> Reply | None:
+    answer = _decide_answer(commands, request)
+    if answer.searches or not request.text:
+        return await _prophesy(request, services)
+    if answer.hint:
+        return aside(request, answer.hint)
+    return Reply(words=request.words, reaction=answer.reaction) if answer.reaction else None
+
+
+def _decide_answer(commands: frozenset[str], request: Request) -> PlainAnswer:
+    """Return how a plain message is answered; without text it is told what to write."""
+    if not request.text:
+        return PlainAnswer()
+    return decide_plain_answer(request, commands)
+
+
 def plain_act(commands: frozenset[str], request: Request) -> Act:
     """Return the act of a plain message: a hint is not a search."""
-    addressed = request.trigger is not Trigger.OVERHEARD
-    if addressed and (not request.text or hint_for(request, commands)):
-        return LOOKS
-    return SEARCHES
+    if request.trigger is Trigger.OVERHEARD or _decide_answer(commands, request).searches:
+        return SEARCHES
+    return LOOKS
 
 
 async def _prophesy(request: Request, services: Services) -> Reply:
@@ -219,7 +234,11 @@ def _show_page(
     )
 
 
-_PASTED = (Trigger.ADDRESSED, Trigger.OVERHEARD)  # a command may not be shown to others
+_PASTED = (
+    Trigger.ADDRESSED,
+    Trigger.REPLY,
+    Trigger.OVERHEARD,
+)  # a command may not be shown to others
 
 
 def _buttons(

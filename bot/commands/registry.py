@@ -336,6 +336,11 @@ class Registry:
         """Return whether an event counts towards quotas."""
         return (act := self._act(request)) is not None and act.counted
 
+    def needs_sign(self, request: Request) -> bool:
+        """Return whether somebody waits for the answer: talk is answered at once or not at all."""
+        called = request.trigger is Trigger.BUTTON or request.command_call is not None
+        return called or not request.text or self.counts(request)
+
     def _act(self, request: Request) -> Act | None:
         """Return the act of an event, or None if there is no such command or button."""
         if request.trigger is Trigger.BUTTON:

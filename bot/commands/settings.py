@@ -4,22 +4,24 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import time
+from functools import partial
 
 from bot.card import require_pictures
 from bot.commands.archives import with_archive
-from bot.commands.help import SHOWS_LITTLE
+from bot.commands.help import SHOWS_LITTLE, WITHOUT_MODEL
 from bot.commands.registry import Act, Command, Effect
 from bot.commands.services import Services
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
-from engine.chat import Chat, Listening, PostPicture, zone_named
+from engine.chat import LISTENING_NAMES, LISTENING_WORDS, Chat, Listening, PostPicture, zone_named
 from engine.errors import UsageError
 from engine.search import HIGHEST_JUDGMENT
 
-_AUTO, _OFF = "auto", "off"
+_AUTO, _ON, _OFF = "auto", "on", "off"
 _COMPACT, _FULL = "compact", "full"
+_LISTENING = "listening"
 _LONGEST_ECHO = 40
 # A time of day, such as 23:00, 23 or 11pm.
 _TIME = r"((?:[01]?\d|2[0-3])(?::[0-5]\d)?|(?:0?[1-9]|1[0-2])(?::[0-5]\d)? ?[ap]m)"
@@ -34,8 +36,16 @@ def _language(chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _set_listening(chat: Chat, value: str, words: Words) -> Chat:
-    known = tuple(mode.value for mode in Listening)
-    return replace(chat, listening=Listening(_one_of(value, known, "listening", words)))
+    """Set all of what is answered in a group by one word."""
+    return replace(
+        chat, listening=Listening.parse(_one_of(value, LISTENING_WORDS, _LISTENING, words))
+    )
+
+
+def _set_heard(name: str, chat: Chat, value: str, words: Words) -> Chat:
+    """Set whether one kind of plain message is answered in a group."""
+    heard = _one_of(value, (_ON, _OFF), name, words) == _ON
+    return replace(chat, listening=replace(chat.listening, **{name: heard}))
 
 
 def _set_threshold(chat: Chat, value: str, words: Words) -> Chat:
@@ -78,7 +88,7 @@ def _answers(chat: Chat, value: str, words: Words) -> Chat:
 
 SETTINGS_BY_NAME: Mapping[str, Setting] = {
     "language": _language,
-    "listening": _set_listening,
+    **{name: partial(_set_heard, name) for name in LISTENING_NAMES},
     "threshold": _set_threshold,
     "timezone": _time_zone,
     "quiet": _quiet,
@@ -88,7 +98,7 @@ SETTINGS_BY_NAME: Mapping[str, Setting] = {
 # The choices that have a button: value -> label.
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "language": {code: code for code in (*LANGUAGES, _AUTO)},
-    "listening": {mode.value: mode.value for mode in Listening},
+    **{name: {value: f"{name} {value}" for value in (_ON, _OFF)} for name in LISTENING_NAMES},
     "threshold": {str(number): f"threshold {number}" for number in (3, 4, 5, 6)},
     "answers": {_COMPACT: f"answers {_COMPACT}", _FULL: f"answers {_FULL}"},
 }
@@ -101,7 +111,7 @@ def shown_value(chat: Chat, name: str) -> str:
         quiet = f"{chat.quiet_from:%H:%M}-{chat.quiet_to:%H:%M}"
     return {
         "language": chat.language or _AUTO,
-        "listening": chat.listening.value,
+        **{name: _ON if getattr(chat.listening, name) else _OFF for name in LISTENING_NAMES},
         "threshold": str(chat.threshold),
         "timezone": chat.time_zone,
         "quiet": quiet,
@@ -133,36 +143,43 @@ def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
 
 
 _CORPUS = "corpus"
-_LISTENING = "listening"
+# Settings that are not shown: words for several others.
+_SHORTHANDS: Mapping[str, Setting] = {_LISTENING: _set_listening}
 
 
 async def _settings(request: Request, services: Services) -> Reply:
     key, _, value = request.text.partition(" ")
     if not key:
-        return _show_settings(request, request.known_chat)
+        return _show_settings(request, request.known_chat, services)
     chat, words = await _change_setting(request, services, key.lower(), value.strip())
     reply = _set_to(chat, key.lower(), words)
-    if key.lower() != _LISTENING or not (limits := _limits(request, chat)):
-        return reply
+    limits = _limits(request, chat, services) if key.lower() in (_LISTENING, "headlines") else []
     return replace(reply, text="\n".join([reply.text or "", *limits]))
 
 
 def _set_to(chat: Chat, key: str, words: Words) -> Reply:
     """Return the one line that answers a change."""
-    value = chat.corpus or "-" if key == _CORPUS else shown_value(chat, key)
-    return Reply(words=words, text=f"{key}: {value}", ephemeral=True)
+    keys = LISTENING_NAMES if key == _LISTENING else (key,)
+    values = {one: chat.corpus or "-" if one == _CORPUS else shown_value(chat, one) for one in keys}
+    text = "\n".join(f"{name}: {value}" for name, value in values.items())
+    return Reply(words=words, text=text, ephemeral=True)
 
 
-def _limits(request: Request, chat: Chat) -> list[str]:
-    """Return why the bot may read less than it was told to."""
-    limited = not (request.place.hears_all or request.place.private)
-    return [request.words.say(SHOWS_LITTLE)] if limited and chat.listening is Listening.ALL else []
+def _limits(request: Request, chat: Chat, services: Services) -> list[str]:
+    """Return why the bot may say less about overheard headlines than it was told to."""
+    if not chat.listening.headlines or request.place.private:
+        return []
+    said = [] if services.news.has_model else [WITHOUT_MODEL]
+    return [
+        request.words.say(one)
+        for one in (*said, *(() if request.place.hears_all else [SHOWS_LITTLE]))
+    ]
 
 
 async def _press_setting(request: Request, action: Action, services: Services) -> Reply:
     key, _, value = action.value.partition("=")
     chat, words = await _change_setting(request, services, key, value)
-    reply = _show_settings(replace(request, words=words), chat)
+    reply = _show_settings(replace(request, words=words), chat, services)
     return replace(reply, replaces=True, toast=words.say("Noted."))
 
 
@@ -171,10 +188,11 @@ async def _change_setting(
 ) -> tuple[Chat, Words]:
     """Change one setting; return the chat and the words of its language. Raises UsageError."""
     words = request.words
+    known = {**SETTINGS_BY_NAME, **_SHORTHANDS}
     if key == _CORPUS:
         chat = await with_archive(request, services, value)
-    elif key in SETTINGS_BY_NAME:
-        chat = SETTINGS_BY_NAME[key](request.known_chat, value, words)
+    elif key in known:
+        chat = known[key](request.known_chat, value, words)
     else:
         raise UsageError(
             words.say(
@@ -187,12 +205,12 @@ async def _change_setting(
     return chat, words_for(chat.language or request.person.language)
 
 
-def _show_settings(request: Request, chat: Chat) -> Reply:
+def _show_settings(request: Request, chat: Chat, services: Services) -> Reply:
     words = request.words
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
     lines += [f"{name}: {shown_value(chat, name)}" for name in SETTINGS_BY_NAME]
     corpus = chat.corpus or words.say("the configured one")
-    lines += [f"{_CORPUS}: {corpus}", *_limits(request, chat)]
+    lines += [f"{_CORPUS}: {corpus}", *_limits(request, chat, services)]
     buttons = tuple(
         tuple(
             _button(label, name, value)
@@ -215,7 +233,12 @@ SETTINGS = Command(
     example="/settings language es",
     details=(
         marked("language en, es or auto: what I speak; auto is the language of whoever writes."),
-        marked("listening all, mentions or commands: what I answer in a group."),
+        marked("mentions on or off: whether I answer in a group when my name is written."),
+        marked("replies on or off: whether I answer there to headlines in reply to me."),
+        marked(
+            "headlines on or off: whether I read along there, and speak when a tweet fits well."
+        ),
+        marked("listening all, mentions or commands: those three at once."),
         marked("threshold N: the model's judgment from which I speak unasked (0 to 6)."),
         marked("timezone Europe/Madrid: whose clock times are by."),
         marked("quiet 23:00-08:00 or off: hours in which I say nothing unasked."),

@@ -23,7 +23,8 @@ PLATFORM = "console"
 _PRESS = re.compile(r":([0-9]{1,3})")
 
 _PROMPT = "> "
-_ENDS = ("/quit", "/exit", "quit", "exit")  # what people type who do not know Ctrl-D
+_ENDS = ("/quit", "/exit")
+_ENDS_TYPED = (*_ENDS, "quit", "exit")  # what people type who do not know Ctrl-D
 
 
 async def read_lines(descriptor: int) -> AsyncIterator[str]:
@@ -95,15 +96,16 @@ class ConsoleAdapter:
     async def withdraw(self, request: Request, message: str) -> None:
         """Do nothing: what is printed stays."""
 
-    async def deliver(self, request: Request, reply: Reply) -> None:  # noqa: ARG002 - there is one place
-        """Write the reply, and remember its buttons."""
+    async def deliver(self, request: Request, reply: Reply) -> None:
+        """Write the reply. Only buttons of the newest message can be pressed, and what a press is
+        answered with belongs to it."""
         if reply.writes is not None:  # what is written follows
             self._screen.pass_by(reply.text or "")
             return
         if reply.picture:
             place = await asyncio.to_thread(_kept, reply.picture, reply.picture_name)
             reply = replace(reply, text="\n".join(filter(None, (reply.text, str(place)))))
-        if reply.buttons:
+        if reply.buttons or request.trigger is not Trigger.BUTTON:
             self._buttons = tuple(button.action for row in reply.buttons for button in row)
         self._screen.show(replace(reply, text=reply.text or reply.toast))
 
@@ -149,13 +151,13 @@ async def run_terminal(
         screen.write(
             words.say(
                 "Type a headline. /help lists what else I understand; :1 presses the first"
-                " button; Ctrl-D ends."
+                " button; /quit ends."
             )
             + "\n\n"
         )
     try:
         while (line := await _next(lines, screen, terminal.interactive)) is not None:
-            if terminal.interactive and line.strip().lower() in _ENDS:
+            if line.strip().lower() in (_ENDS_TYPED if terminal.interactive else _ENDS):
                 break
             number += 1
             await conversation.answer(_request(line, number, adapter, terminal, now()), adapter)

@@ -28,7 +28,7 @@ from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, Origin
 
-_SHOWN_FOR = (Trigger.ADDRESSED, Trigger.COMMAND)
+_SHOWN_FOR = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.COMMAND)
 
 
 class Steps:
@@ -315,7 +315,7 @@ class Conversation:
     async def _reply(self, request: Request, adapter: Adapter) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
         asked = request.trigger is not Trigger.OVERHEARD
-        if asked:
+        if asked and self._commands.needs_sign(request):
             await adapter.show_busy(request)
         services = self._trusted.get(_chat_name(request), self._services)
         request = replace(request, words=words_to(request, services.access.admins))

@@ -44,6 +44,7 @@ _PEOPLE = ("U", "W")
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message"}
 
 _REACTION = "crystal_ball"
+_NAMES_OF_REACTIONS = {"👍": "thumbsup"}
 _SIGN_SECONDS = 3.0  # a sign of life that takes longer is useless
 _METADATA = "presagio_answer"
 _REMARK = "presagio_remark"
@@ -179,16 +180,16 @@ class SlackAdapter:
     async def show_busy(self, request: Request) -> None:
         """React with a crystal ball to the message being answered, without waiting for it."""
         if message := _message_ts(request):
-            sign = asyncio.create_task(self._react(request.place.chat_id, message))
+            sign = asyncio.create_task(self._react(request.place.chat_id, message, _REACTION))
             self._signs.add(sign)
             sign.add_done_callback(self._signs.discard)
 
-    async def _react(self, channel: str, message: str) -> None:
+    async def _react(self, channel: str, message: str, name: str) -> None:
         try:
             async with asyncio.timeout(_SIGN_SECONDS):
-                await self._client.reactions_add(channel=channel, name=_REACTION, timestamp=message)
+                await self._client.reactions_add(channel=channel, name=name, timestamp=message)
         except FAILURES as error:
-            logger.info("Slack: no sign of life: %s", describe_slack_error(error))
+            logger.info("Slack: no reaction was shown: %s", describe_slack_error(error))
 
     async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
         """Post or change the message of a slow answer's step.
@@ -209,6 +210,11 @@ class SlackAdapter:
 
     async def deliver(self, request: Request, reply: Reply) -> str | None:
         """Show a reply. Raises DeliveryError, ChatGone."""
+        if reply.reaction:
+            if message := _message_ts(request):
+                name = _NAMES_OF_REACTIONS[reply.reaction]
+                await self._react(request.place.chat_id, message, name)
+            return None
         if request.place.home:
             async with map_slack_errors():
                 await self._client.views_publish(
@@ -393,6 +399,11 @@ def _get_body(request: Request) -> Payload:
 
 
 def _message_ts(request: Request) -> str | None:
-    """Return the timestamp of the asking message; commands and buttons have none."""
+    """Return the timestamp of the asking message; commands and buttons have none.
+
+    An edit has the message in it, and a timestamp of its own.
+    """
     event = _get_body(request).get("event")
-    return event.get("ts") if isinstance(event, Mapping) else None
+    if not isinstance(event, Mapping) or event.get("subtype") == "message_deleted":
+        return None
+    return (event.get("message") or event).get("ts")

@@ -12,6 +12,7 @@ from telegram import (
     InputTextMessageContent,
     LinkPreviewOptions,
     Message,
+    ReactionTypeEmoji,
     ReplyParameters,
     Update,
 )
@@ -151,7 +152,9 @@ class TelegramAdapter:
     async def deliver(self, request: Request, reply: Reply) -> str | None:
         """Show a reply. Raises DeliveryError, ChatGone."""
         origin = request.origin
-        if isinstance(origin, InlineQuery):
+        if reply.reaction:
+            await self._react(request, reply.reaction)
+        elif isinstance(origin, InlineQuery):
             async with map_telegram_errors():
                 await self._list_choices(origin, reply)
         elif isinstance(origin, CallbackQuery):
@@ -190,6 +193,19 @@ class TelegramAdapter:
             )
         except TelegramError as error:
             logger.debug("no sign of life: %s", describe_telegram_error(error))
+
+    async def _react(self, request: Request, smiley: str) -> None:
+        """React to the message of a request; some groups allow no reactions."""
+        message = request.origin.effective_message if isinstance(request.origin, Update) else None
+        if message is None:
+            return
+        try:
+            async with map_telegram_errors():
+                await self._bot.set_message_reaction(
+                    message.chat_id, message.message_id, ReactionTypeEmoji(smiley)
+                )
+        except Refused as error:
+            logger.debug("no reaction was shown: %s", error)
 
     async def _answer_press(
         self, request: Request, query: CallbackQuery, reply: Reply

@@ -225,10 +225,10 @@ def _meant(
     if named and not bare and answered:
         # A bare mention in reply to a headline asks about that headline.
         return Trigger.ADDRESSED, answered.text or answered.caption or "", answered
-    to_me = bool(answered and _is_mine(answered, myself))
-    if place.private or to_me or named:
+    if place.private or named:
         return Trigger.ADDRESSED, bare, message
-    return Trigger.OVERHEARD, text, message
+    to_me = answered and _is_mine(answered, myself)
+    return Trigger.REPLY if to_me else Trigger.OVERHEARD, text, message
 
 
 def _is_mine(message: Message, myself: TelegramIdentity) -> bool:

@@ -17,8 +17,9 @@ _LONGEST_LABEL = 60
 _LONGEST_ITEM = 150  # UTF-16 units; a message may list ten headlines with a tweet each
 _LONGEST_LINK = 500
 _LONGEST_REASON = 160
-# Telegram takes a name after an @ for one of its users, and notifies them.
-_NAME = re.compile(r"@(?=\w)")
+# Telegram takes a name after an @ for one of its users, and notifies them; no address of mail, and
+# no command for a bot.
+_NAME = re.compile(r"(?<!\w)@(?=[A-Za-z0-9_]{2,32}(?!\w))")
 _JOINER = "\u2060"  # invisible
 # It makes links of names of hosts, and commands of words after a slash, too.
 _LINKED = re.compile(

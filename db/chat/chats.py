@@ -122,7 +122,7 @@ class Chats:
                 chat.language,
                 chat.time_zone,
                 chat.corpus,
-                chat.listening.value,
+                str(chat.listening),
                 chat.threshold,
                 chat.quiet_from,
                 chat.quiet_to,
@@ -156,7 +156,7 @@ def chat_from(columns: Mapping[str, Any]) -> Chat:
     return Chat(
         **{
             **columns,
-            "listening": Listening(columns["listening"]),
+            "listening": Listening.parse(columns["listening"]),
             "picture": PostPicture(columns["picture"]),
         }
     )

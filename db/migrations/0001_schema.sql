@@ -682,7 +682,8 @@ CREATE TABLE chat (
     language text,
     time_zone text NOT NULL DEFAULT 'UTC',
     corpus text,
-    listening text NOT NULL DEFAULT 'mentions' CHECK (listening IN ('all', 'mentions', 'commands')),
+    listening text NOT NULL DEFAULT 'mentions'
+        CHECK (listening ~ '^(all|mentions|commands|only( mentions)?( replies)?( headlines)?)$'),
     threshold smallint NOT NULL DEFAULT 4 CHECK (threshold BETWEEN 0 AND 6),
     quiet_from time,
     quiet_to time,

@@ -85,8 +85,22 @@ async def test_a_reply_to_the_bot_and_a_name_below_a_headline_are_answered(
     said = await alice.says(group, HEADLINE)
     first = await (await bob.says(group, "@presagio_bot", reply_to=said)).answer()
     assert first.text.startswith(HEADLINE)
-    second = await (await bob.says(group, "Coffee harvest is bad", reply_to=first)).answer()
-    assert second.text.startswith("Coffee harvest is bad")
+    following = "Coffee harvest fails in the third country"
+    second = await (await bob.says(group, following, reply_to=first)).answer()
+    assert second.text.startswith(following)
+
+
+async def test_laughter_at_an_answer_is_left_alone_and_thanks_get_a_smiley(
+    bot: Stage, group: Chat, alice: User, bob: User
+) -> None:
+    answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
+    for text in ("😂😂😂", "wow", "that's wrong", "jajaja qué genio", "@presagio_bot lol"):
+        await bob.says(group, text, reply_to=answer)
+    thanks = await bob.says(group, "thanks!", reply_to=answer)
+    await bot.telegram.until_acknowledged()
+    assert group.bot_messages == [answer]
+    assert list(thanks.reactions.values()) == [("👍",)]
+    assert group.actions == ["typing"], "nobody sees the bot type for laughter"
 
 
 async def test_with_privacy_mode_the_bot_is_told_of_nothing_else(

@@ -56,16 +56,16 @@ async def test_a_button_from_before_deletes_nothing_since(bot: Bot) -> None:
 
 
 async def test_a_group_is_forgotten_by_its_admins_alone(bot: Bot) -> None:
-    await bot.set_up(GROUP, listening=Listening.ALL)
+    await bot.set_up(GROUP, listening=Listening.parse("all"))
     asked = await bot.say("/forget", place=GROUP, person=BOB)
     assert (asked.text or "").startswith("This deletes what I have stored about this chat:")
     assert "write to me in private" in (asked.text or "")
     refused = await bot.press(asked, "forget", place=GROUP, person=BOB)
     assert "Only admins of this chat" in (refused.toast or "")
-    assert (await bot.chat(GROUP)).listening is Listening.ALL
+    assert (await bot.chat(GROUP)).listening == Listening.parse("all")
     done = await bot.press(asked, "forget", place=GROUP, is_admin=yes)
     assert (done.text or "").startswith("Deleted.")
-    assert (await bot.chat(GROUP)).listening is Listening.MENTIONS
+    assert (await bot.chat(GROUP)).listening == Listening.parse("mentions")
 
 
 async def test_a_quota_that_is_spent_stays_spent(bot: Bot, storage: Database) -> None:

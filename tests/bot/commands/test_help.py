@@ -79,9 +79,12 @@ async def test_on_slack_help_is_called_as_slack_allows(bot: Bot) -> None:
 @pytest.mark.parametrize(
     ("listening", "expected"),
     [
-        (Listening.ALL, "Here I read along, and speak only when a tweet fits well."),
-        (Listening.MENTIONS, "Here I answer when I am mentioned or replied to."),
-        (Listening.COMMANDS, "Here I answer commands only."),
+        (Listening.parse("all"), "Here I read along, and speak only when a tweet fits well."),
+        (
+            Listening.parse("mentions"),
+            "Here I answer when I am mentioned, and headlines in reply to me.",
+        ),
+        (Listening.parse("commands"), "Here I answer commands only."),
     ],
 )
 async def test_what_is_answered_here_is_told(bot: Bot, listening: Listening, expected: str) -> None:
@@ -94,8 +97,11 @@ async def test_what_is_answered_here_is_told(bot: Bot, listening: Listening, exp
 @pytest.mark.parametrize(
     ("listening", "expected"),
     [
-        (Listening.ALL, "Telegram shows me every message only where I am an admin"),
-        (Listening.MENTIONS, "Here I answer commands and replies to me. Mentions reach me where"),
+        (Listening.parse("all"), "Telegram shows me every message only where I am an admin"),
+        (
+            Listening.parse("mentions"),
+            "Here I answer commands and headlines in reply to me. Mentions",
+        ),
     ],
 )
 async def test_what_the_platform_does_not_show_is_told(

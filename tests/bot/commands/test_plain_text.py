@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.plain_text import Plain, is_remark, read_plain
+from bot.commands.plain_text import Plain, is_news_reply, is_remark, read_plain
 from bot.request import Person, Quoted, Trigger
 from bot.settings.model import ChatSettings
 from db.pool import Database
@@ -20,6 +20,23 @@ TALK = """
 """
 TALK += """|
     nice one|that is wrong|haha so true|Great bot|not funny|Really?! Wow
+"""
+TALKING = (Plain.SMALL_TALK, Plain.THANKS, Plain.REMARK, Plain.HELP)
+HELP = """
+    ¿puedes ayudarme?|me podés ayudar con esto|can you help me?|what can you do?|who are you|
+    ¿Qué haces?|cómo funciona esto|help me please|are you a bot?|¿sos un bot?
+"""
+# What people write in reply to the bot, and expect nobody to look up.
+REMARKS = """
+    😂😂😂|wow|that's wrong|That's wrong, he wrote it in 2019|jajaja qué genio|
+    Jajaja Qué Genio Este Tipo|lol nailed it|this is scary|No, that was in London last year|
+    you are so dumb|Sos un genio|te equivocaste|eso es mentira|Eso lo dijo Messi en 2014|
+    Not the same thing at all, 2012 was different|But that was about Trump|
+    Pero eso era sobre Macri|who asked|The bot is drunk again|Este bot está borracho|buenísimo|
+    Ese tuit es de 2012, no de 2014|I don't think so|How did you find this?|
+    ¿De dónde sacaste eso?|Is this real?|¿Es en serio?|Ben look at this|He deleted it in 2020|
+    LMAO Dave that is you|Told you so, Carla|Te lo dije, Carla|👏👏|hahahaha no way|
+    Classic Ana|Típico de Ana|10/10|Best bot ever|El mejor bot|thanks a lot|gracias genio
 """
 QUESTIONS = """
     what did he say about wind?|What did he say about wind|Did she ever tweet about coffee?|
@@ -43,7 +60,7 @@ def listed(texts: str) -> list[str]:
 
 @pytest.mark.parametrize("text", listed(TALK))
 def test_small_talk_is_recognised(text: str) -> None:
-    assert read_plain(text, NAMES).kind in (Plain.SMALL_TALK, Plain.THANKS)
+    assert read_plain(text, NAMES).kind in TALKING
 
 
 @pytest.mark.parametrize("text", listed(QUESTIONS))
@@ -91,6 +108,43 @@ def test_no_real_headline_is_taken_for_anything_else(language: str, shared_data:
 )
 def test_a_remark_beside_a_link_is_no_headline(text: str, expected: bool) -> None:
     assert is_remark(text) is expected
+
+
+@pytest.mark.parametrize("text", listed(REMARKS))
+async def test_remarks_on_an_answer_are_not_searched_for(storage: Database, text: str) -> None:
+    async with bot_on(storage, limits=ChatSettings(user_daily=0)) as bot:
+        said = await bot.hear(event(text, place=GROUP, trigger=Trigger.REPLY))
+        assert said is None or (said.reaction, said.text) == ("👍", None)
+        assert (bot.engine.calls, bot.adapter.signs) == ([], 0)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_real_headlines_in_reply_are_searched_for(language: str, shared_data: Path) -> None:
+    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
+        titles = [json.loads(row)["title"] for row in rows]
+    taken = [is_news_reply(title) for title in titles]
+    assert sum(taken) / len(taken) >= 0.93
+
+
+@pytest.mark.parametrize("text", ["Coffee prices hit a record high", "jaja https://news.example/a"])
+async def test_a_headline_or_a_link_in_reply_is_searched_for(bot: Bot, text: str) -> None:
+    assert (await bot.say(text, place=GROUP, trigger=Trigger.REPLY)).hits
+
+
+@pytest.mark.parametrize("text", listed(HELP))
+@pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
+async def test_who_asks_for_help_gets_it(bot: Bot, text: str, trigger: Trigger) -> None:
+    said = await bot.say(text, place=GROUP, trigger=trigger)
+    assert (said.text or "").endswith("/help lists what else I understand.")
+    assert bot.engine.calls == []
+
+
+@pytest.mark.parametrize(
+    "text", ["that's wrong", "sos un genio", "you are so dumb", "jajaja", "😂"]
+)
+async def test_a_remark_by_name_is_not_searched_for(bot: Bot, text: str) -> None:
+    assert await bot.hear(event(text, place=GROUP)) is None
+    assert bot.engine.calls == []
 
 
 @pytest.mark.parametrize(

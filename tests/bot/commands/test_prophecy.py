@@ -149,7 +149,7 @@ async def test_what_is_near_follows_the_last_hit_on_a_page_of_its_own(bot: Bot) 
 
 async def test_nobody_who_did_not_ask_hears_what_is_near(bot: Bot) -> None:
     bot.engine.found, bot.engine.near = 0, 5
-    await bot.set_up(listening=Listening.ALL, threshold=0)
+    await bot.set_up(listening=Listening.parse("all"), threshold=0)
     assert await bot.hear(event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)) is None
 
 
@@ -234,21 +234,21 @@ class TestOverheard:
         return event(text, place=GROUP, trigger=Trigger.OVERHEARD)
 
     async def test_a_good_hit_is_said(self, bot: Bot) -> None:
-        await bot.set_up(listening=Listening.ALL)
+        await bot.set_up(listening=Listening.parse("all"))
         reply = await bot.hear(self.said())
         assert reply
         assert ranks(reply) == [1, 2, 3]
 
     async def test_it_has_to_reach_the_threshold_of_the_chat(self, bot: Bot) -> None:
         bot.engine.parts = {"judgment": 3 / 6, "lexical": 1.0, "age": 1.0}
-        await bot.set_up(listening=Listening.ALL, threshold=4)
+        await bot.set_up(listening=Listening.parse("all"), threshold=4)
         assert await bot.hear(self.said()) is None
         await bot.set_up(threshold=3)
         assert await bot.hear(self.said())
 
     async def test_without_a_model_it_has_to_cover_the_headline(self, bot: Bot) -> None:
         bot.engine.verdict = UNJUDGED
-        await bot.set_up(listening=Listening.ALL)
+        await bot.set_up(listening=Listening.parse("all"))
         bot.engine.parts = {"judgment": None, "lexical": 0.5, "age": 1.0}
         assert await bot.hear(self.said()) is None  # two words are a coincidence
         bot.engine.matched = ("coffee", "prices", "record", "high")
@@ -258,12 +258,12 @@ class TestOverheard:
         assert await bot.hear(self.said())
 
     async def test_small_talk_is_not_even_looked_up(self, bot: Bot) -> None:
-        await bot.set_up(listening=Listening.ALL)
+        await bot.set_up(listening=Listening.parse("all"))
         assert await bot.hear(self.said("I will be there in ten minutes")) is None
         assert bot.engine.calls == []
 
     async def test_commands_are_not_overheard(self, bot: Bot) -> None:
-        await bot.set_up(listening=Listening.ALL)
+        await bot.set_up(listening=Listening.parse("all"))
         for text in ("/help", "/nonsense", "/settings threshold 0", "/p https://news.example"):
             assert await bot.hear(self.said(text)) is None
         assert bot.engine.calls == []

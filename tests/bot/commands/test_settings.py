@@ -10,7 +10,7 @@ from bot.reply import Reply
 from bot.request import Person, Trigger
 from db.pool import Database
 from engine.chat import Chat, Listening, PostPicture
-from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event
+from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event, news_services
 
 ADMINS_ONLY = "Only admins of this chat may use /{}. Ask one of them."
 
@@ -25,9 +25,9 @@ async def yes() -> bool:
         ("language es", "language", "es", "es"),
         ("LANGUAGE EN", "language", "en", "en"),
         ("language auto", "language", None, "auto"),
-        ("listening all", "listening", Listening.ALL, "all"),
-        ("listening Mentions", "listening", Listening.MENTIONS, "mentions"),
-        ("listening commands", "listening", Listening.COMMANDS, "commands"),
+        ("mentions off", "listening", Listening(replies=True), "off"),
+        ("Replies OFF", "listening", Listening(mentions=True), "off"),
+        ("headlines on", "listening", Listening.parse("all"), "on"),
         ("threshold 0", "threshold", 0, "0"),
         ("threshold   6", "threshold", 6, "6"),
         ("timezone europe/madrid", "time_zone", "Europe/Madrid", "Europe/Madrid"),
@@ -67,6 +67,36 @@ async def test_reading_along_says_what_the_platform_does_not_show(bot: Bot) -> N
 
 
 @pytest.mark.parametrize(
+    ("word", "heard"),
+    [
+        ("all", Listening(mentions=True, replies=True, headlines=True)),
+        ("Mentions", Listening(mentions=True, replies=True)),
+        ("commands", Listening()),
+    ],
+)
+async def test_one_word_sets_all_that_is_heard(bot: Bot, word: str, heard: Listening) -> None:
+    for before in ("headlines on", "replies off", "mentions off"):
+        await bot.say(f"/settings {before}")
+    said = (await bot.say(f"/settings listening {word}")).text or ""
+    values = ["on" if kind else "off" for kind in (heard.mentions, heard.replies, heard.headlines)]
+    names = ("mentions", "replies", "headlines")
+    shown = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
+    assert said.splitlines()[:3] == shown
+    assert (await bot.chat()).listening == heard
+
+
+async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
+    storage: Database,
+) -> None:
+    async with bot_on(storage, news=news_services(storage, has_model=False)) as bot:
+        said = await bot.say("/settings headlines on", place=GROUP, is_admin=yes)
+        assert "shares four words with a headline" in (said.text or "")
+    async with bot_on(storage) as bot:
+        said = await bot.say("/settings headlines on", place=GROUP, is_admin=yes)
+        assert said.text == "headlines: on"
+
+
+@pytest.mark.parametrize(
     ("typed", "expected"),
     [
         ("language fr", "fr does not fit language. Use one of: en, es, auto."),
@@ -86,8 +116,8 @@ async def test_reading_along_says_what_the_platform_does_not_show(bot: Bot) -> N
         ("corpus nowhere", "There is no corpus nowhere. There are: demo, larga, all, default."),
         (
             "colour red",
-            "There is no setting colour. There are: language, listening, threshold, timezone,"
-            " quiet, picture, answers, corpus.",
+            "There is no setting colour. There are: language, mentions, replies, headlines,"
+            " threshold, timezone, quiet, picture, answers, corpus.",
         ),
     ],
 )
@@ -111,7 +141,9 @@ async def test_all_settings_are_shown(bot: Bot) -> None:
     assert lines == [
         "Settings of this chat; /settings NAME VALUE changes one:",
         "language: auto",
-        "listening: mentions",
+        "mentions: on",
+        "replies: on",
+        "headlines: off",
         "threshold: 4",
         "timezone: UTC",
         "quiet: off",
@@ -177,7 +209,7 @@ class TestAdmins:
         await bot.say("/corpus larga", place=GROUP, is_admin=yes)
         await bot.say("set::listening=all", place=GROUP, is_admin=yes, trigger=Trigger.BUTTON)
         chat = await bot.chat(GROUP)
-        assert (chat.threshold, chat.corpus, chat.listening) == (0, "larga", Listening.ALL)
+        assert (chat.threshold, chat.corpus, chat.listening) == (0, "larga", Listening.parse("all"))
 
     async def test_so_may_those_that_are_configured(self, storage: Database) -> None:
         async with bot_on(storage, admins=frozenset({"test:root"})) as bot:

@@ -17,6 +17,7 @@ from bot.console.adapter import ConsoleAdapter, Terminal, run_terminal
 from bot.console.screen import Screen
 from bot.i18n.words import words_for
 from bot.reply import Action, Button, Reply
+from bot.request import Trigger
 from db.pool import Database
 from engine.errors import CorpusNotFound
 from tests.bot.conversing import Bot, bot_on, event
@@ -48,13 +49,16 @@ async def test_buttons_are_numbered(adapter: ConsoleAdapter, stream: io.StringIO
     assert stream.getvalue() == "Text\n\n:1 👍 0   :2 👎 0   :3 Why?\n\n"
 
 
-async def test_a_number_presses_a_button_of_the_last_reply_that_had_some(
+async def test_a_number_presses_a_button_of_the_newest_message_alone(
     adapter: ConsoleAdapter,
 ) -> None:
     await adapter.deliver(event("x"), Reply(words=WORDS, text="Text", buttons=BUTTONS))
-    await adapter.deliver(event("x"), Reply(words=WORDS, text="No buttons"))
     assert adapter.find_pressed_action(":1") == "up:7:1"
+    pressed = event("why:7:0", trigger=Trigger.BUTTON)
+    await adapter.deliver(pressed, Reply(words=WORDS, text="Because"))
     assert adapter.find_pressed_action(" :3 ") == "why:7:0"
+    await adapter.deliver(event("/help"), Reply(words=WORDS, text="No buttons"))
+    assert adapter.find_pressed_action(":1") == ":1"
 
 
 @pytest.mark.parametrize("line", [":0", ":4", ":999"])
@@ -196,6 +200,7 @@ async def test_a_word_ends_it_where_somebody_types(bot: Bot, word: str) -> None:
     said = await talk(bot, word, "/help", interactive=True)
     assert "/prophecy" not in said
     assert "/prophecy" in await talk(bot, "exit", "/help")
+    assert await talk(bot, "/quit", "/help") == ""
 
 
 @pytest.fixture

@@ -320,7 +320,7 @@ class TestErrors:
     async def test_errors_about_what_was_overheard_stay_in_the_log(
         self, bot: Bot, error: Exception | None
     ) -> None:
-        await bot.set_up(listening=Listening.ALL)
+        await bot.set_up(listening=Listening.parse("all"))
         overheard = event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)
         if error:
             bot.engine.errors["Senate"] = error
@@ -336,7 +336,7 @@ class TestErrors:
         told: list[PresagioError] = []
         missing = ExtraMissing(Message("Pictures need libraries."), extra="pictures")
         async with bot_on(storage, report=told.append) as bot:
-            await bot.set_up(listening=Listening.ALL)
+            await bot.set_up(listening=Listening.parse("all"))
             bot.engine.errors["Senate"] = missing
             text = HEADLINE if trigger is Trigger.OVERHEARD else f"/prophecy {HEADLINE}"
             reply = await bot.hear(event(text, place=GROUP, trigger=trigger))
@@ -358,7 +358,7 @@ class TestErrors:
     async def test_a_sign_of_life_comes_before_the_answer_and_only_to_who_asked(
         self, bot: Bot
     ) -> None:
-        await bot.set_up(listening=Listening.ALL)
+        await bot.set_up(listening=Listening.parse("all"))
         await bot.hear(event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD))
         assert bot.adapter.signs == 0
         await bot.say("Coffee")

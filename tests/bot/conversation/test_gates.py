@@ -132,9 +132,9 @@ class TestListening:
     @pytest.mark.parametrize(
         ("listening", "overheard_", "mention", "command"),
         [
-            (Listening.ALL, "", "", ""),
-            (Listening.MENTIONS, "not listening", "", ""),
-            (Listening.COMMANDS, "not listening", "not listening", ""),
+            (Listening.parse("all"), "", "", ""),
+            (Listening.parse("mentions"), "not listening", "", ""),
+            (Listening.parse("commands"), "not listening", "not listening", ""),
         ],
     )
     async def test_the_setting_of_a_group_decides(
@@ -158,11 +158,13 @@ class TestListening:
     async def test_in_private_everything_is_heard(self, storage: Database) -> None:
         chats = Chats(storage)
         chat = await chats.meet("test", PRIVATE.chat_id, private=True, title=None)
-        await chats.change(replace(chat, listening=Listening.COMMANDS))
+        await chats.change(replace(chat, listening=Listening.parse("commands")))
         assert await why(gates(storage), event("Coffee")) == ""
 
     async def test_quiet_hours_are_for_what_nobody_asked(self, storage: Database) -> None:
-        await set_up(storage, listening=Listening.ALL, quiet_from=time(11), quiet_to=time(13))
+        await set_up(
+            storage, listening=Listening.parse("all"), quiet_from=time(11), quiet_to=time(13)
+        )
         chosen = gates(storage)
         assert await why(chosen, overheard()) == "not listening"
         assert await why(chosen, event("Coffee", place=GROUP)) == ""
@@ -254,7 +256,7 @@ class TestQuotas:
     async def test_what_is_overheard_counts_for_the_chat_and_is_stopped_in_silence(
         self, storage: Database
     ) -> None:
-        await set_up(storage, listening=Listening.ALL)
+        await set_up(storage, listening=Listening.parse("all"))
         chosen = gates(storage, chat_daily=1, user_daily=1)
         assert await why(chosen, overheard()) == ""
         assert await used(storage) == {"chat": 1}
@@ -278,7 +280,7 @@ class TestBusy:
         assert stopped.reply.toast == "I have too much to do just now. Try again in a minute."
 
     async def test_what_is_overheard_is_dropped_in_silence(self, storage: Database) -> None:
-        await set_up(storage, listening=Listening.ALL)
+        await set_up(storage, listening=Listening.parse("all"))
         stopped = await gates(storage).admit(overheard(), crowded=True)
         assert stopped == Stop("busy")
 

@@ -231,7 +231,8 @@ async def test_a_message_shortcut_is_answered_where_only_commands_are_listened_t
 ) -> None:
     general = slack.channel("general", [alice])
     await bot.set_up(
-        Place(platform="slack", chat_id=general.id, private=False), listening=Listening.COMMANDS
+        Place(platform="slack", chat_id=general.id, private=False),
+        listening=Listening.parse("commands"),
     )
     async with running(slack, service(slack, bot)):
         await alice.mentions_bot(general, "Tea")

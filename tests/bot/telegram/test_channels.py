@@ -23,6 +23,16 @@ async def subscription(storage: Database, channel: Chat) -> Subscription | None:
     return await Subscriptions(storage).get(known) if known else None
 
 
+async def test_a_command_is_understood_as_the_bot_wrote_it(
+    start: Start, telegram: TelegramServer, alice: User, chat: Chat
+) -> None:
+    telegram.channel("News", username="our_news", admins=[alice])
+    async with running(start()):
+        copied = "/settings @\u2060our_news language es"
+        answer = await (await alice.says(chat, copied)).answer()
+        assert plain(answer) == "@our_news: language: es"
+
+
 @pytest.mark.parametrize("by", ["name", "number"])
 async def test_an_admin_subscribes_a_channel_in_private(
     start: Start,

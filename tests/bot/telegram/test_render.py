@@ -92,6 +92,19 @@ def test_words_of_others_lead_nowhere_and_read_the_same(text: str, beside_hits: 
     assert said.replace("\u2060", "").split() == f"So: {text}".split()
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("/corpus @our_news ana", "/corpus @\u2060our_news ana"),
+        ("/why@presagio_bot", "/why@presagio_bot"),
+        ("ana@example.org", "ana@example.org"),
+        ("5 @ 3, @x, @ñandú", "5 @ 3, @x, @ñandú"),
+    ],
+)
+def test_only_what_would_be_a_mention_is_kept_from_being_one(written: str, shown: str) -> None:
+    assert render_messages(Reply(words=WORDS, text=written)) == [shown]
+
+
 def test_the_bots_own_words_lead_where_they_say() -> None:
     (html,) = render_messages(Reply(words=WORDS, text="Send /help or see example.org"))
     assert html == "Send /help or see example.org"

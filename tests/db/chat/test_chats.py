@@ -33,7 +33,7 @@ async def test_a_new_chat_has_the_defaults(database: Database) -> None:
         private=True,
         title="Us",
         time_zone="Asia/Tokyo",
-        listening=Listening.MENTIONS,
+        listening=Listening.parse("mentions"),
         threshold=4,
     )
 
@@ -67,7 +67,7 @@ async def test_settings_are_stored_and_nothing_else(database: Database) -> None:
         language="es",
         time_zone="Europe/Madrid",
         corpus="demo",
-        listening=Listening.ALL,
+        listening=Listening.parse("all"),
         threshold=6,
         quiet_from=time(23, 30),
         quiet_to=time(0),
