@@ -114,6 +114,8 @@ class Request:
     now: datetime
     written_at: datetime | None = None  # when the text was written, if before the event
     quoted: Quoted = Quoted()
+    one_of_several: bool = False  # in private, others were written within a minute
+    unreadable: bool = False  # a picture, a voice or a file, without a word
     preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
     revision: Revision | None = None
     step: Callable[[str], None] = _ignore_step  # tells what a slow answer waits for

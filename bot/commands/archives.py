@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from bot.commands.registry import LOOKS, SEARCHES, Act, Command, Effect, refusal, too_old
 from bot.commands.services import Services
@@ -20,15 +21,19 @@ from engine.values import Corpus, CorpusRole
 _ANSWER, _CHOOSE = "archive", "corpus"
 _MOST_BUTTONS = 12
 _LONGEST_LABEL = _LONGEST_ECHO = 40
+_REMEMBERED = timedelta(hours=1)
 _NAMED = re.compile(r"([\w-]{1,63}):\s+(\S.*)", re.DOTALL)
 
 
-async def ask_which(request: Request, services: Services) -> Reply:
+async def ask_which(request: Request, services: Services) -> Reply | Request:
     """Ask which archive a request is about, and keep the request until somebody chooses.
 
-    A pressed button is not kept: it is pressed again.
+    A pressed button is not kept: it is pressed again. Who chose here within the hour is not asked:
+    the request is returned with that archive.
     """
     words, number = request.words, None
+    if chosen := await _find_remembered(request, services):
+        return replace(request, chat=replace(request.known_chat, corpus=chosen))
     if request.trigger is not Trigger.BUTTON:
         number = await services.stores.waiting.keep(
             request.known_chat,
@@ -45,10 +50,19 @@ async def ask_which(request: Request, services: Services) -> Reply:
     )
 
 
+async def _find_remembered(request: Request, services: Services) -> str | None:
+    """Return the name of the archive that the person chose here lately, if it is still there."""
+    chosen = await services.stores.waiting.find_choice(
+        request.known_chat, request.who, since=request.now - _REMEMBERED
+    )
+    known = {one.name for one in await services.archives.list()} | {ALL}
+    return chosen if chosen in known else None
+
+
 async def _answer_waiting(request: Request, action: Action, services: Services) -> Reply | Request:
     """Return what waited for this choice, to be answered from the chosen archive.
 
-    The choice is the chat's from now on if the person may steer it.
+    The choice is the chat's from now on if the person may steer it, else the person's for an hour.
     """
     name = await _find_chosen(action.value, services)
     waiting = await services.stores.waiting.get(request.known_chat, action.answer_id or 0)
@@ -58,12 +72,16 @@ async def _answer_waiting(request: Request, action: Action, services: Services) 
     if not await refusal("corpus", Effect.STEERS_CHAT, request, services.access.admins):
         chat = await with_archive(request, services, name)
         await services.stores.chats.change(chat)
+    else:
+        await services.stores.waiting.choose(
+            action.answer_id or 0, name, person=request.who, now=request.now
+        )
     return replace(
         request,
         chat=chat,
         text=waiting.message,
         written_at=waiting.written_at,
-        trigger=Trigger.ADDRESSED,
+        trigger=Trigger.COMMAND,  # the message may stand far above: the answer repeats it
     )
 
 

@@ -8,9 +8,9 @@ from enum import Enum, auto
 
 from bot.replies.limits import cut
 from bot.request import Request, Trigger
-from engine.page.links import first_link
+from engine.page.links import find_links, first_link
 from engine.posting.choose import is_quiet
-from engine.prophecy.headline import first_paragraph
+from engine.prophecy.headline import first_paragraph, read_headline
 from engine.search import HIGHEST_JUDGMENT, Prophecy
 
 # Words of people who speak about themselves, to somebody, or about now; rare in news outside of
@@ -330,6 +330,50 @@ def is_remark(text: str) -> bool:
     return len(telling) < _FEWEST_TELLING
 
 
+_NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
+
+
+def split_headlines(text: str, *, forwarded: bool = False) -> tuple[str, ...]:
+    """Return the headlines or links of a message that has several: one a line, or numbered, or
+    links with no more than a remark. Else nothing.
+
+    A headline and its link on the next line are one; so is a `forwarded` headline with what stands
+    below it, unless the lines are numbered.
+    """
+    links = tuple(dict.fromkeys(find_links(text)))
+    if len(links) > 1 and is_remark(read_headline(text).text):
+        return links
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 2 and lines[0].endswith(":"):
+        del lines[0]
+    numbered = len(lines) > 1 and all(map(_NUMBER.match, lines))
+    if forwarded and not numbered:
+        return ()
+    pieces = [_NUMBER.sub("", line, count=1) for line in lines] if numbered else _join_links(lines)
+    fits = _is_listed_headline if numbered else _is_headline_line
+    return tuple(pieces) if len(pieces) > 1 and all(map(fits, pieces)) else ()
+
+
+def _join_links(lines: list[str]) -> list[str]:
+    """Return the lines, each link below the headline that it belongs to beside it."""
+    joined: list[str] = []
+    for line in lines:
+        bare = first_link(line) is not None and not read_headline(line).text
+        if bare and joined and first_link(joined[-1]) is None:
+            joined[-1] += f" {line}"
+        else:
+            joined.append(line)
+    return joined
+
+
+def _is_listed_headline(line: str) -> bool:
+    return first_link(line) is not None or len(_WORD.findall(line)) >= _FEWEST_TELLING
+
+
+def _is_headline_line(line: str) -> bool:
+    return not line.endswith(".") and looks_like_headline(line)
+
+
 def _read_talk(words: list[str]) -> Plain | None:
     """Return the kind of talk, or None if it may be something else."""
     if " ".join(words) in _ABOUT_ME:
@@ -400,7 +444,8 @@ def _hint_for(plain: PlainText, request: Request) -> str:
             greeting = words.say("Hello!")
             return f"{greeting} {headline}"
         case Plain.HELP:
-            return f"{headline} {words.say('/help lists what else I understand.')}"
+            more = words.say("/help lists what else I understand.")
+            return f"{headline} {more}"
         case Plain.QUESTION:
             said = words.say("I answer questions like this: {command}", command=plain.meant)
         case Plain.COMMAND:

@@ -5,9 +5,15 @@ from dataclasses import replace
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline
-from bot.commands.plain_text import PlainAnswer, decide_plain_answer, worth_saying
+from bot.commands.plain_text import (
+    PlainAnswer,
+    decide_plain_answer,
+    split_headlines,
+    worth_saying,
+)
 from bot.commands.registry import LOOKS, SEARCHES, Act, Command, Effect, nothing_yet, too_old
 from bot.commands.services import Services
+from bot.commands.several import WHOLE, answer_several
 from bot.commands.why import IN_REPLY, meant_answer
 from bot.i18n.words import marked
 from bot.replies.buttons import answer_buttons
@@ -64,6 +70,7 @@ async def show_linked(request: Request, services: Services) -> Reply | None:
 
 
 _SHOWN = 5
+_FOUND = "found"  # the button below the hits of a query
 _LONGEST_TEXT = 280
 
 
@@ -82,17 +89,24 @@ async def found_page(
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if after and len(found.hits) <= after:
         return aside(request, request.words.say("That is all I found."))
-    if request.place.kept:
-        await services.stores.answers.keep_receipt(
-            request.known_chat,
-            request.place.thread,
-            Receipt.of(found),
-            asked_at=request.now,
-            event_id=request.answered_event,
-        )
-    if is_compact(request) or after:
-        return brief_find_reply(found, request.words, longest=_LONGEST_TEXT, after=after)
-    return find_reply(found, request.words, longest=_LONGEST_TEXT)
+    brief = is_compact(request) or after
+    if brief:
+        reply = brief_find_reply(found, request.words, longest=_LONGEST_TEXT, after=after)
+    else:
+        reply = find_reply(found, request.words, longest=_LONGEST_TEXT)
+    if not request.place.kept:
+        return reply
+    kept = await services.stores.answers.keep_receipt(
+        request.known_chat,
+        request.place.thread,
+        Receipt.of(found),
+        asked_at=request.now,
+        event_id=request.answered_event,
+    )
+    if len(found.hits) < after + _SHOWN:
+        return reply
+    more = Button(label=request.words.say("More"), action=Action(name=_FOUND, answer_id=kept))
+    return replace(reply, buttons=((more,),))
 
 
 async def more_found(request: Request, services: Services, receipt: Receipt) -> Reply:
@@ -100,6 +114,12 @@ async def more_found(request: Request, services: Services, receipt: Receipt) -> 
     return await found_page(
         request, services, receipt.canonical, receipt.corpus, after=len(receipt.hits)
     )
+
+
+async def _more_found_pressed(request: Request, action: Action, services: Services) -> Reply:
+    """Show what follows the hits of the message, also when pressed again."""
+    kept = await services.stores.answers.receipt(request.known_chat, action.answer_id or 0)
+    return await more_found(request, services, kept) if kept else too_old(request)
 
 
 def is_compact(request: Request) -> bool:
@@ -119,6 +139,8 @@ async def answer_plain_text(
     """
     if request.preview:
         return await show_linked(request, services)
+    if request.unreadable:
+        return aside(request, request.words.say("I read text, links and captions."))
     if request.trigger is not Trigger.OVERHEARD:
         return await _answer_addressed(commands, request, services)
     prophecy = await _look(request, services)
@@ -134,6 +156,9 @@ async def _answer_addressed(
 ) -> Reply | None:
     answer = _decide_answer(commands, request)
     if answer.searches or not request.text:
+        headlines = split_headlines(request.text, forwarded=request.written_at is not None)
+        if headlines:
+            return await answer_several(request, services, headlines, _look)
         return await _prophesy(request, services)
     if answer.hint:
         return aside(request, answer.hint)
@@ -272,6 +297,13 @@ async def _more_pressed(request: Request, action: Action, services: Services) ->
     return await _page(request, services, page)
 
 
+async def _whole_pressed(request: Request, action: Action, services: Services) -> Reply:
+    """Show all of an answer of which a line was shown, as a message of its own."""
+    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
+    page = answer and answer.page_named(action.value)
+    return await _page(request, services, page) if page else too_old(request)
+
+
 async def _page(request: Request, services: Services, answer: Answer) -> Reply:
     if not answer.page:
         return aside(request, request.words.say("That is all I found."))
@@ -299,7 +331,7 @@ MORE = Command(
     details=(IN_REPLY,),
     handler=_more,
     act=LOOKS,  # pages through a stored answer
-    actions={"more": _more_pressed},
+    actions={"more": _more_pressed, WHOLE: _whole_pressed, _FOUND: _more_found_pressed},
 )
 
 

@@ -278,7 +278,7 @@ class Registry:
         *,
         plain: Handler,
         plain_act: Callable[[Request], Act] = lambda _: SEARCHES,
-        several: Handler | None = None,
+        several: Callable[[Request, Services], Awaitable[Reply | Request]] | None = None,
     ) -> None:
         self.commands = tuple(commands)
         self._plain, self._plain_act = plain, plain_act
@@ -300,7 +300,10 @@ class Registry:
             asked = request.trigger is not Trigger.OVERHEARD and request.place.kept
             if self._several is None or not asked:
                 raise
-            return await self._several(request, services)
+            done = await self._several(request, services)
+            if isinstance(done, Request):
+                return await self._answer_request(done, services)
+            return done
 
     async def _answer_request(self, request: Request, services: Services) -> Reply | None:
         if request.trigger is Trigger.BUTTON:
@@ -339,7 +342,7 @@ class Registry:
     def needs_sign(self, request: Request) -> bool:
         """Return whether somebody waits for the answer: talk is answered at once or not at all."""
         called = request.trigger is Trigger.BUTTON or request.command_call is not None
-        return called or not request.text or self.counts(request)
+        return called or self.counts(request)
 
     def _act(self, request: Request) -> Act | None:
         """Return the act of an event, or None if there is no such command or button."""
@@ -364,7 +367,11 @@ class Registry:
         if said := await refusal(command.name, effect, request, services.access.admins):
             return aside(request, said)
         done = await handler(request, action, services)
-        return await self.answer(done, services) if isinstance(done, Request) else done
+        if not isinstance(done, Request):
+            return done
+        reply = await self.answer(done, services)
+        # The answer stands in the message that was pressed, below what it is about.
+        return reply and replace(reply, replaces=reply.picture is None)
 
     def _explain_unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)

@@ -29,7 +29,7 @@ async def _why(request: Request, services: Services) -> Reply:
 
 # The buttons that stand under an answer, by what their value tells: the index of the first hit of
 # the page, or the rank of a hit of it.
-_OF_PAGES = frozenset({"why", "picture", WRITE})
+_OF_PAGES = frozenset({"why", "picture", "whole", WRITE})
 _OF_HITS = frozenset({"up", "down", "votes", "back", SHARE})
 
 

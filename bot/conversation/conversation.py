@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from bot.adapter import Adapter, ChatGone, DeliveryError, Refused
 from bot.commands.registry import Registry
 from bot.commands.services import Services
-from bot.conversation.gates import Backpressure, Gates, Room, Stop, not_meant
+from bot.conversation.gates import Backpressure, Gates, Pasted, Room, Stop, not_meant
 from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
 from bot.incident import reason
@@ -165,12 +165,14 @@ class Conversation:
         self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
+        self._pasted = Pasted()
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
         request = request.strip_unstorable()
+        self._pasted.note(request)
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)
             return
@@ -260,6 +262,8 @@ class Conversation:
                     )
                     await steps.end()
                     if reply is not None and await claim.begin_answer():
+                        several = self._pasted.is_one_of_several(admitted)
+                        admitted = replace(admitted, one_of_several=several)
                         claim.message = await self._deliver(admitted, reply, adapter, steps.take())
                         self._log(admitted, reply, time.perf_counter() - started)
         except Exception as error:

@@ -153,7 +153,7 @@ def _code(request: Request) -> str | None:
     return called[1] or None
 
 
-_SILENCE = timedelta(minutes=1)
+_SILENCE = _CLOSE = timedelta(minutes=1)
 
 
 class Room(Enum):
@@ -213,6 +213,34 @@ class Notices:
         return True
 
 
+class Pasted:
+    """Remembers what people wrote in private lately, so that answers that come close together name
+    what they answer."""
+
+    def __init__(self) -> None:
+        self._written: OrderedDict[str, dict[str, datetime]] = OrderedDict()
+
+    def note(self, request: Request) -> None:
+        """Note a message."""
+        if not request.place.private or request.trigger is not Trigger.ADDRESSED:
+            return
+        chat = f"{request.place.platform}:{request.place.chat_id}"
+        written = self._written.setdefault(chat, {})
+        written[request.answered_event] = request.now
+        self._written[chat] = {
+            event: moment for event, moment in written.items() if request.now - moment < _CLOSE
+        }
+        self._written.move_to_end(chat)
+        if len(self._written) > _REMEMBERED:
+            self._written.popitem(last=False)
+
+    def is_one_of_several(self, request: Request) -> bool:
+        """Return whether something else was written within a minute before or after."""
+        chat = f"{request.place.platform}:{request.place.chat_id}"
+        written = self._written.get(chat, {})
+        return request.answered_event in written and len(written) > 1
+
+
 _LONGEST_NAME = 60
 
 
@@ -252,8 +280,10 @@ class Gates:
             return admitted
         if not listens(admitted):
             return Stop("not listening")
-        if await self._over_quota(admitted):
-            return Stop("over quota", _aloud(admitted, _enough(admitted)))
+        if admitted.unreadable and not await self._may_tell_what_is_read(admitted):
+            return Stop("told today")
+        if said := await self._find_used_up_quota(admitted):
+            return Stop("over quota", _aloud(admitted, _enough(admitted, said)))
         if crowded:
             return Stop("busy", self._busy(admitted))
         return admitted
@@ -325,22 +355,35 @@ class Gates:
             asked_in=words_for(request.person.language).language if asked else None,
         )
 
-    async def _over_quota(self, request: Request) -> bool:
-        """Count the request if quotas apply to it, and return whether it exceeds one."""
+    async def _may_tell_what_is_read(self, request: Request) -> bool:
+        """Return whether the chat was not told today that pictures and files are not read."""
+        scope = f"unreadable:{request.known_chat.id}"
+        return await self._quotas.use(scope, now=request.now) == 1
+
+    async def _find_used_up_quota(self, request: Request) -> str | None:
+        """Count the request if quotas apply to it; return the one that it exceeds, in words."""
         if not self._counts(request):
-            return False
-        scopes = []
+            return None
+        scopes, words = [], request.words
         who = cut(" ".join(request.person.name.split()), _LONGEST_NAME) or None
         if request.place.kept:
             title = who if request.place.private else None  # groups have their own
-            scopes.append((f"chat:{request.known_chat.id}", title, self._limits.chat_daily))
+            limit = self._limits.chat_daily
+            said = words.count("{number} search a day here", "{number} searches a day here", limit)
+            scopes.append((f"chat:{request.known_chat.id}", title, limit, said))
         if request.trigger is not Trigger.OVERHEARD:
-            scopes.append((f"user:{request.payer}", who, self._limits.user_daily))
-        for scope, title, limit in scopes:
+            limit = self._limits.user_daily
+            said = words.count(
+                "{number} search a day for each person",
+                "{number} searches a day for each person",
+                limit,
+            )
+            scopes.append((f"user:{request.payer}", who, limit, said))
+        for scope, title, limit, said in scopes:
             used = await self._quotas.use(scope, now=request.now, title=title)
             if 0 <= limit < used:
-                return True
-        return False
+                return said
+        return None
 
 
 def not_meant(request: Request) -> str | None:
@@ -351,7 +394,7 @@ def not_meant(request: Request) -> str | None:
         return "other bot"
     # A bare mention is answered with a hint.
     mentioned = request.trigger is Trigger.ADDRESSED and not request.place.private
-    if not (request.text or mentioned or request.is_deletion):
+    if not (request.text or mentioned or request.is_deletion or request.unreadable):
         return "empty"
     overheard = request.trigger is Trigger.OVERHEARD and not (
         request.is_deletion or request.preview
@@ -371,13 +414,15 @@ def _aloud(request: Request, reply: Reply) -> Reply | None:
     return None if request.trigger is Trigger.OVERHEARD else reply
 
 
-def _enough(request: Request) -> Reply:
+def _enough(request: Request, quota: str) -> Reply:
     today = request.now.astimezone(UTC).date()
     tomorrow = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
     # Rounded up, so that waiting for the stated time is enough.
     left = -(-int((tomorrow - request.now).total_seconds()) // 60)
     text = request.words.say(
-        "That was enough for today. I answer again in {hours} h {minutes} min (00:00 UTC).",
+        "That was enough for today: {quota}. I answer again in {hours} h {minutes} min (00:00 UTC)."
+        " Whoever runs me can allow more.",
+        quota=quota,
         hours=left // 60,
         minutes=left % 60,
     )

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.adapter import ChatGone, DeliveryError, Unsure
+from bot.replies.limits import cut
 from bot.reply import Reply
 from bot.request import Request
 from bot.slack.client import (
@@ -45,6 +47,7 @@ _NO_THREAD = {"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message"
 
 _REACTION = "crystal_ball"
 _NAMES_OF_REACTIONS = {"👍": "thumbsup"}
+_LONGEST_HEADLINE = 200
 _SIGN_SECONDS = 3.0  # a sign of life that takes longer is useless
 _METADATA = "presagio_answer"
 _REMARK = "presagio_remark"
@@ -255,6 +258,8 @@ class SlackAdapter:
             await self._client.chat_delete(channel=request.place.chat_id, ts=message)
 
     async def _say(self, request: Request, reply: Reply) -> str | None:
+        if request.one_of_several and reply.hits and not reply.headline:
+            reply = replace(reply, headline=cut(request.text, _LONGEST_HEADLINE))
         address = _get_body(request).get("response_url")
         if address and reply.writes is not None:
             message = await self._announce(request, reply)

@@ -78,6 +78,7 @@ async def read_message(
     said = said or plain_text(str(shared.get("text", "")))
     thread = event.get("thread_ts")
     root = await _thread_root(event, said, myself) if addressed else {}
+    unreadable = addressed and not said and not thread and bool(event.get("files"))
     quoted = {} if private or root.get("user") == myself.user_id else _with_text(root)
     about_thread = not said and bool(quoted)
     return Request(
@@ -95,6 +96,7 @@ async def read_message(
         text=plain_text(str(quoted.get("text", ""))) if about_thread else said,
         now=now,
         written_at=moment_of((quoted if about_thread else shared).get("ts")),
+        unreadable=unreadable,
         quoted=Quoted(
             text=plain_text(str(quoted.get("text", ""))),
             message=None if thread == event["ts"] else thread,

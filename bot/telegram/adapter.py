@@ -212,7 +212,7 @@ class TelegramAdapter:
     ) -> str | None:
         """Stop the button's spinner, then edit its message or send what was asked for.
 
-        Return the id of what was sent.
+        Return the id of what then says it.
         """
         try:
             toast = cut(reply.toast, LONGEST_TOAST) if reply.toast else None
@@ -221,7 +221,8 @@ class TelegramAdapter:
             logger.info("a button was answered too late: %s", describe_telegram_error(error))
         if reply.replaces and query.message:
             await self._change(request, query.message.message_id, reply)
-        elif reply.text or reply.hits or reply.picture:
+            return str(query.message.message_id)
+        if reply.text or reply.hits or reply.items or reply.picture:
             return await self._send(request, reply)
         return None
 
@@ -334,9 +335,10 @@ def _find_thread(request: Request) -> int | None:
 
 
 def _find_reply_target(request: Request) -> ReplyParameters | None:
-    """Return the message to reply to: in groups only, in private that would be noise."""
+    """Return the message to reply to: in private only where it is not the one just above."""
     origin = request.origin
     message = origin.message if isinstance(origin, Update | CallbackQuery) else None
-    if request.place.private or not isinstance(message, Message):
+    stands_above = request.place.private and not request.one_of_several
+    if stands_above or not isinstance(message, Message):
         return None
     return ReplyParameters(message.message_id, allow_sending_without_reply=True)

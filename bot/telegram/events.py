@@ -132,8 +132,9 @@ def _read_edit(
 def _said(
     update: Update, message: Message, myself: TelegramIdentity, now: datetime
 ) -> Request | None:
-    text = message.text or message.caption or ""
-    if not text or message.via_bot:
+    text = _read_text(message)
+    unreadable = not text and _is_shown_to_me(message, myself)
+    if message.via_bot or not (text or unreadable):
         return None
     place = place_of(message, myself)
     trigger, words, source = _meant(message, text, place, myself)
@@ -149,6 +150,7 @@ def _said(
         text=words,
         now=now,
         written_at=_written_at(source, message),
+        unreadable=unreadable,
         quoted=_read_quoted(message, myself),
         inquiries=Inquiries(
             is_admin=admin_check(message.chat_id, message.from_user, myself, certain=as_group),
@@ -158,13 +160,37 @@ def _said(
     )
 
 
+def _is_shown_to_me(message: Message, myself: TelegramIdentity) -> bool:
+    """Return whether a message without words is meant to be read: in private, or in reply to the
+    bot. Only one of the pictures of an album has the caption, and stickers are laughter."""
+    shown = message.effective_attachment
+    if not shown or message.media_group_id:
+        return False
+    if message.chat.type == ChatType.PRIVATE:
+        return True
+    answered = message.reply_to_message
+    laughter = message.sticker or message.animation or message.dice
+    return bool(answered and _is_mine(answered, myself) and not laughter)
+
+
+def _read_text(message: Message) -> str:
+    """Return the text or the caption of a message, each address behind a label after the label."""
+    text = message.text or message.caption or ""
+    units = text.encode("utf-16-le")
+    for entity in reversed(message.entities or message.caption_entities or ()):
+        if entity.type == MessageEntity.TEXT_LINK and entity.url and entity.url not in text:
+            end = 2 * (entity.offset + entity.length)
+            units = units[:end] + f" {entity.url} ".encode("utf-16-le") + units[end:]
+    return units.decode("utf-16-le", "replace").strip()
+
+
 def _read_quoted(message: Message, myself: TelegramIdentity) -> Quoted:
     """Return the message that this one replies to."""
     quoted = message.reply_to_message
     if quoted is None:
         return Quoted()
     return Quoted(
-        text=quoted.text or quoted.caption or "",
+        text=_read_text(quoted),
         message=str(quoted.message_id),
         written_at=_written_at(quoted, message),
         buttons=_list_actions(quoted) if _is_mine(quoted, myself) else (),
@@ -224,7 +250,7 @@ def _meant(
     named, answered = bare != text.strip(), message.reply_to_message
     if named and not bare and answered:
         # A bare mention in reply to a headline asks about that headline.
-        return Trigger.ADDRESSED, answered.text or answered.caption or "", answered
+        return Trigger.ADDRESSED, _read_text(answered), answered
     if place.private or named:
         return Trigger.ADDRESSED, bare, message
     to_me = answered and _is_mine(answered, myself)

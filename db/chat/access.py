@@ -79,6 +79,17 @@ class Waiting:
             row = await connection.fetchrow(self._sql["waiting"], number, chat.id)
         return None if row is None else WaitingMessage(**dict(row))
 
+    async def choose(self, number: int, corpus: str, *, person: str, now: datetime) -> None:
+        """Note which archive a person ("platform:id") chose for a message."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["choose"], number, corpus, person, now)
+
+    async def find_choice(self, chat: Chat, person: str, *, since: datetime) -> str | None:
+        """Return the archive that a person chose last in this chat since then, or None."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["last_choice"], chat.id, person, since)
+        return None if row is None else str(row["chosen"])
+
     async def forget(self, *, now: datetime) -> None:
         """Remove messages that are older than a day."""
         async with self._database.connection() as connection:

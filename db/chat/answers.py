@@ -215,11 +215,21 @@ class Answers:
         *,
         asked_at: datetime,
         event_id: str | None = None,
-    ) -> None:
-        """Store the receipt that explains the answer to a query, which an event had asked for."""
+    ) -> int:
+        """Store the receipt that explains the answer to a query, which an event had asked for.
+
+        Return its id.
+        """
         keep, text = statements("log")["keep_receipt"], receipt.model_dump_json()
         async with self._database.connection() as connection:
-            await connection.execute(keep, chat.id, thread, asked_at, text, event_id)
+            kept = await connection.fetchval(keep, chat.id, thread, asked_at, text, event_id)
+        return int(kept)
+
+    async def receipt(self, chat: Chat, number: int) -> Receipt | None:
+        """Return a receipt of this chat, or None."""
+        async with self._database.connection() as connection:
+            found = await connection.fetchval(statements("log")["receipt"], number, chat.id)
+        return Receipt.model_validate_json(found) if found else None
 
     async def last_receipt(self, chat: Chat, thread: str | None) -> tuple[Receipt, datetime] | None:
         """Return the last receipt in this chat's thread (None = outside threads), and its time."""

@@ -732,7 +732,11 @@ CREATE TABLE waiting (
     thread text,
     message text NOT NULL,  -- as written, with its command
     written_at timestamptz,
-    asked_at timestamptz NOT NULL
+    asked_at timestamptz NOT NULL,
+    -- What somebody who may not choose for the chat chose for it last, and when.
+    chosen text,
+    chosen_by text,  -- "platform:id"
+    chosen_at timestamptz
 );
 CREATE INDEX waiting_asked ON waiting (asked_at);
 

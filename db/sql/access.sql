@@ -78,5 +78,12 @@ VALUES ($1, $2, $3, $4, $5) RETURNING id
 -- name: waiting(waiting_id, chat_id)
 SELECT message, thread, written_at FROM waiting WHERE id = $1 AND chat_id = $2
 
+-- name: choose(waiting_id, chosen, chosen_by, chosen_at)
+UPDATE waiting SET chosen = $2, chosen_by = $3, chosen_at = $4 WHERE id = $1
+
+-- name: last_choice(chat_id, chosen_by, chosen_from)
+SELECT chosen FROM waiting WHERE chat_id = $1 AND chosen_by = $2 AND chosen_at >= $3
+ ORDER BY chosen_at DESC LIMIT 1
+
 -- name: forget_waiting(before)
 DELETE FROM waiting WHERE asked_at < $1

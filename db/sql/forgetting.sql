@@ -28,6 +28,9 @@ SELECT count(*) FROM gone
 WITH gone AS (DELETE FROM vote WHERE person = $1 RETURNING 1) SELECT count(*) FROM gone
 
 -- name: questions(person)
+WITH forgotten AS (
+    UPDATE waiting SET chosen = NULL, chosen_by = NULL, chosen_at = NULL WHERE chosen_by = $1
+)
 DELETE FROM question WHERE person = $1
 
 -- name: compositions(person)

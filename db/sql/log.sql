@@ -38,6 +38,10 @@ SELECT query FROM search_log
 INSERT INTO find_answer (chat_id, thread, asked_at, receipt, event_id)
 SELECT $1::bigint, $2, $3::timestamptz, $4::text::json, $5
   FROM set_config('synchronous_commit', 'off', true)
+RETURNING id
+
+-- name: receipt(receipt_id, chat_id)
+SELECT receipt::text AS receipt FROM find_answer WHERE id = $1 AND chat_id = $2
 
 -- name: last_receipt(chat_id, thread)
 SELECT asked_at, receipt::text AS receipt FROM find_answer

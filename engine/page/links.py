@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Iterator
 from datetime import datetime
 
 from engine.errors import FetchTimeout, FetchUntitled, PageUnreadable, ProcessUnstarted
@@ -41,18 +42,22 @@ _NO_ARTICLE = re.compile(
 
 
 def first_link(text: str) -> str | None:
-    """Return the first http(s) link in `text`, or None.
+    """Return the first of `find_links`, or None."""
+    return next(find_links(text), None)
 
-    Punctuation after it is not part of it, nor are closing brackets that were opened before it. A
-    link that begins with "www." is returned with "https://" in front.
+
+def find_links(text: str) -> Iterator[str]:
+    """Yield the http(s) links in `text`.
+
+    Punctuation after one is not part of it, nor are closing brackets that were opened before it. A
+    link that begins with "www." is yielded with "https://" in front.
     """
     for found in _LINK.finditer(text):
         link = _without_tail(found[0])
         if "://" not in link:
             link = f"https://{link}"
         if link.partition("://")[2].lower() not in ("", "www"):
-            return link
-    return None
+            yield link
 
 
 def _without_tail(link: str) -> str:

@@ -11,7 +11,7 @@ from db.pool import Database
 from engine.chat import Chat
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event
 
-ENOUGH = "That was enough for today."
+ENOUGH = "That was enough for today: "
 TOO_FAST = "That is too fast for me. Try again in a minute."
 
 

@@ -384,7 +384,7 @@ async def test_who_has_spent_the_quota_can_do_what_is_not_counted(talk: Talk) ->
         }.items():
             assert said in (await talk.commands(command)).text
         if not isinstance(talk, ConsoleTalk):  # whoever sits there has no quota
-            assert "That was enough for today." in (await talk.says(HEADLINE)).text
+            assert "That was enough for today: " in (await talk.says(HEADLINE)).text
 
 
 async def test_posts_are_worded_by_a_template_that_is_checked(adapter: Talk) -> None:

@@ -175,7 +175,7 @@ async def test_who_has_spent_the_quota_can_still_unsubscribe(stage: Stage, eve: 
         await (await eve.says(chat, "/subscribe daily 8:30")).answer()
         for text in (HEADLINE, f"/p {HEADLINE}", "/find coffee", "/ask What of coffee?"):
             stopped = await (await eve.says(chat, text)).answer()
-            assert stopped.text.startswith("That was enough for today.")
+            assert stopped.text.startswith("That was enough for today: ")
         for text, said in {
             "/help": "There is always a tweet.",
             "/settings": "Settings of this chat",

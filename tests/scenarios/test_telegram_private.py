@@ -22,6 +22,44 @@ async def test_a_pasted_headline_is_answered_with_three_tweets(bot: Stage) -> No
     assert len(chat.bot_messages) == 1
 
 
+async def test_answers_name_what_they_answer_where_several_were_pasted(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    alone = await (await alice.says(chat, HEADLINE)).answer()
+    assert alone.reply_to is None
+    asked = await alice.says(chat, "Coffee harvest fails in the third country")
+    assert (await asked.answer()).reply_to is asked
+
+
+async def test_several_headlines_are_answered_in_one_message(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    following = "Coffee harvest fails in the third country"
+    answer = await (await alice.says(chat, f"{HEADLINE}\n{following}")).answer()
+    assert [button.text for button in answer.buttons] == ["1. More", "2. More"]
+    assert answer.text.index(HEADLINE) < answer.text.index(following)
+    await (await alice.presses(answer, "2. More")).answered()
+    await bot.telegram.until_acknowledged()
+    assert chat.bot_messages[-1].text.startswith(following)
+
+
+async def test_what_cannot_be_read_is_said_once_a_day(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    sticker = {"file_id": "s", "file_unique_id": "s", "type": "regular", "width": 9, "height": 9}
+    sticker |= {"is_animated": False, "is_video": False}
+    first = await alice.sends(chat, sticker=sticker)
+    assert (await first.answer()).text == "I read text, links and captions."
+    voice = {"file_id": "v", "file_unique_id": "v", "duration": 3}
+    await alice.sends(chat, voice=voice)
+    await bot.telegram.until_acknowledged()
+    assert len(chat.bot_messages) == 1
+    group = bot.telegram.group("Friends", admins=[alice], privacy_mode=False)
+    await alice.sends(group, voice=voice)
+    await bot.telegram.until_acknowledged()
+    assert group.bot_messages == [], "nobody asked"
+
+
 async def test_a_full_answer_repeats_the_headline_and_has_votes_for_each_tweet(bot: Stage) -> None:
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)

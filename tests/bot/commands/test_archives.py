@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -12,7 +13,7 @@ from engine.corpora import chosen_corpora
 from engine.search import Prophecy, SearchRequest
 from engine.values import CorpusRole, Kind
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event
-from tests.bot.prophecies import StandInEngine
+from tests.bot.prophecies import NOW, StandInEngine
 
 HEADLINE = "Coffee prices soar"
 ANA, LUIS = corpus("ana"), replace(corpus("luis"), display_name="Luis Pérez")
@@ -79,6 +80,30 @@ async def test_in_a_group_a_member_is_answered_and_chooses_for_nobody(
     await bot.press(asked, "archive", place=GROUP, is_admin=admin)
     assert (await bot.chat(GROUP)).corpus == "ana"
     assert engine.searched == ["ana", "ana"]
+
+
+async def test_the_answer_takes_the_place_of_the_question_and_repeats_the_headline(
+    bot: Bot,
+) -> None:
+    for place in (PRIVATE, GROUP):
+        answer = await bot.press(await bot.say(HEADLINE, place=place), "archive", place=place)
+        assert (answer.replaces, answer.headline) == (True, HEADLINE)
+
+
+async def test_a_member_s_choice_is_remembered_for_an_hour_for_that_member_alone(
+    bot: Bot, engine: Choosing
+) -> None:
+    asked = await bot.say(HEADLINE, place=GROUP)
+    await bot.press(asked, "archive", place=GROUP)
+    again = await bot.say("The budget passes", place=GROUP, now=NOW + timedelta(minutes=59))
+    assert again.hits
+    assert engine.searched == ["ana", "ana"]
+    for changes in ({"person": Person(id="bob")}, {"now": NOW + timedelta(minutes=61)}):
+        other = await bot.say("The budget passes", place=GROUP, **changes)
+        assert other.text == "Whose texts shall I search?"
+    await bot.services.stores.forgetting.person("test", "ana", chat="p", now=NOW)
+    forgotten = await bot.say("The budget passes", place=GROUP)
+    assert forgotten.text == "Whose texts shall I search?"
 
 
 async def test_a_waiting_headline_of_another_chat_is_not_answered(bot: Bot) -> None:

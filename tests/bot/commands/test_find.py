@@ -56,6 +56,18 @@ async def test_a_short_answer_has_no_scores(bot: Bot) -> None:
     ]
 
 
+async def test_a_button_shows_the_next_texts_of_its_own_query(bot: Bot) -> None:
+    first = await bot.say("/find coffee")
+    await bot.say("/find tea", now=NOW + timedelta(seconds=1))
+    more = await bot.press(first, "found", now=NOW + timedelta(seconds=2))
+    assert "coffee" in (more.text or "")
+    assert [hit.rank for hit in more.hits][:1] == [len(first.hits) + 1]
+    again = await bot.press(first, "found", now=NOW + timedelta(seconds=3))
+    assert again.hits == more.hits
+    elsewhere = await bot.press(first, "found", place=GROUP)
+    assert elsewhere.toast == "This button is too old."
+
+
 async def test_more_shows_the_next_texts_of_a_query(bot: Bot) -> None:
     engine_of(bot).hits = 7
     await bot.say("Tea prices soar")

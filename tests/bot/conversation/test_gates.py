@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from bot.commands import standard_commands
-from bot.conversation.gates import Gates, Stop, not_meant
+from bot.conversation.gates import Gates, Pasted, Stop, not_meant
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.access import Quotas
@@ -186,7 +186,8 @@ class TestQuotas:
         assert stopped.reply
         assert stopped.reply.ephemeral
         assert stopped.reply.text == (
-            "That was enough for today. I answer again in 2 h 31 min (00:00 UTC)."
+            "That was enough for today: 2 searches a day for each person. I answer again in 2 h"
+            " 31 min (00:00 UTC). Whoever runs me can allow more."
         )
         # Whoever waits that long is answered.
         assert await why(chosen, event("Coffee", now=now + timedelta(hours=2, minutes=31))) == ""
@@ -251,7 +252,7 @@ class TestQuotas:
         assert isinstance(stopped, Stop)
         assert stopped.why == "over quota"
         assert stopped.reply
-        assert (stopped.reply.toast or "").startswith("That was enough for today.")
+        assert (stopped.reply.toast or "").startswith("That was enough for today: ")
 
     async def test_what_is_overheard_counts_for_the_chat_and_is_stopped_in_silence(
         self, storage: Database
@@ -351,3 +352,25 @@ async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_per
 @pytest.mark.parametrize("text", ["/save https://example.org/news", f"/Poll {HEADLINE}"])
 def test_a_command_that_was_meant_for_another_bot_is_no_headline(text: str) -> None:
     assert not_meant(overheard(text)) == "overheard, no headline"
+
+
+class TestPasted:
+    def test_what_was_written_within_a_minute_is_one_of_several(self) -> None:
+        pasted, later = Pasted(), NOW + timedelta(seconds=59)
+        first, second = event("Coffee"), event("Tea", now=later)
+        pasted.note(first)
+        assert not pasted.is_one_of_several(first)
+        pasted.note(second)
+        assert pasted.is_one_of_several(first)
+        assert pasted.is_one_of_several(second)
+        third = event("Milk", now=later + timedelta(minutes=1))
+        pasted.note(third)
+        assert not pasted.is_one_of_several(third)
+
+    def test_groups_and_other_chats_do_not_count(self) -> None:
+        pasted, first = Pasted(), event("Coffee")
+        elsewhere = event("Tea", place=replace(PRIVATE, chat_id="q"))
+        group = event("Milk", place=GROUP)
+        for one in (first, elsewhere, group, event("Milk", place=GROUP)):
+            pasted.note(one)
+        assert not any(map(pasted.is_one_of_several, (first, elsewhere, group)))

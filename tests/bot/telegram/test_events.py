@@ -205,3 +205,14 @@ def test_an_edited_message_revises_the_request_that_it_was() -> None:
     assert after
     assert (after.text, after.revision) == ("It snows", Revision(event_id=before.event_id))
     assert after.event_id == f"{before.event_id}:edited"
+
+
+def test_the_address_behind_a_label_is_read_after_it() -> None:
+    link = {"type": "text_link", "offset": 3, "length": 4, "url": "https://news.example/a"}
+    said = read(text="\U0001f600 this is news", entities=[link])
+    assert said
+    assert said.text == "\U0001f600 this https://news.example/a  is news"
+    shown = {**link, "offset": 0, "length": 22}
+    same = read(text="https://news.example/a", entities=[shown])
+    assert same
+    assert same.text == "https://news.example/a"

@@ -72,7 +72,7 @@ def test_a_small_one_says_whose_words_it_holds() -> None:
 
 # What Telegram makes a link, a command or a mention of, where nothing invisible stands between.
 LINKED = re.compile(
-    r"://|(?<![\w/])/\w|[@＠]\w|\w[.。．｡][^\W\d_]",
+    r"://|(?<![\w/])/\w|(?<!\w)[@＠][A-Za-z0-9_]{2}|\w[.。．｡][^\W\d_]",
 )
 WRITTEN = (
     *("evil", ".", "。", "com", "/", "//", ":", "http", "https://", "www.", "mailto:", "tg:", "@"),

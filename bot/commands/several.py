@@ -1,0 +1,111 @@
+"""Several headlines in one message: each is answered in a line, with a button for the whole."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from bot.commands.services import Services
+from bot.i18n.words import Words
+from bot.replies.limits import cut
+from bot.replies.prophecy import hit_view
+from bot.reply import Action, Button, ItemView, Reply
+from bot.request import Request
+from engine.chat import Answer
+from engine.errors import PresagioError, SeveralCorpora, StorageError
+from engine.search import Prophecy
+
+WHOLE = "whole"  # the button of a headline
+_MOST = 3
+_LONGEST_SHOWN = 80
+
+Look = Callable[[Request, Services], Awaitable[Prophecy]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """One of the headlines, and its answer or what kept it from one."""
+
+    number: int
+    written: str
+    answer: Answer | None = None
+    trouble: PresagioError | None = None
+
+    def explain(self, words: Words) -> str:
+        """Return why there is no tweet to show."""
+        if self.trouble:
+            said = words.render(self.trouble.said)
+        else:
+            said = words.say("No old tweet foretold this.")
+        return f"{self.number}. {_shorten(self.written)}: {said}"
+
+
+async def answer_several(
+    request: Request, services: Services, headlines: Sequence[str], look: Look
+) -> Reply:
+    """Answer the first three headlines of a message, and name those that are left out.
+
+    Raises SeveralCorpora and StorageError.
+    """
+    asked = [
+        _answer(request, services, look, number, written)
+        for number, written in enumerate(headlines[:_MOST], start=1)
+    ]
+    answered = await asyncio.gather(*asked)
+    found = [(one, one.answer) for one in answered if one.answer and one.answer.page]
+    remarks = [
+        one.explain(request.words) for one in answered if not (one.answer and one.answer.page)
+    ]
+    if rest := headlines[_MOST:]:
+        left = ", ".join(_shorten(one) for one in rest)
+        remarks.append(
+            request.words.say("I answer three at a time. Left out: {headlines}", headlines=left)
+        )
+    more = request.words.say("More")
+    return Reply(
+        words=request.words,
+        items=tuple(_item(one, answer, request) for one, answer in found),
+        text="\n".join(remarks) or None,
+        buttons=(
+            tuple(
+                Button(
+                    label=f"{one.number}. {more}",
+                    action=Action(name=WHOLE, answer_id=answer.id, value="0"),
+                )
+                for one, answer in found
+            ),
+        )
+        if found and request.place.kept
+        else (),
+    )
+
+
+async def _answer(
+    request: Request, services: Services, look: Look, number: int, written: str
+) -> _Answered:
+    try:
+        prophecy = await look(replace(request, text=written), services)
+    except (SeveralCorpora, StorageError):
+        raise
+    except PresagioError as error:
+        return _Answered(number, written, trouble=error)
+    answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.searches.limit)
+    if request.place.kept:
+        kept = await services.stores.answers.keep(
+            request.known_chat, request.place.thread, answer, event_id=request.answered_event
+        )
+        answer = replace(answer, id=kept)
+    return _Answered(number, written, answer)
+
+
+def _item(one: _Answered, answer: Answer, request: Request) -> ItemView:
+    headline = answer.prophecy.headline
+    view = hit_view(answer.page[0], headline.date or request.now, request.words)
+    return ItemView(
+        headline=_shorten(headline.text or one.written),
+        link=None,
+        hit=replace(view, rank=one.number, small=True, signed=True, why=None),
+    )
+
+
+def _shorten(written: str) -> str:
+    return cut(" ".join(written.split()), _LONGEST_SHOWN)

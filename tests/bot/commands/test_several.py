@@ -1,0 +1,85 @@
+"""Several headlines in one message are answered one by one, in one message."""
+
+import pytest
+
+from bot.commands.plain_text import split_headlines
+from bot.reply import Reply
+from bot.request import Trigger
+from db.pool import Database
+from engine.errors import FetchFailed
+from engine.messages import Message
+from engine.search import Headline
+from tests.bot.conversing import GROUP, Bot, bot_on
+from tests.bot.conversing import read as read_written
+from tests.bot.prophecies import NOW
+
+COFFEE, WIND = "Coffee prices hit a record high", "Storm closes the port of Rotterdam"
+TRAINS, CANAL = "Trains stop in the north of Spain", "Ship blocks the canal for a third day"
+A, B = "https://news.example/a", "https://news.example/b"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{COFFEE}\n{WIND}", (COFFEE, WIND)),
+        (f"what about these:\n{COFFEE}\n\n{WIND}\n", (COFFEE, WIND)),
+        (
+            f"1. {COFFEE}\n2) {WIND.lower()}\n3. storm hits town",
+            (COFFEE, WIND.lower(), "storm hits town"),
+        ),
+        (f"- {COFFEE}\n- {A}", (COFFEE, A)),
+        (f"{COFFEE}\n{A}", ()),
+        (f"{COFFEE}\n{A}\n{WIND}\n{B}", (f"{COFFEE} {A}", f"{WIND} {B}")),
+        (f"{A} {B}", (A, B)),
+        (f"look at these lol {A}\n{B}", (A, B)),
+        (f"{COFFEE} {A} {B}", ()),
+        (f"{A} {A}", ()),
+        (COFFEE, ()),
+        (f"{COFFEE}\n\nPrices rose by a third in Brazil, growers in Minas say.", ()),
+        (f"{COFFEE}\nlol", ()),
+    ],
+)
+def test_the_headlines_of_a_message(text: str, expected: tuple[str, ...]) -> None:
+    assert split_headlines(text) == expected
+
+
+def test_what_stands_below_a_forwarded_headline_is_no_other() -> None:
+    assert split_headlines(f"{COFFEE}\n{WIND}", forwarded=True) == ()
+    assert split_headlines(f"1. {COFFEE}\n2. {WIND}", forwarded=True) == (COFFEE, WIND)
+
+
+def labels(reply: Reply) -> list[str]:
+    return [button.label for row in reply.buttons for button in row]
+
+
+async def test_each_has_a_line_and_a_button_for_the_whole(bot: Bot) -> None:
+    reply = await bot.say(f"{COFFEE}\n{WIND}\n{TRAINS}\n{CANAL}", place=GROUP)
+    assert [(one.headline, one.hit.rank, one.hit.small) for one in reply.items] == [
+        (COFFEE, 1, True),
+        (WIND, 2, True),
+        (TRAINS, 3, True),
+    ]
+    assert [call[0] for call in bot.engine.calls] == [COFFEE, WIND, TRAINS]
+    assert reply.text == f"I answer three at a time. Left out: {CANAL}"
+    assert labels(reply) == ["1. More", "2. More", "3. More"]
+    second = str(reply.buttons[0][1].action)
+    whole = await bot.say(second, place=GROUP, trigger=Trigger.BUTTON)
+    assert (whole.headline, len(whole.hits), whole.replaces) == (WIND, 3, False)
+
+
+async def test_those_without_an_answer_are_named(storage: Database) -> None:
+    async def read(text: str, *, now: object) -> Headline:
+        if text == B:
+            raise FetchFailed(Message("I could not open it."))
+        return await read_written(text.replace(A, COFFEE), now=NOW)
+
+    async with bot_on(storage, read_headline=read) as bot:
+        reply = await bot.say(f"{A} {B}")
+        assert [one.headline for one in reply.items] == [COFFEE]
+        assert reply.text == f"2. {B}: I could not open it."
+        bot.engine.found = 0
+        nothing = await bot.say(f"{COFFEE}\n{WIND}")
+        assert (nothing.items, nothing.buttons) == ((), ())
+        assert nothing.text == (
+            f"1. {COFFEE}: No old tweet foretold this.\n2. {WIND}: No old tweet foretold this."
+        )
