@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.commands.registry import LOOKS, Command
 from bot.commands.services import Services
-from bot.i18n.words import marked
+from bot.i18n.words import Words, marked
 from bot.reply import Reply
 from bot.request import Request
 
@@ -17,6 +17,8 @@ def help_command(others: Sequence[Command]) -> Command:
         for listed in (*others, command):
             if asked in listed.names:
                 return Reply(words=words, text=_one(listed, request), ephemeral=True)
+        if asked and (found := [line for one in others for line in _list_about(asked, one, words)]):
+            return Reply(words=words, text="\n".join(found), ephemeral=True)
         return Reply(words=words, text=_all(request, (*others, command)), ephemeral=True)
 
     command = Command(
@@ -38,8 +40,7 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
         " foretold it."
     )
     example = words.say("For example: {example}", example=words.say(commands[0].example))
-    one = _write_name("help", request, commands)
-    more = words.say("{help} NAME explains one of them.", help=one)
+    more = words.say("{help} NAME explains one of them.", help="/help")
     private = words.say("Here every message is taken for a headline.")
     here = private if request.place.private else listening_here(request)
     return "\n".join([greeting, here, "", *_list_groups(request, commands), "", more, example])
@@ -72,14 +73,8 @@ def _list_groups(request: Request, commands: Sequence[Command]) -> Iterator[str]
     others = tuple(command.name for command in commands if command.name not in named)
     for title, names in (*_GROUPS, (marked("This chat"), others)):
         known = {command.name for command in commands}
-        listed = ", ".join(_write_name(name, request, commands) for name in names if name in known)
+        listed = ", ".join(f"/{name}" for name in names if name in known)
         yield f"{words.say(title)}: {listed}"
-
-
-def _write_name(name: str, request: Request, commands: Sequence[Command]) -> str:
-    """Return the name of a command as people type it on the request's platform."""
-    command = next(one for one in commands if one.name == name)
-    return command.written_for(request.place.platform, f"/{name}")
 
 
 def listening_here(request: Request) -> str:
@@ -102,10 +97,15 @@ def listening_here(request: Request) -> str:
     return words.say("Here I answer commands, and when I am mentioned.")
 
 
+def _list_about(asked: str, command: Command, words: Words) -> list[str]:
+    """Return the details of a command that begin with a word, below the command."""
+    details = [one for one in command.details if one.partition(" ")[0] == asked]
+    return [words.say(command.usage), *map(words.say, details)] if details else []
+
+
 def _line(command: Command, request: Request) -> str:
     words = request.words
-    usage = command.written_for(request.place.platform, words.say(command.usage))
-    return f"{usage}: {words.say(command.summary)}"
+    return f"{words.say(command.usage)}: {words.say(command.summary)}"
 
 
 def _one(command: Command, request: Request) -> str:
@@ -114,6 +114,6 @@ def _one(command: Command, request: Request) -> str:
     if others := command.names_on(platform)[1:]:
         also = ", ".join(f"/{alias}" for alias in others)
         lines.append(words.say("Also: {also}", also=also))
-    example = command.written_for(platform, words.say(command.example))
+    example = words.say(command.example)
     lines += [words.say(detail) for detail in command.details]
     return "\n".join([*lines, words.say("For example: {example}", example=example)])

@@ -298,6 +298,7 @@ _LOWER_CASE_ONLY = frozenset({"find", "ask", "prophecy", "corpus", "help"})
 
 
 _FEWEST_TELLING = 3  # words that make a headline
+_FEWEST_WITHOUT_PAGE = 2  # if the page beside them cannot be read
 _BESIDE_LINKS = """
     look at check out read watch see can believe guy guys article link news story someone sent
     from by on in of about what an must interesting funny crazy unbelievable
@@ -325,9 +326,17 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
 
 def is_remark(text: str) -> bool:
     """Return whether the text beside a link is only a remark about it: "look at this! lol"."""
+    return len(_find_telling_words(text)) < _FEWEST_TELLING
+
+
+def tells_something(text: str) -> bool:
+    """Return whether a text beside a link has two words to search for: "lol Musk fined again"."""
+    return len(_find_telling_words(text)) >= _FEWEST_WITHOUT_PAGE
+
+
+def _find_telling_words(text: str) -> list[str]:
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
-    telling = [word for word in words if word not in _REMARKS]
-    return len(telling) < _FEWEST_TELLING
+    return [word for word in words if word not in _REMARKS]
 
 
 _NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
+from functools import partial
 
 from bot.commands.services import Services
 from bot.i18n.words import marked
@@ -258,12 +259,6 @@ class Command:
             return (self.name,) if self.distinctive else ()
         return self.names
 
-    def written_for(self, platform: str, text: str) -> str:
-        """Return a usage or an example as people type it on the platform."""
-        if platform not in ONE_FOR_ALL or self.distinctive:
-            return text
-        return text.replace(f"/{self.name}", f"{ONE_FOR_ALL[platform]} {self.name}", 1)
-
 
 class Registry:
     """All commands.
@@ -373,18 +368,28 @@ class Registry:
         # The answer stands in the message that was pressed, below what it is about.
         return reply and replace(reply, replaces=reply.picture is None)
 
+    def write_for(self, platform: str, reply: Reply) -> Reply:
+        """Return a reply that names commands as people type them on the platform."""
+        if platform not in ONE_FOR_ALL:
+            return reply
+        names = "|".join(
+            one for each in self.commands if not each.distinctive for one in each.names
+        )
+        written = partial(re.sub, rf"(?<![\w/.:@])/(?=(?:{names})\b)", f"{ONE_FOR_ALL[platform]} ")
+        return replace(
+            reply,
+            text=reply.text and written(reply.text),
+            notice=reply.notice and written(reply.notice),
+            toast=reply.toast and written(reply.toast),
+        )
+
     def _explain_unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)
         said = [words.say("I know no command /{name}.", name=name)]
         if close := difflib.get_close_matches(name, self._by_name, n=1, cutoff=_ALIKE):
-            meant = self._as_typed(close[0], request)
-            said.append(words.say("Did you mean {command}?", command=meant))
-        said.append(words.say("{help} lists all of them.", help=self._as_typed("help", request)))
+            said.append(words.say("Did you mean {command}?", command=f"/{close[0]}"))
+        said.append(words.say("{help} lists all of them.", help="/help"))
         return " ".join(said)
-
-    def _as_typed(self, name: str, request: Request) -> str:
-        command, typed = self._by_name.get(name), f"/{name}"
-        return command.written_for(request.place.platform, typed) if command else typed
 
 
 def _first(text: str) -> str:

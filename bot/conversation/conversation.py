@@ -313,8 +313,10 @@ class Conversation:
         admitted = await self._gates.admit(request, crowded=crowded)
         if isinstance(admitted, Stop):
             logger.debug("%s %s: %s", *request.event, admitted.why)
-            return request, admitted.reply
-        return admitted, await self._reply(admitted, adapter)
+            reply = admitted.reply
+        else:
+            request, reply = admitted, await self._reply(admitted, adapter)
+        return request, reply and self._commands.write_for(request.place.platform, reply)
 
     async def _reply(self, request: Request, adapter: Adapter) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""

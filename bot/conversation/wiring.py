@@ -10,7 +10,7 @@ from functools import partial
 
 from bot.app import App, glossary_service
 from bot.commands.ownership import Ownership
-from bot.commands.plain_text import is_remark
+from bot.commands.plain_text import is_remark, tells_something
 from bot.commands.registry import Registry
 from bot.commands.services import (
     Archives,
@@ -46,12 +46,13 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from db.search.shown import Shown
 from engine.budget import BudgetSource
-from engine.errors import FetchError, PresagioError
+from engine.errors import FetchError, FetchFailed, FetchRefused, FetchUntitled, PresagioError
 from engine.feeds.lookup import FEED_LIMITS, FeedLookup
 from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher
+from engine.fetch.faults import shown_host
 from engine.isolation.process import Isolation
-from engine.messages import Message
+from engine.messages import Message, for_operators, join_messages
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
 from engine.search import Candidate, Headline
@@ -69,15 +70,27 @@ async def read_pasted(
 ) -> Headline:
     """Return the headline in `text`, or the title of a linked page if there are only remarks.
 
-    Beside a headline, only the date of the page is used, if it can be read in a few seconds.
-    Raises FetchError.
+    Beside a headline, only the date of the page is used, if it can be read in a few seconds. Words
+    beside a link that cannot be opened are used if they tell anything. Raises FetchError.
     """
     written = read_headline(text)
     link = first_link(text)
     if link is None:
         return written
     if is_remark(written.text):
-        return await headline_from_link(fetcher, isolation, link, now=now)
+        try:
+            return await headline_from_link(fetcher, isolation, link, now=now)
+        except (FetchRefused, FetchUntitled):
+            raise  # it may not be opened, or it was
+        except FetchError as error:
+            if tells_something(written.text):
+                return written
+            raise FetchFailed(
+                Message("I could not open {host}.", host=shown_host(link)),
+                fix=join_messages(
+                    Message("Paste the headline instead."), for_operators(error.said)
+                ),
+            ) from error
     return replace(written, date=await _date_of_page(fetcher, isolation, link, now=now))
 
 

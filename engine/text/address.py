@@ -15,10 +15,11 @@ def address_candidate(found: Candidate, corpus: Corpus) -> Candidate:
     """Return the document with the author, the voice and the address that its corpus knows.
 
     It keeps an author and an address of its own. Without a template of the corpus, only a post on
-    a platform whose addresses are known gets one. The voice is that of the corpus's author alone.
+    a platform whose addresses are known gets one. The voice is that of the corpus's author alone,
+    and of documents without one: an archive of several people has a name of its own.
     """
     author = found.author or corpus.author
-    own = _account(author) == _account(corpus.author) or corpus.author is None
+    own = _account(author) == _account(corpus.author)  # "" if neither is known
     voice = corpus.display_name if own else None
     if (author, voice) != (found.author, found.voice):
         found = replace(found, author=author, voice=voice)

@@ -116,16 +116,6 @@ async def test_a_forwarded_post_is_answered_as_of_the_day_it_was_written(bot: St
     assert answer.count("2012") == 1, "no tweet is younger than the news"
 
 
-async def test_what_has_no_words_is_left_alone(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
-    await alice.sends(chat, location={"latitude": 1.0, "longitude": 2.0})
-    await alice.says(chat, HEADLINE)
-    await chat.until(lambda one: one.from_bot and "mark my words" in one.text)
-    await bot.telegram.until_acknowledged()
-    assert len(chat.bot_messages) == 1
-
-
 async def test_inline_mode_offers_tweets_anywhere(bot: Stage) -> None:
     alice, bob = bot.telegram.user("Alice"), bot.telegram.user("Bob")
     elsewhere = bot.telegram.group("Elsewhere", members=[alice, bob])

@@ -12,7 +12,7 @@ from engine.errors import CorpusNotFound
 from engine.query.query import Phrase
 from engine.query.read import parse_query
 from engine.query.results import Match
-from tests.bot.conversing import Bot
+from tests.bot.conversing import GROUP, Bot
 from tests.bot.finds import StandInFind, make_find_hit, make_found
 from tests.bot.prophecies import NOW
 
@@ -57,6 +57,7 @@ async def test_a_short_answer_has_no_scores(bot: Bot) -> None:
 
 
 async def test_a_button_shows_the_next_texts_of_its_own_query(bot: Bot) -> None:
+    engine_of(bot).hits = 7
     first = await bot.say("/find coffee")
     await bot.say("/find tea", now=NOW + timedelta(seconds=1))
     more = await bot.press(first, "found", now=NOW + timedelta(seconds=2))

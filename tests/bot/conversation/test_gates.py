@@ -197,7 +197,7 @@ class TestQuotas:
         stopped = await gates(storage, user_daily=0).admit(request, crowded=False)
         assert isinstance(stopped, Stop)
         assert stopped.reply
-        assert (stopped.reply.text or "").startswith("Por hoy es suficiente.")
+        assert (stopped.reply.text or "").startswith("Por hoy es suficiente: ")
 
     async def test_persons_have_their_own(self, storage: Database) -> None:
         chosen = gates(storage, user_daily=1)

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.conversation.wiring import read_pasted
-from engine.errors import FetchRefused, FetchStatus
+from bot.i18n.words import words_for
+from engine.errors import FetchFailed, FetchRefused
 from engine.fetch.client import Fetcher
 from engine.settings.reading import FetchSettings
 from tests.fakes.web import WebServer, page
@@ -68,8 +69,17 @@ async def test_few_words_without_a_link_are_a_headline_too(fetcher: Fetcher, tex
 
 
 async def test_a_page_that_cannot_be_had_is_an_error(web: WebServer, fetcher: Fetcher) -> None:
-    with pytest.raises(FetchStatus):
-        await read_pasted(fetcher, HERE, web.url("/gone"), now=NOW)
+    with pytest.raises(FetchFailed) as failed:
+        await read_pasted(fetcher, HERE, f"look lol {web.url('/gone')}", now=NOW)
+    said = words_for("es").render(failed.value.said)
+    assert said == "No pude abrir 127.0.0.1. Mejor pegar el titular."
+
+
+async def test_words_beside_a_link_that_cannot_be_opened_are_used(
+    web: WebServer, fetcher: Fetcher
+) -> None:
+    read = await read_pasted(fetcher, HERE, f"lol Musk fined {web.url('/gone')}", now=NOW)
+    assert read.text == "lol Musk fined"
 
 
 async def test_a_private_address_is_refused() -> None:
