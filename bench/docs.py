@@ -144,7 +144,7 @@ def _render_summary(command: Command) -> str:
 
 def _render_usage(command: Command, platform: str) -> str:
     aliases = "".join(f", `/{alias}`" for alias in command.names_on(platform)[1:])
-    return f"`{command.written_for(platform, command.usage)}`{aliases}"
+    return f"`{standard_commands().write_as_typed(platform, command.usage)}`{aliases}"
 
 
 def tabulate_rights(_: str) -> str:

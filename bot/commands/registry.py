@@ -5,7 +5,6 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
-from functools import partial
 
 from bot.commands.services import Services
 from bot.i18n.words import marked
@@ -370,18 +369,21 @@ class Registry:
 
     def write_for(self, platform: str, reply: Reply) -> Reply:
         """Return a reply that names commands as people type them on the platform."""
+        return replace(
+            reply,
+            text=reply.text and self.write_as_typed(platform, reply.text),
+            notice=reply.notice and self.write_as_typed(platform, reply.notice),
+            toast=reply.toast and self.write_as_typed(platform, reply.toast),
+        )
+
+    def write_as_typed(self, platform: str, text: str) -> str:
+        """Return a text of the bot in which commands stand as people type them on the platform."""
         if platform not in ONE_FOR_ALL:
-            return reply
+            return text
         names = "|".join(
             one for each in self.commands if not each.distinctive for one in each.names
         )
-        written = partial(re.sub, rf"(?<![\w/.:@])/(?=(?:{names})\b)", f"{ONE_FOR_ALL[platform]} ")
-        return replace(
-            reply,
-            text=reply.text and written(reply.text),
-            notice=reply.notice and written(reply.notice),
-            toast=reply.toast and written(reply.toast),
-        )
+        return re.sub(rf"(?<![\w/.:@])/(?=(?:{names})\b)", f"{ONE_FOR_ALL[platform]} ", text)
 
     def _explain_unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)

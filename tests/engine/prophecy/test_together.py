@@ -233,6 +233,7 @@ def test_all_of_nothing_is_an_error_and_a_corpus_of_that_name_is_itself() -> Non
         (None, "ana", ("ana", "Ana Ruiz")),
         ("Ana", "@ana", ("Ana", "Ana Ruiz")),
         ("bob", "ana", ("bob", None)),  # a repost
+        ("bob", None, ("bob", None)),  # one of several people, whatever the archive is called
     ],
 )
 def test_the_voice_is_that_of_its_own_texts(
