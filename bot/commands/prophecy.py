@@ -273,6 +273,7 @@ def _buttons(
         answer,
         tallies,
         request.words,
+        platform=request.place.platform,
         compact=is_compact(request),
         writes=services.composing is not None,
     )

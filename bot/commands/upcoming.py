@@ -51,7 +51,15 @@ async def _today(request: Request, services: Services) -> Reply | None:
         items = await _kept(request, services.stores.answers, choice.chosen)
         compact = not request.known_chat.full_answers
         writes = services.composing is not None
-        posted = post_reply(items, words, day, zone=zone, compact=compact, writes=writes)
+        posted = post_reply(
+            items,
+            words,
+            day,
+            zone=zone,
+            platform=request.place.platform,
+            compact=compact,
+            writes=writes,
+        )
         return apply_template(posted, subscription.template, [item.source for item in items])
     decision = OwedPost(
         subscription=subscription,

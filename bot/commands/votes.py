@@ -1,12 +1,11 @@
 """Votes on hits, and the chat's favourites."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bot.commands.registry import LOOKS, Act, Command, Effect, too_old
 from bot.commands.services import Services
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
-from bot.replies.buttons import SHARE, answer_buttons, ballot, share_buttons
+from bot.replies.buttons import OWN, PRIVATE_VIEWS, SHARE, answer_buttons, share_buttons, vote_pair
 from bot.replies.limits import cut
 from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
@@ -15,7 +14,7 @@ from bot.request import Request
 from engine.chat import Answer, Favourite, Tally
 
 _SHOWN = 5
-_LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
+_LONGEST_HEADLINE, _LONGEST_TEXT, _LONGEST_LINE = 150, 280, 100
 
 
 async def _up(request: Request, action: Action, services: Services) -> Reply:
@@ -34,79 +33,74 @@ async def _vote(request: Request, action: Action, services: Services, value: int
     if (voted := await _voted_on(request, action, services)) is None:
         return too_old(request)
     answer, rank, shown_in = voted
-    words = request.words
-    withdrawn = await services.stores.answers.withdraw(answer, rank, request.who, value)
+    words, answers = request.words, services.stores.answers
+    withdrawn = await answers.withdraw(answer, rank, request.who, value)
     if not withdrawn:
-        await services.stores.answers.vote(answer, rank, request.who, value, now=request.now)
-    return Reply(
-        words=words,
-        toast=words.say("Withdrawn.") if withdrawn else words.say("Noted."),
-        buttons=await _buttons(request, answer, rank, services, shown_in),
-        replaces=True,
-    )
+        await answers.vote(answer, rank, request.who, value, now=request.now)
+    toast = words.say("Withdrawn.") if withdrawn else words.say("Noted.")
+    if action.value.endswith(f".{OWN}"):
+        return replace(await _ballot(request, answer, rank, services), replaces=True, toast=toast)
+    buttons = await _buttons(request, answer, rank, services, shown_in)
+    return Reply(words=words, toast=toast, buttons=buttons, replaces=True)
 
 
 async def _buttons(
     request: Request, answer: Answer, rank: int, services: Services, words: Words
 ) -> tuple[tuple[Button, ...], ...]:
-    """Return the buttons of the message that was voted on, with the new counts."""
+    """Return the buttons of the message that shows a hit, with its votes."""
     compact = not request.known_chat.full_answers
-    writes = services.composing is not None
+    writes, platform = services.composing is not None, request.place.platform
+    answers = services.stores.answers
+    if posted := await _posted_together(answer, rank, services):
+        counts = {one.id: await answers.tallies(one) for one in posted}
+        return post_buttons(
+            posted, counts, words, platform=platform, compact=compact, writes=writes
+        )
+    tallies = await answers.tallies(answer)
+    shown = page_of(answer, rank)
+    return answer_buttons(shown, tallies, words, platform=platform, compact=compact, writes=writes)
+
+
+async def _posted_together(answer: Answer, rank: int, services: Services) -> list[Answer]:
+    """Return the answers of the post that showed a hit; none if it was an answer that did."""
     posted = await services.stores.answers.posted_with(answer)
-    if not any(one.id == answer.id and one.page[0].rank == rank for one in posted):
-        shown = page_of(answer, rank)
-        tallies = await services.stores.answers.tallies(answer)
-        if compact:
-            return _ballot([(shown, hit.rank) for hit in shown.page], answer, rank, tallies, words)
-        return answer_buttons(shown, tallies, words, writes=writes)
-    if compact:
-        places = [(one, one.page[0].rank) for one in posted]
-        tallies = await services.stores.answers.tallies(answer)
-        return _ballot(places, answer, rank, tallies, words, numbered=True)
-    counts = {one.id: await services.stores.answers.tallies(one) for one in posted}
-    return post_buttons(posted, counts, words, writes=writes)
+    return posted if any(one.id == answer.id and one.page[0].rank == rank for one in posted) else []
 
 
-def _ballot(
-    places: Sequence[tuple[Answer, int]],
-    answer: Answer,
-    rank: int,
-    tallies: Mapping[int, Tally],
-    words: Words,
-    *,
-    numbered: bool = False,
-) -> tuple[tuple[Button, ...], ...]:
-    """Return the vote buttons of one of the hits that a compact message shows."""
-    known = [(one.id, ranked) for one, ranked in places]
-    at = known.index((answer.id, rank))
-    following = places[(at + 1) % len(places)] if len(places) > 1 else None
-    number = at + 1 if numbered else rank
-    tally = tallies.get(rank, Tally())
-    return ballot(answer, rank, tally, words, number=number, following=following)
+async def _ballot(request: Request, answer: Answer, rank: int, services: Services) -> Reply:
+    """Return the hits of a message after the first, each with its vote buttons."""
+    words, answers = request.words, services.stores.answers
+    posted = await _posted_together(answer, rank, services)
+    shown = page_of(answer, rank)
+    places = (
+        [(number, one, one.page[0]) for number, one in enumerate(posted, start=1)]
+        if posted
+        else [(hit.rank, shown, hit) for hit in shown.page]
+    )[1:]
+    lines, rows = [words.say("Your votes on the others:")], []
+    for number, one, hit in places:
+        lines.append(f"{number}. {cut(' '.join(hit.candidate.text.split()), _LONGEST_LINE)}")
+        tally = (await answers.tallies(one)).get(hit.rank, Tally())
+        votable = (number, one, hit.rank, tally)
+        rows.append(vote_pair(votable, words.language, numbered=True, view=OWN))
+    return Reply(words=words, text="\n".join(lines), buttons=tuple(rows), ephemeral=True)
 
 
 async def _open(request: Request, action: Action, services: Services) -> Reply:
-    """Show the vote buttons of one hit."""
+    """Show the vote buttons of the other hits of the message to whoever asks."""
     if (voted := await _voted_on(request, action, services)) is None:
         return too_old(request)
-    answer, rank, words = voted
-    buttons = await _buttons(request, answer, rank, services, words)
-    return Reply(words=request.words, buttons=buttons, replaces=True)
+    answer, rank, _ = voted
+    if request.place.platform in PRIVATE_VIEWS:
+        return await _ballot(request, answer, rank, services)
+    return await _close(request, action, services)  # a button of an earlier version
 
 
 async def _close(request: Request, action: Action, services: Services) -> Reply:
     """Show the message's own buttons again."""
     if (voted := await _voted_on(request, action, services)) is None:
         return too_old(request)
-    answer, rank, words = voted
-    compact = not request.known_chat.full_answers
-    writes = services.composing is not None
-    if posted := await services.stores.answers.posted_with(answer):
-        buttons = post_buttons(posted, {}, words, compact=compact, writes=writes)
-    else:
-        tallies = await services.stores.answers.tallies(answer)
-        shown = page_of(answer, rank)
-        buttons = answer_buttons(shown, tallies, words, compact=compact, writes=writes)
+    buttons = await _buttons(request, *voted[:2], services, voted[2])
     return Reply(words=request.words, buttons=buttons, replaces=True)
 
 
@@ -124,7 +118,7 @@ async def _voted_on(
 ) -> tuple[Answer, int, Words] | None:
     """Return the answer, the rank of the hit, and the words of the buttons; None if it is gone."""
     answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
-    written, _, language = action.value.partition(".")
+    written, _, language = action.value.removesuffix(f".{OWN}").partition(".")
     ranks = {str(hit.rank): hit.rank for hit in answer.prophecy.hits} if answer else {}
     rank = ranks.get(written)
     if answer is None or rank is None or language not in LANGUAGES:

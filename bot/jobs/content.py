@@ -231,7 +231,15 @@ async def _post(
         event = prophecy_event(items[0], key=delivery.key, decided_at=delivery.created_at)
         return Reply(words=words, event=event)
     zone = zone_or_utc(delivery.chat.time_zone)
-    reply = post_reply(items, words, content.day, zone=zone, compact=compact, writes=writes)
+    reply = post_reply(
+        items,
+        words,
+        content.day,
+        zone=zone,
+        platform=delivery.chat.platform,
+        compact=compact,
+        writes=writes,
+    )
     sources = [item.source for item in items]
     return _worded_by(content.template, reply, sources)
 
@@ -270,6 +278,7 @@ async def _picture(
         [answer for answer in found if answer],
         {},
         words,
+        platform=delivery.chat.platform,
         compact=not delivery.chat.full_answers,
         writes=writes,
     )

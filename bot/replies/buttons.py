@@ -1,6 +1,8 @@
 """The buttons below an answer: its votes, and what can be done with the whole."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
+from typing import TypeAlias
 
 from bot.card import can_draw
 from bot.i18n.words import Words
@@ -31,7 +33,48 @@ def place_text(place: ItemPlace, words: Words) -> str:
 
 VOTES = "👍 👎"
 WRITE, SHARE = "write", "share"
-_MOST = 4  # buttons of a compact message
+OWN = "own"  # marks vote buttons in a view that one person alone sees
+_MOST = 3  # buttons of a compact message, beside its votes
+_MOST_IN_ROW = 3  # hits whose votes fit into one row
+# Platforms that can show a message to one person alone.
+PRIVATE_VIEWS = frozenset({"slack"})
+
+# A hit that can be voted on: its number in the message, its answer, its rank and its votes.
+Votable: TypeAlias = tuple[int, Answer, int, Tally]
+
+
+def vote_row(votable: Sequence[Votable], language: str, *, platform: str) -> tuple[Button, ...]:
+    """Return the row of vote buttons of a compact message: the first hit's in one tap.
+
+    Where one person alone can be shown a message, a button opens the votes on the others; elsewhere
+    they are in the same row, as whatever a press changed there would change for everybody.
+    """
+    first, *others = votable
+    row = vote_pair(first, language)
+    if not others:
+        return row
+    if platform not in PRIVATE_VIEWS:
+        more = (vote_pair(votable, language, numbered=True) for votable in others)
+        return (*row, *chain.from_iterable(islice(more, _MOST_IN_ROW - 1)))
+    _, answer, rank, _ = first
+    label = f"{others[0][0]} … {others[-1][0]}" if len(others) > 1 else f"{others[0][0]}"
+    action = Action(name="votes", answer_id=answer.id, value=f"{rank}.{language}")
+    return (*row, Button(label=f"{label}: {VOTES}", action=action))
+
+
+def vote_pair(
+    votable: Votable, language: str, *, numbered: bool = False, view: str = ""
+) -> tuple[Button, ...]:
+    """Return the buttons to vote for and against a hit, with the votes that there are."""
+    number, answer, rank, tally = votable
+    value = ".".join(filter(None, (str(rank), language, view)))
+    return tuple(
+        Button(
+            label=" ".join(filter(None, (f"{number}" * numbered, sign, f"{count or ''}"))),
+            action=Action(name=name, answer_id=answer.id, value=value),
+        )
+        for sign, name, count in (("👍", "up", tally.up), ("👎", "down", tally.down))
+    )
 
 
 def answer_buttons(
@@ -39,13 +82,14 @@ def answer_buttons(
     tallies: Mapping[int, Tally],
     words: Words,
     *,
+    platform: str = "",
     compact: bool = False,
     writes: bool = False,
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row of vote buttons for each hit shown, and a row for the page as a whole.
 
-    In a `compact` answer the vote buttons wait behind one button of that row; so does what can be
-    made of the answer, if there would be more than four. Near results have no votes, no picture and
+    A `compact` answer has the row of votes that suits the `platform`. What can be made of it waits
+    behind one button, if there would be more than three. Near results have no votes, no picture and
     no button to write about them. `writes` says whether a model can.
 
     Vote buttons carry the rank of their hit and the language of the answer, which the buttons keep
@@ -75,13 +119,15 @@ def answer_buttons(
         *([button(label, "more", answer.last)] if following.page else []),
         *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
     )
-    if compact and len(rest) + len(shared) + bool(votes) > _MOST:
+    if compact and len(rest) + len(shared) > _MOST:
         value = f"{answer.page[0].rank}.{words.language}"
         shared = (button(words.say("Share"), SHARE, value),)
     rest = (*rest, *shared)
-    if compact:
-        first = f"{answer.page[0].rank}.{words.language}" if votes else ""
-        return ((*rest, *([button(VOTES, "votes", first)] if votes else [])),) if rest else ()
+    if compact and votes:
+        votable = [
+            (hit.rank, answer, hit.rank, tallies.get(hit.rank, Tally())) for hit in answer.page
+        ]
+        votes = [vote_row(votable, words.language, platform=platform)]
     return (*votes, rest) if rest else ()
 
 
@@ -97,34 +143,5 @@ def share_buttons(answer: Answer, words: Words) -> tuple[tuple[Button, ...], ...
             *([button(words.say("Picture"), "picture", answer.first)] if can_draw() else []),
             button(words.say("Write about it"), WRITE, answer.first),
             button(words.say("Back"), "back", back),
-        ),
-    )
-
-
-def ballot(
-    answer: Answer,
-    rank: int,
-    tally: Tally,
-    words: Words,
-    *,
-    number: int,
-    following: tuple[Answer, int] | None,
-) -> tuple[tuple[Button, ...], ...]:
-    """Return the vote buttons of one hit of a compact message, which shows it as `number`.
-
-    `following` is the next hit of the message, if it has several. The last button brings back the
-    message's own buttons.
-    """
-
-    def button(label: str, name: str, of: Answer, ranked: int) -> Button:
-        value = f"{ranked}.{words.language}"
-        return Button(label=label, action=Action(name=name, answer_id=of.id, value=value))
-
-    return (
-        (
-            button(f"{number}. 👍 {tally.up}", "up", answer, rank),
-            button(f"{number}. 👎 {tally.down}", "down", answer, rank),
-            *([button(words.say("Next"), "votes", *following)] if following else []),
-            button(words.say("Back"), "back", answer, rank),
         ),
     )

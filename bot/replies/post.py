@@ -12,7 +12,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bot.card import can_draw
 from bot.i18n.words import Words
-from bot.replies.buttons import VOTES, WRITE
+from bot.replies.buttons import WRITE, vote_row
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view, prophecy_answer
 from bot.reply import Action, Button, Event, HitView, ItemView, Reply, labels
@@ -167,13 +167,14 @@ def post_reply(
     day: date | None = None,
     *,
     zone: tzinfo = UTC,
+    platform: str = "",
     compact: bool = False,
     writes: bool = False,
 ) -> Reply:
     """Return the post, with a row of buttons for each item whose answer is stored.
 
     `day` is the local date of a daily post, `zone` that of its chat. `writes` says whether a model
-    can write about it.
+    can write about it, `platform` where it is shown.
     """
     answers = [item.answer for item in items]
     shown = tuple(_item_view(number, item, words) for number, item in enumerate(items, start=1))
@@ -184,7 +185,7 @@ def post_reply(
         text=title,
         items=shown,
         notice=words.say("Not judged: found by the words in common alone.") if unjudged else None,
-        buttons=post_buttons(answers, {}, words, compact=compact, writes=writes),
+        buttons=post_buttons(answers, {}, words, platform=platform, compact=compact, writes=writes),
     )
 
 
@@ -203,21 +204,31 @@ def post_buttons(
     tallies: Mapping[int | None, Mapping[int, Tally]],
     words: Words,
     *,
+    platform: str = "",
     compact: bool = False,
     writes: bool = False,
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row for each answer of a post: votes, why and picture; then those to write of each.
 
     `tallies` maps answer ids and hit ranks to votes. Answers that are not stored have no row. A
-    `compact` post has one row, for its first answer; /picture and /why take numbers.
+    `compact` post has the row of votes that suits the `platform`, and one for its first answer;
+    /picture and /why take numbers.
     """
     shown = [
         (number, answer)
         for number, answer in enumerate(answers, start=1)
         if answer.id is not None and answer.page
     ]
-    if compact:
-        return _one_row(shown[0][1], words, writes=writes) if shown else ()
+    if compact and shown:
+        votable = [
+            (number, one, rank, tallies.get(one.id, {}).get(rank, Tally()))
+            for number, one in shown
+            for rank in (one.page[0].rank,)
+        ]
+        return (
+            vote_row(votable, words.language, platform=platform),
+            _first_row(shown[0][1], words, writes=writes),
+        )
     rows = [_row(number, answer, tallies.get(answer.id, {}), words) for number, answer in shown]
     if writes:
         buttons = [_write(number if len(shown) > 1 else None, one, words) for number, one in shown]
@@ -228,13 +239,9 @@ def post_buttons(
     return tuple(rows)
 
 
-def _one_row(answer: Answer, words: Words, *, writes: bool) -> tuple[tuple[Button, ...], ...]:
+def _first_row(answer: Answer, words: Words, *, writes: bool) -> tuple[Button, ...]:
     _, _, *rest = _row(1, answer, {}, words)
-    if writes:
-        rest.append(_write(None, answer, words))
-    value = f"{answer.page[0].rank}.{words.language}"
-    votes = Action(name="votes", answer_id=answer.id, value=value)
-    return ((*rest, Button(label=VOTES, action=votes)),)
+    return (*rest, *([_write(None, answer, words)] if writes else []))
 
 
 def _write(number: int | None, answer: Answer, words: Words) -> Button:

@@ -123,8 +123,7 @@ async def posted(bot: Bot, who: str, place: Place) -> bool:
     if not place.kept:
         return not refused(await say(bot, "/today", who, place))
     answer = await bot.say("/prophecy Coffee prices soar", place=place)
-    ballot = await bot.press(answer, "votes", place=place)
-    vote = next(str(b.action) for row in ballot.buttons for b in row if b.action.name == "up")
+    vote = next(str(b.action) for row in answer.buttons for b in row if b.action.name == "up")
     return (await say(bot, vote, who, place, trigger=Trigger.BUTTON)).replaces
 
 

@@ -1,6 +1,7 @@
 """One vote a person and hit, changeable; the counts on the buttons follow."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -193,41 +194,67 @@ def values(reply: Reply) -> list[str]:
     return [str(button.action) for row in reply.buttons for button in row]
 
 
+def row_of_votes(reply: Reply) -> list[str]:
+    return [button.label for button in reply.buttons[0]]
+
+
 class TestShort:
-    """A short answer has four buttons; the votes on its hits wait behind the last."""
+    """A short answer has one row of votes, and three buttons at most below it."""
 
     @pytest.fixture
     async def bot(self, bot: Bot) -> Bot:
-        await bot.set_up(PRIVATE, full_answers=False)
+        for place in (PRIVATE, GROUP):
+            await bot.set_up(place, full_answers=False)
         return bot
 
-    async def test_the_votes_are_shown_on_demand(self, bot: Bot) -> None:
+    async def test_a_vote_takes_one_tap(self, bot: Bot) -> None:
         reply = await bot.say("Coffee prices soar")
-        assert [len(row) for row in reply.buttons] == [4]
-        ballot = await bot.press(reply, "votes")
-        assert (ballot.replaces, ballot.text) == (True, None)
-        assert [button.label for button in ballot.buttons[0]] == [
-            "1. 👍 0", "1. 👎 0", "Next", "Back",
-        ]  # fmt: skip
-        voted = await bot.press(ballot, "up")
-        assert [button.label for button in voted.buttons[0]][:2] == ["1. 👍 1", "1. 👎 0"]
-        withdrawn = await bot.press(ballot, "up")
+        assert row_of_votes(reply) == ["👍", "👎", "2 👍", "2 👎", "3 👍", "3 👎"]
+        voted = await bot.press(reply, "up")
+        assert (voted.replaces, voted.text, voted.toast) == (True, None, "Noted.")
+        assert row_of_votes(voted) == ["👍 1", "👎", "2 👍", "2 👎", "3 👍", "3 👎"]
+        third = str(voted.buttons[0][5].action)
+        again = await bot.say(third, trigger=Trigger.BUTTON, person=Person(id="ben"))
+        assert row_of_votes(again) == ["👍 1", "👎", "2 👍", "2 👎", "3 👍", "3 👎 1"]
+        assert again.buttons[1] == reply.buttons[1], "it changes nothing else for others"
+        withdrawn = await bot.press(reply, "up")
         assert withdrawn.toast == "Withdrawn."
-        assert [button.label for button in withdrawn.buttons[0]][:2] == ["1. 👍 0", "1. 👎 0"]
-        assert (await bot.press(voted, "back")).buttons == reply.buttons
-
-    async def test_every_hit_shown_is_reached_in_turn(self, bot: Bot) -> None:
-        reply = await bot.say("Coffee prices soar")
-        shown, labels = reply, []
-        for _ in range(4):
-            shown = await bot.press(shown, "votes")
-            labels.append(shown.buttons[0][0].label)
-        assert labels == ["1. 👍 0", "2. 👍 0", "3. 👍 0", "1. 👍 0"]
-        assert max(map(len, values(shown))) <= 64
+        assert row_of_votes(withdrawn)[0] == "👍"
 
     async def test_a_vote_on_a_later_page_keeps_that_page(self, bot: Bot) -> None:
         await bot.say("Coffee prices soar")
         second = await bot.say("/more")
-        ballot = await bot.press(second, "votes")
-        assert ballot.buttons[0][0].label == "4. 👍 0"
-        assert (await bot.press(ballot, "back")).buttons == second.buttons
+        voted = await bot.press(second, "up")
+        assert row_of_votes(voted) == ["👍 1", "👎", "5 👍", "5 👎"]
+        assert voted.buttons[1] == second.buttons[1]
+        assert max(map(len, values(second))) <= 64
+
+    async def test_a_button_of_an_earlier_version_shows_the_votes(self, bot: Bot) -> None:
+        reply = await bot.say("Coffee prices soar")
+        first = reply.buttons[0][0].action
+        old = f"votes:{first.answer_id}:{first.value}"
+        assert (await bot.say(old, trigger=Trigger.BUTTON)).buttons == reply.buttons
+
+    async def test_the_votes_on_others_are_seen_by_the_presser_where_that_is_possible(
+        self, bot: Bot
+    ) -> None:
+        place = replace(GROUP, platform="slack")
+        reply = await bot.say("Coffee prices soar", place=place)
+        assert row_of_votes(reply) == ["👍", "👎", "2 … 3: 👍 👎"]
+        ballot = await bot.press(reply, "votes", place=place)
+        assert (ballot.ephemeral, ballot.replaces) == (True, False)
+        assert (ballot.text or "").splitlines() == [
+            "Your votes on the others:",
+            "2. Tweet number 2 about coffee",
+            "3. Tweet number 3 about coffee",
+        ]
+        assert [[button.label for button in row] for row in ballot.buttons] == [
+            ["2 👍", "2 👎"],
+            ["3 👍", "3 👎"],
+        ]
+        voted = await bot.press(ballot, "up", place=place)
+        assert (voted.ephemeral, voted.replaces, voted.text) == (True, True, ballot.text)
+        assert [[button.label for button in row] for row in voted.buttons] == [
+            ["2 👍 1", "2 👎"],
+            ["3 👍", "3 👎"],
+        ]

@@ -232,7 +232,7 @@ async def test_more_as_a_reply_goes_on_with_the_answer_that_it_replies_to(bot: B
     ).text == "That is all I found."
 
 
-@pytest.mark.parametrize("pressed", [None, "votes"])
+@pytest.mark.parametrize("pressed", [None, "up"])
 async def test_a_picture_as_a_reply_is_of_the_answer_that_it_replies_to(
     bot: Bot, monkeypatch: pytest.MonkeyPatch, pressed: str | None
 ) -> None:

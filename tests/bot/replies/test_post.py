@@ -117,9 +117,24 @@ def test_any_post_is_one_message_that_both_platforms_take(titles: list[str], tim
     assert all(f"tweet {number}.2" in html for number in range(1, len(titles) + 1))
 
 
-def test_a_short_post_has_four_buttons_in_all() -> None:
-    (row,) = post_reply([item(1), item(2, rank=3)], WORDS, compact=True).buttons
-    assert [str(button.action) for button in row] == ["why:71:1", "picture:71:1", "votes:71:2.en"]
+def test_a_short_post_has_one_row_of_votes() -> None:
+    items = [item(1), item(2, rank=3), item(3), item(4)]
+    votes, row = post_reply(items, WORDS, compact=True).buttons
+    assert [button.label for button in votes] == ["👍", "👎", "2 👍", "2 👎", "3 👍", "3 👎"]
+    assert [str(button.action) for button in votes[:4:3]] == ["up:71:2.en", "down:72:3.en"]
+    assert [str(button.action) for button in row] == ["why:71:1", "picture:71:1"]
+
+
+def test_the_votes_on_other_stories_are_private_where_they_can_be() -> None:
+    items = [item(1), item(2, rank=3), item(3), item(4)]
+    votes, _ = post_reply(items, WORDS, platform="slack", compact=True).buttons
+    assert [(button.label, str(button.action)) for button in votes] == [
+        ("👍", "up:71:2.en"),
+        ("👎", "down:71:2.en"),
+        ("2 … 4: 👍 👎", "votes:71:2.en"),
+    ]
+    votes, _ = post_reply(items[:1], WORDS, platform="slack", compact=True).buttons
+    assert [button.label for button in votes] == ["👍", "👎"]
 
 
 def test_where_a_model_writes_each_story_has_a_button_for_it() -> None:
@@ -136,8 +151,6 @@ def test_where_a_model_writes_each_story_has_a_button_for_it() -> None:
     assert [len(row) for row in many[7:]] == [5, 2]
 
 
-def test_a_short_post_has_one_of_them_among_its_four() -> None:
-    (row,) = post_reply([item(1), item(2, rank=3)], WORDS, compact=True, writes=True).buttons
-    assert [str(button.action) for button in row] == [
-        *("why:71:1", "picture:71:1", "write:71:1", "votes:71:2.en"),
-    ]
+def test_a_short_post_has_one_of_them_beside_why_and_picture() -> None:
+    _, row = post_reply([item(1), item(2, rank=3)], WORDS, compact=True, writes=True).buttons
+    assert [str(button.action) for button in row] == ["why:71:1", "picture:71:1", "write:71:1"]

@@ -4,7 +4,7 @@ from tests.fakes.slack import Message
 from tests.scenarios.slack.stage import SlackStage, opens_share
 from tests.scenarios.stage import HEADLINE
 
-VOTES = "👍 👎"
+OTHERS = "2 … 3: 👍 👎"
 
 
 def labels(message: Message) -> list[str]:
@@ -19,46 +19,51 @@ async def answered(bot: SlackStage) -> Message:
 
 async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
-    before, text = answer.visible, answer.text
+    text = answer.text
     slack, dan = slack_bot.slack, slack_bot.slack.user("dan")
-    own = labels(answer)
-    assert own == ["More", "Why?", "Share", VOTES]
-    await slack_bot.alice.clicks(answer, VOTES)
-    await slack.until(lambda: labels(answer) == ["1. 👍 0", "1. 👎 0", "Next", "Back"])
-    await slack_bot.alice.clicks(answer, "1. 👍 0")
-    await slack.until(lambda: "1. 👍 1" in labels(answer))
-    await dan.clicks(answer, "1. 👍 1")
-    await slack.until(lambda: "1. 👍 2" in labels(answer))
-    await dan.clicks(answer, "1. 👎 0")
-    await slack.until(lambda: labels(answer)[:2] == ["1. 👍 1", "1. 👎 1"])
-    await slack_bot.alice.clicks(answer, "Back")
-    await slack.until(lambda: labels(answer) == own)
+    assert labels(answer) == ["👍", "👎", OTHERS, "More", "Why?", "Share"]
+    await slack_bot.alice.clicks(answer, "👍")
+    await slack.until(lambda: "👍 1" in labels(answer))
+    await dan.clicks(answer, "👍 1")
+    await slack.until(lambda: "👍 2" in labels(answer))
+    await dan.clicks(answer, "👎")
+    await slack.until(lambda: labels(answer)[:2] == ["👍 1", "👎 1"])
     await slack_bot.replies(1)
-    assert answer.visible == before
     assert answer.text == text
     votes = await slack_bot.rows("SELECT person, value FROM vote ORDER BY value")
     assert votes == [(f"slack:{dan.id}", -1), (f"slack:{slack_bot.alice.id}", 1)]
 
 
+async def test_the_votes_on_the_others_are_the_presser_s_own_view(slack_bot: SlackStage) -> None:
+    answer = await answered(slack_bot)
+    slack, bob, own = slack_bot.slack, slack_bot.bob, labels(answer)
+    await bob.clicks(answer, OTHERS)
+    _, ballot = await slack_bot.replies(2)
+    assert ballot.ephemeral_to is bob
+    assert labels(ballot) == ["2 👍", "2 👎", "3 👍", "3 👎"]
+    await bob.clicks(ballot, "3 👎")
+    await slack.until(lambda: "3 👎 1" in labels(ballot))
+    assert ballot.visible.startswith("Tus votos sobre los demás:\n2. ")
+    assert labels(answer) == own
+    assert await slack_bot.rows("SELECT rank, value FROM vote") == [(3, -1)]
+    await slack_bot.replies(2)
+
+
 async def test_the_same_vote_again_withdraws_it(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     slack, alice = slack_bot.slack, slack_bot.alice
-    await alice.clicks(answer, VOTES)
-    await slack.until(lambda: "1. 👍 0" in labels(answer))
-    await alice.clicks(answer, "1. 👍 0")
-    await slack.until(lambda: "1. 👍 1" in labels(answer))
-    await alice.clicks(answer, "1. 👍 1")
-    await slack.until(lambda: "1. 👍 0" in labels(answer))
+    await alice.clicks(answer, "👍")
+    await slack.until(lambda: "👍 1" in labels(answer))
+    await alice.clicks(answer, "👍 1")
+    await slack.until(lambda: "👍" in labels(answer))
     assert await slack_bot.rows("SELECT person FROM vote") == []
     await slack_bot.replies(1)
 
 
 async def test_the_best_prophecies_are_listed(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
-    await slack_bot.alice.clicks(answer, VOTES)
-    await slack_bot.slack.until(lambda: "1. 👍 0" in labels(answer))
-    await slack_bot.alice.clicks(answer, "1. 👍 0")
-    await slack_bot.slack.until(lambda: "1. 👍 1" in labels(answer))
+    await slack_bot.alice.clicks(answer, "👍")
+    await slack_bot.slack.until(lambda: "👍 1" in labels(answer))
     await slack_bot.bob.commands(slack_bot.general, "/presagio", "top")
     listed = await slack_bot.general.until(lambda message: "👍 1 👎 0" in message.visible)
     assert HEADLINE in listed.visible
@@ -74,7 +79,7 @@ async def test_more_shows_other_tweets_in_the_same_thread(slack_bot: SlackStage)
     assert more.ephemeral_to is None
     assert "4. " in more.visible
     assert "1. " not in more.visible
-    assert VOTES in labels(more)
+    assert "👍" in labels(more)
     assert slack_bot.model.calls == 1
     assert first is answer
 

@@ -18,7 +18,7 @@ async def test_a_pasted_headline_is_answered_with_three_tweets(slack_bot: SlackS
     assert answer.visible.count("years before") == 3
     assert "Coffee prices will hit a record high, mark my words." in answer.visible
     labels = [button["text"]["text"] for button in answer.buttons.values()]
-    assert labels == ["More", "Why?", "Share", "👍 👎"]
+    assert labels == ["👍", "👎", "2 … 3: 👍 👎", "More", "Why?", "Share"]
     await slack.until(lambda: asked.reactions == {"crystal_ball": [slack.bot.id]})
     assert slack_bot.model.calls == 1
 
