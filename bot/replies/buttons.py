@@ -99,7 +99,7 @@ def answer_buttons(
     def button(label: str, name: str, value: object) -> Button:
         return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
 
-    votes = []
+    votes: list[tuple[Button, ...]] = []
     for hit in () if answer.is_near else answer.page:
         tally, rank = tallies.get(hit.rank, Tally()), hit.rank
         value = f"{rank}.{words.language}"
