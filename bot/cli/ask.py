@@ -15,9 +15,8 @@ from bot.cli.shared import (
     NoLlm,
     SearchMode,
     now,
-    settings_of,
+    run_in_app,
     text,
-    with_app,
 )
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -25,7 +24,6 @@ from bot.queries.ask import ask as answered
 from bot.queries.ask import corpora_for
 from bot.replies.answer import answer_reply
 from bot.replies.dates import Period, read_date
-from engine.contracts.answers import QuestionAnswer
 from engine.prophecy.headline import read_headline
 from engine.search import Filters, Mode, SearchRequest
 from engine.values import Kind
@@ -70,6 +68,8 @@ async def write_answer(
     answer = await answered(app, request, corpora, model=options.model)
     elapsed_ms = (time.perf_counter() - started) * 1000
     if options.json:
+        from engine.contracts.answers import QuestionAnswer
+
         shown = QuestionAnswer.of(answer, elapsed_ms=elapsed_ms)
         output.json({**shown.to_json(), "kind": options.kind, "period": options.period})
     else:
@@ -106,9 +106,4 @@ def command(
         model=not no_llm,
         json=json,
     )
-    with_app(
-        settings_of(context),
-        lambda opened: write_answer(
-            opened, question, chosen, now=now(), output=Output.of_process()
-        ),
-    )
+    run_in_app(context, write_answer, question, chosen, now=now(), output=Output.of_process())

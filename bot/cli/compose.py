@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import CorpusNames, Json, NoWeb, now, settings_of, text, with_app
+from bot.cli.shared import CorpusNames, Json, NoWeb, now, run_in_app, text
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
@@ -142,9 +142,6 @@ def command(
     if replay is not None:
         run_until_signal(write_again(replay, chosen, output=Output.of_process()))
         return
-    with_app(
-        settings_of(context),
-        lambda opened: write_composition(
-            opened, prompt or "", chosen, now=now(), output=Output.of_process()
-        ),
+    run_in_app(
+        context, write_composition, prompt or "", chosen, now=now(), output=Output.of_process()
     )

@@ -14,11 +14,11 @@ from bot.cli.shared import (
     Name,
     Yes,
     account,
+    app_command,
     confirm,
     corpus_names,
-    settings_of,
+    run_in_app,
     text,
-    with_app,
 )
 from bot.console.screen import Output, progress_bar
 from bot.media import Media, files_in, text_ids
@@ -37,6 +37,19 @@ _BATCH = 10_000  # ids in one statement
 _STOPPED = "Stopped. What was indexed stays; the same command completes it."
 _SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")  # PNG, JPEG
 _SPOKEN = (Kind.TWEETS, Kind.SOCIAL)  # kinds that one voice usually wrote
+
+
+commands = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List, show, read, change, reindex and drop corpora.\n\nExample: presagio corpora list",
+)
+commands.add_typer(threads)
+
+Author = Annotated[
+    str | None,
+    typer.Option("--author", help="Account of texts that name none.", callback=account),
+]
 
 
 def picture_in(file: str) -> bytes:
@@ -77,8 +90,12 @@ def tell_what_next(corpus: Corpus, output: Output) -> None:
         output.remark(f"Next: presagio {ask} --corpus {corpus.name}")
 
 
-async def list_corpora(app: "App", *, json: bool, output: Output) -> None:
-    """Write one row per corpus."""
+@app_command(commands, "list")
+async def list_corpora(app: "App", *, json: Json = False, output: Output) -> None:
+    """List all corpora.
+
+    Example: presagio corpora list --json
+    """
     corpora, coverage = await app.corpora.list(), await app.embeddings.coverage()
     rows = [_row(corpus) | {"vectors": _share(app, corpus, coverage)} for corpus in corpora]
     if json:
@@ -98,8 +115,12 @@ async def list_corpora(app: "App", *, json: bool, output: Output) -> None:
         output.remark("There is no corpus yet. Load one with: presagio ingest FILE")
 
 
-async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
-    """Write everything about one corpus. Raises CorpusNotFound."""
+@app_command(commands, "show")
+async def show_corpus(app: "App", name: Name, *, json: Json = False, output: Output) -> None:
+    """Show one corpus.
+
+    Example: presagio corpora show demo
+    """
     corpus = await app.corpora.get(name)
     oldest, newest = await app.corpora.span(corpus)
     share = _share(app, corpus, await app.embeddings.coverage())
@@ -150,19 +171,131 @@ async def set_corpus(
     await show_corpus(app, name, json=json, output=output)
 
 
+@commands.command("set")
+def corpora_set(
+    context: typer.Context,
+    name: Name,
+    author: Author = None,
+    url_template: Annotated[
+        str | None,
+        typer.Option(
+            "--url-template",
+            help="Link of a text; {author} and {id} are filled in.",
+            callback=text,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Change a corpus.
+
+    Example: presagio corpora set me --url-template "https://example.org/{id}"
+    """
+    if author is None and url_template is None:
+        raise UsageError("There is nothing to change.", fix="Give --author or --url-template.")
+
+    run_in_app(
+        context,
+        set_corpus,
+        name,
+        author=author,
+        url_template=url_template,
+        json=json,
+        output=Output.of_process(),
+    )
+
+
+@commands.command("describe")
+def corpora_describe(
+    context: typer.Context,
+    name: Name,
+    description: Annotated[
+        str | None,
+        typer.Option(
+            "--description",
+            help="Whose texts these are and what about, for the model; empty takes it away.",
+            callback=text,
+        ),
+    ] = None,
+    author: Author = None,
+    display_name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            help='How people know the author, for answers and pictures: "Ana Ruiz".',
+            callback=text,
+        ),
+    ] = None,
+    avatar: Annotated[
+        str | None,
+        typer.Option("--avatar", help="Picture of the author, PNG or JPEG; empty takes it away."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say whose texts a corpus holds, for people and for models.
+
+    Example: presagio corpora describe me --author ana --name "Ana Ruiz"
+    """
+    if (description, author, display_name, avatar) == (None,) * 4:
+        raise UsageError(
+            "There is nothing to change.",
+            fix="Give --author, --name, --avatar or --description.",
+        )
+    run_in_app(
+        context,
+        set_corpus,
+        name,
+        author=author,
+        description=description,
+        display_name=display_name,
+        avatar=avatar,
+        json=json,
+        output=Output.of_process(),
+    )
+
+
 async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
     """Remove a corpus. Raises CorpusNotFound."""
     corpus = await app.corpora.get(name)
     documents = await app.corpora.drop(name)
     await asyncio.to_thread(Media(app.settings.data_dir).drop, corpus)
-    if json:
-        output.json({"dropped": name, "documents": documents})
-    else:
-        output.line(f"Dropped {name} with {documents:,} documents.")
+    output.tell(
+        {"dropped": name, "documents": documents},
+        f"Dropped {name} with {documents:,} documents.",
+        json=json,
+    )
 
 
-async def bring_media(app: "App", name: str, folder: str, *, json: bool, output: Output) -> None:
-    """Copy the media of a corpus's texts. Raises CorpusNotFound, InputError, StorageError."""
+@commands.command("drop")
+def corpora_drop(
+    context: typer.Context,
+    name: Name,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Remove a corpus and its documents, after asking.
+
+    Example: presagio corpora drop demo --yes
+    """
+    if not yes:
+        confirm(f"Remove {name!r} and all it holds?")
+    run_in_app(context, drop_corpus, name, json=json, output=Output.of_process())
+
+
+@app_command(commands, "media")
+async def bring_media(
+    app: "App",
+    name: Name,
+    folder: Annotated[str, typer.Argument(help="Folder of the files.", callback=text)],
+    *,
+    json: Json = False,
+    output: Output,
+) -> None:
+    """Bring the pictures and videos of an archive of X to the page.
+
+    The folder is data/tweets_media of the unpacked archive. Files are copied beside the data.
+
+    Example: presagio corpora media me archive/data/tweets_media
+    """
     corpus, shown = await app.corpora.get(name), Shown(app.database)
     files = await asyncio.to_thread(files_in, folder)
     ids, known = list(text_ids(files)), set[str]()
@@ -180,10 +313,25 @@ async def bring_media(app: "App", name: str, folder: str, *, json: bool, output:
         output.remark(f"Left out: {number:,}, {reason.value}.")
 
 
-async def reindex_corpora(app: "App", name: str, *, json: bool, output: Output) -> None:
-    """Reindex one corpus, or all if `name` is "", and write the counts.
+@app_command(commands, "reindex")
+async def reindex_corpora(
+    app: "App",
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of the corpus; default: all.", callback=text, autocompletion=corpus_names
+        ),
+    ] = "",
+    *,
+    json: Json = False,
+    output: Output,
+) -> None:
+    """Index stored texts again if the rules have changed since.
 
-    A corpus that is up to date is left alone. Raises CorpusNotFound, StorageError.
+    Searches go on meanwhile. May be ended at any time; the next run goes on where it was.
+    `presagio serve` does it by itself.
+
+    Example: presagio corpora reindex me
     """
     corpora = [await app.corpora.get(name)] if name else await app.corpora.list()
     if not corpora:
@@ -266,188 +414,3 @@ def _share(app: "App", corpus: Corpus, coverage: Mapping[str, Mapping[str, float
 
 def _percent(share: object) -> str | None:
     return percent(share) if isinstance(share, float) else None
-
-
-commands = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="List, show, read, change, reindex and drop corpora.\n\nExample: presagio corpora list",
-)
-commands.add_typer(threads)
-
-Author = Annotated[
-    str | None,
-    typer.Option("--author", help="Account of texts that name none.", callback=account),
-]
-
-
-@commands.command("list")
-def corpora_list(context: typer.Context, json: Json = False) -> None:
-    """List all corpora.
-
-    Example: presagio corpora list --json
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: list_corpora(opened, json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("show")
-def corpora_show(context: typer.Context, name: Name, json: Json = False) -> None:
-    """Show one corpus.
-
-    Example: presagio corpora show demo
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: show_corpus(opened, name, json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("set")
-def corpora_set(
-    context: typer.Context,
-    name: Name,
-    author: Author = None,
-    url_template: Annotated[
-        str | None,
-        typer.Option(
-            "--url-template",
-            help="Link of a text; {author} and {id} are filled in.",
-            callback=text,
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Change a corpus.
-
-    Example: presagio corpora set me --url-template "https://example.org/{id}"
-    """
-    if author is None and url_template is None:
-        raise UsageError("There is nothing to change.", fix="Give --author or --url-template.")
-
-    with_app(
-        settings_of(context),
-        lambda opened: set_corpus(
-            opened,
-            name,
-            author=author,
-            url_template=url_template,
-            json=json,
-            output=Output.of_process(),
-        ),
-    )
-
-
-@commands.command("describe")
-def corpora_describe(
-    context: typer.Context,
-    name: Name,
-    description: Annotated[
-        str | None,
-        typer.Option(
-            "--description",
-            help="Whose texts these are and what about, for the model; empty takes it away.",
-            callback=text,
-        ),
-    ] = None,
-    author: Author = None,
-    display_name: Annotated[
-        str | None,
-        typer.Option(
-            "--name",
-            help='How people know the author, for answers and pictures: "Ana Ruiz".',
-            callback=text,
-        ),
-    ] = None,
-    avatar: Annotated[
-        str | None,
-        typer.Option("--avatar", help="Picture of the author, PNG or JPEG; empty takes it away."),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Say whose texts a corpus holds, for people and for models.
-
-    Example: presagio corpora describe me --author ana --name "Ana Ruiz"
-    """
-    if (description, author, display_name, avatar) == (None,) * 4:
-        raise UsageError(
-            "There is nothing to change.",
-            fix="Give --author, --name, --avatar or --description.",
-        )
-    with_app(
-        settings_of(context),
-        lambda opened: set_corpus(
-            opened,
-            name,
-            author=author,
-            description=description,
-            display_name=display_name,
-            avatar=avatar,
-            json=json,
-            output=Output.of_process(),
-        ),
-    )
-
-
-@commands.command("media")
-def corpora_media(
-    context: typer.Context,
-    name: Name,
-    folder: Annotated[str, typer.Argument(help="Folder of the files.", callback=text)],
-    json: Json = False,
-) -> None:
-    """Bring the pictures and videos of an archive of X to the page.
-
-    The folder is data/tweets_media of the unpacked archive. Files are copied beside the data.
-
-    Example: presagio corpora media me archive/data/tweets_media
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: bring_media(opened, name, folder, json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("drop")
-def corpora_drop(
-    context: typer.Context,
-    name: Name,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
-    """Remove a corpus and its documents, after asking.
-
-    Example: presagio corpora drop demo --yes
-    """
-    if not yes:
-        confirm(f"Remove {name!r} and all it holds?")
-    with_app(
-        settings_of(context),
-        lambda opened: drop_corpus(opened, name, json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("reindex")
-def corpora_reindex(
-    context: typer.Context,
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Name of the corpus; default: all.", callback=text, autocompletion=corpus_names
-        ),
-    ] = "",
-    json: Json = False,
-) -> None:
-    """Index stored texts again if the rules have changed since.
-
-    Searches go on meanwhile. May be ended at any time; the next run goes on where it was.
-    `presagio serve` does it by itself.
-
-    Example: presagio corpora reindex me
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: reindex_corpora(opened, name, json=json, output=Output.of_process()),
-    )

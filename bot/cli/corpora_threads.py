@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, Name, settings_of, text, with_app
+from bot.cli.shared import Json, Name, app_command, text
 from bot.console.screen import Output
 from db.search.shown import Threads
 from engine.corpora import Thread, ThreadMessage, iso_moment
@@ -14,17 +14,45 @@ if TYPE_CHECKING:
     from bot.app import App
 
 
-async def list_threads(app: "App", name: str, *, limit: int, json: bool, output: Output) -> None:
-    """Write one row per thread, latest first. Raises CorpusNotFound."""
+threads = typer.Typer(rich_markup_mode=None)
+
+
+@app_command(threads, "threads")
+async def list_threads(
+    app: "App",
+    name: Name,
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Threads.")] = 20,
+    json: Json = False,
+    output: Output,
+) -> None:
+    """List the conversations, channels or folders of a corpus.
+
+    The latest come first.
+
+    Example: presagio corpora threads personal
+    """
     corpus = await app.corpora.get(name)
     rows = [_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
     output.rows(rows, json=json, none=f"Corpus {name!r} has no threads.")
 
 
+@app_command(threads, "thread")
 async def show_thread(
-    app: "App", name: str, thread: str, *, limit: int, json: bool, output: Output
+    app: "App",
+    name: Name,
+    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
+    *,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="Texts.")
+    ] = 1_000,
+    json: Json = False,
+    output: Output,
 ) -> None:
-    """Write the messages of a thread, oldest first. Raises CorpusNotFound, InputError."""
+    """Show one thread in order.
+
+    Example: presagio corpora thread personal general
+    """
     corpus = await app.corpora.get(name)
     # Fetch one more than is shown, to know whether there are more.
     found = await Threads(app.database).read(corpus, thread, limit=limit + 1)
@@ -68,49 +96,3 @@ def _fields(message: ThreadMessage) -> dict[str, object]:
         "attribution": message.attribution,
         "flags": list(message.flags.names),
     }
-
-
-threads = typer.Typer(rich_markup_mode=None)
-
-
-@threads.command("threads")
-def corpora_threads(
-    context: typer.Context,
-    name: Name,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Threads.")] = 20,
-    json: Json = False,
-) -> None:
-    """List the conversations, channels or folders of a corpus.
-
-    The latest come first.
-
-    Example: presagio corpora threads personal
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: list_threads(
-            opened, name, limit=limit, json=json, output=Output.of_process()
-        ),
-    )
-
-
-@threads.command("thread")
-def corpora_thread(
-    context: typer.Context,
-    name: Name,
-    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="Texts.")
-    ] = 1_000,
-    json: Json = False,
-) -> None:
-    """Show one thread in order.
-
-    Example: presagio corpora thread personal general
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: show_thread(
-            opened, name, thread, limit=limit, json=json, output=Output.of_process()
-        ),
-    )

@@ -116,10 +116,7 @@ async def show_status(app: "App", corpus: str, *, json: bool, output: Output) ->
 async def clear_model(app: "App", model: str, *, json: bool, output: Output) -> None:
     """Remove a model's vectors. Raises UsageError if there is no model of that name."""
     await app.embeddings.clear(model)
-    if json:
-        output.json({"cleared": model})
-    else:
-        output.line(f"The vectors of {model} are gone.")
+    output.tell({"cleared": model}, f"The vectors of {model} are gone.", json=json)
 
 
 async def _choose_corpora(app: "App", corpus: str) -> Sequence[Corpus]:

@@ -17,9 +17,8 @@ from bot.cli.shared import (
     SearchMode,
     corpus_names,
     now,
-    settings_of,
+    run_in_app,
     text,
-    with_app,
 )
 from bot.console.screen import Output, progress_bar
 from bot.queries.ask import corpora_for
@@ -245,10 +244,7 @@ def headlines_alone(
         mode=mode,
         json=json,
     )
-    with_app(
-        settings_of(context),
-        lambda opened: evaluation(opened, chosen, now=now(), output=Output.of_process()),
-    )
+    run_in_app(context, evaluation, chosen, now=now(), output=Output.of_process())
 
 
 @commands.command("compose")
@@ -276,15 +272,13 @@ def compose(
     Example: presagio eval compose --cases prompts.jsonl --corpus demo
     """
 
-    with_app(
-        settings_of(context),
-        lambda opened: measure_compositions(
-            opened,
-            cases,
-            [text(name) or "" for name in corpus or ()],
-            web=not no_web,
-            json=json,
-            now=now(),
-            output=Output.of_process(),
-        ),
+    run_in_app(
+        context,
+        measure_compositions,
+        cases,
+        [text(name) or "" for name in corpus or ()],
+        web=not no_web,
+        json=json,
+        now=now(),
+        output=Output.of_process(),
     )

@@ -115,10 +115,11 @@ async def add_feed(command: FeedCommand, address: str, *, category: str) -> None
         raise PresagioError("The page names several feeds.", fix="Add one of them.")
     await _add(command, chat, found.url, category or None)
     title = found.parsed.title
-    if command.json:
-        command.output.json({"added": found.url, "title": title, "category": category or None})
-    else:
-        command.output.line(f"Added {title or found.url}. What it brings from now on is news.")
+    command.output.tell(
+        {"added": found.url, "title": title, "category": category or None},
+        f"Added {title or found.url}. What it brings from now on is news.",
+        json=command.json,
+    )
 
 
 async def remove_feed(command: FeedCommand, url: str) -> None:
@@ -131,10 +132,7 @@ async def remove_feed(command: FeedCommand, url: str) -> None:
         await _store_configured(command)
     if not removed:
         raise _not_there(command, url)
-    if command.json:
-        command.output.json({"removed": url})
-    else:
-        command.output.line(f"Removed {url}.")
+    command.output.tell({"removed": url}, f"Removed {url}.", json=command.json)
 
 
 async def test_feed(command: FeedCommand, address: str) -> None:
@@ -166,10 +164,11 @@ async def import_feeds(command: FeedCommand, file: str) -> None:
     new = [feed for feed in feeds if feed.url not in known]
     for feed in new:
         await _add(command, chat, feed.url, feed.category)
-    if command.json:
-        command.output.json({"added": len(new), "there": len(feeds) - len(new)})
-    else:
-        command.output.line(f"Added {len(new):,} feeds; {len(feeds) - len(new):,} were there.")
+    command.output.tell(
+        {"added": len(new), "there": len(feeds) - len(new)},
+        f"Added {len(new):,} feeds; {len(feeds) - len(new):,} were there.",
+        json=command.json,
+    )
 
 
 async def export_feeds(command: FeedCommand) -> None:
@@ -239,10 +238,11 @@ async def _looked_up(command: FeedCommand, address: str) -> ReadableFeed | tuple
 
 def _write_found(command: FeedCommand, found: Sequence[FoundFeed]) -> None:
     for feed in found:
-        if command.json:
-            command.output.json({"url": feed.url, "title": feed.title})
-        else:
-            command.output.line(f"{feed.url}  {feed.title or ''}".rstrip())
+        command.output.tell(
+            {"url": feed.url, "title": feed.title},
+            f"{feed.url}  {feed.title or ''}".rstrip(),
+            json=command.json,
+        )
 
 
 def _not_there(command: FeedCommand, url: str) -> InputError:

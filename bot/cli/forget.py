@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, Yes, confirm, now, settings_of, text, with_app
+from bot.cli.shared import Json, Yes, confirm, now, run_in_app, text
 from bot.console.screen import Output
 from db.chat.chats import Forgetting
 from engine.errors import UsageError
@@ -55,9 +55,4 @@ def command(
     """
     if not yes:
         confirm(f"Delete for good what is stored about {name!r}?")
-    with_app(
-        settings_of(context),
-        lambda opened: delete_stored(
-            opened, name, now=now(), json=json, output=Output.of_process()
-        ),
-    )
+    run_in_app(context, delete_stored, name, now=now(), json=json, output=Output.of_process())

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from bot.app import App, chat_client, glossary_service
-from bot.cli.shared import CorpusName, Json, corpus_names, now, settings_of, text, texts, with_app
+from bot.cli.shared import CorpusName, Json, app_command, corpus_names, now, run_in_app, text, texts
 from bot.console.screen import Output
 from bot.glossary_service import GlossaryService, Proposed
 from engine.errors import InputError, UsageError
@@ -49,41 +49,105 @@ class GlossaryEntry:
     status: FileStatus = FileStatus.APPROVED
 
 
-async def list_groups(
-    app: App, corpus: str, status: GroupStatus | None, *, json: bool, output: Output
-) -> None:
-    """Write one row per group. Raises CorpusNotFound."""
-    rows = [
-        _row(group) for group in await glossary_service(app).list_groups(corpus or None, status)
-    ]
-    none = "Nothing waits." if status is GroupStatus.PENDING else "There are no groups yet."
+commands = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Words that mean the same, so a search for one finds the others."
+    '\n\nExample: presagio glossary add Fed "Federal Reserve"',
+)
+
+_LARGEST = 2**31 - 1
+
+Ids = Annotated[
+    list[int], typer.Argument(help="Numbers of groups, as listed.", min=1, max=_LARGEST)
+]
+Scope = Annotated[
+    str,
+    typer.Option(
+        "--corpus",
+        "-c",
+        autocompletion=corpus_names,
+        help="For one corpus alone; default: for all.",
+        callback=text,
+    ),
+]
+Form = Annotated[
+    FileFormat | None, typer.Option("--format", help="yaml or csv [by the name of the file].")
+]
+
+
+@app_command(commands, "list")
+async def list_all(app: App, *, corpus: Scope = "", json: Json = False, output: Output) -> None:
+    """List all groups, those that wait too.
+
+    Example: presagio glossary list --corpus me
+    """
+    groups = await glossary_service(app).list_groups(corpus or None, None)
+    _write_groups(groups, json=json, none="There are no groups yet.", output=output)
+
+
+@app_command(commands, "pending")
+async def list_pending(app: App, *, corpus: Scope = "", json: Json = False, output: Output) -> None:
+    """List what waits for a decision.
+
+    Example: presagio glossary pending
+    """
+    groups = await glossary_service(app).list_groups(corpus or None, GroupStatus.PENDING)
+    _write_groups(groups, json=json, none="Nothing waits.", output=output)
+
+
+def _write_groups(groups: Sequence[AliasGroup], *, json: bool, none: str, output: Output) -> None:
+    rows = [_row(group) for group in groups]
     output.rows(rows, json=json, none=none, shown=[_group_row(row) for row in rows])
 
 
-async def approve(app: App, ids: Sequence[int], *, json: bool, output: Output) -> None:
-    """Approve groups. Raises InputError."""
+@app_command(commands, "approve")
+async def approve(app: App, ids: Ids, *, json: Json = False, output: Output) -> None:
+    """Let groups hold from now on, in every process.
+
+    Example: presagio glossary approve 3 4
+    """
     for group in await glossary_service(app).groups.approve(ids):
-        if json:
-            output.json(_row(group))
-        else:
-            output.line(f"Approved {group.id}: {_BETWEEN.join(group.terms)}")
+        output.tell(_row(group), f"Approved {group.id}: {_BETWEEN.join(group.terms)}", json=json)
 
 
-async def reject(
-    app: App, ids: Sequence[int], *, now: datetime, json: bool, output: Output
-) -> None:
-    """Remove groups, and never suggest their pairs again. Raises InputError."""
+@app_command(commands, "reject")
+async def reject(app: App, ids: Ids, *, now: datetime, json: Json = False, output: Output) -> None:
+    """Refuse what waits. No pair of it is ever suggested again.
+
+    Example: presagio glossary reject 5
+    """
     for terms in await glossary_service(app).groups.reject(ids, now=now):
-        if json:
-            output.json({"rejected": list(terms)})
-        else:
-            output.line(f"Gone, and never suggested again: {_BETWEEN.join(terms)}")
+        output.tell(
+            {"rejected": list(terms)},
+            f"Gone, and never suggested again: {_BETWEEN.join(terms)}",
+            json=json,
+        )
 
 
+@app_command(commands, "remove")
+async def remove(app: App, ids: Ids, *, now: datetime, json: Json = False, output: Output) -> None:
+    """Take groups out, as reject does. Only add brings them back.
+
+    Example: presagio glossary remove 3
+    """
+    await reject(app, ids, now=now, json=json, output=output)
+
+
+@app_command(commands, "add")
 async def add(
-    app: App, corpus: str, terms: Sequence[str], *, now: datetime, json: bool, output: Output
+    app: App,
+    terms: Annotated[list[str], typer.Argument(help="Terms that mean the same.", callback=texts)],
+    *,
+    corpus: Scope = "",
+    now: datetime,
+    json: Json = False,
+    output: Output,
 ) -> None:
-    """Add a group as approved. Raises InputError, CorpusNotFound."""
+    """Add a group that holds at once, whatever was rejected before.
+
+    Example: presagio glossary add auth authentication "sign in"
+    """
     clean, new = await glossary_service(app).add(corpus or None, terms, now=now)
     if json:
         output.json({"added": new, "terms": list(clean), "corpus": corpus or None})
@@ -93,8 +157,16 @@ async def add(
         output.line(f"Known already: {_BETWEEN.join(clean)}")
 
 
-async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: Output) -> None:
-    """Ask the model for pairs. Raises CorpusNotFound, ModelError, UsageError."""
+@app_command(commands, "suggest")
+async def suggest(
+    app: App, corpus: CorpusName = "", *, now: datetime, json: Json = False, output: Output
+) -> None:
+    """Ask the language model for pairs of a corpus' frequent terms.
+
+    They wait for you to approve or reject them.
+
+    Example: presagio glossary suggest --corpus me
+    """
     from engine.glossary.suggest import Suggester
 
     chosen = await app.corpus(corpus)
@@ -118,8 +190,14 @@ async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: O
         output.remark("Decide with: presagio glossary approve ID, presagio glossary reject ID")
 
 
-async def export(app: App, form: FileFormat, *, output: Output) -> None:
-    """Write the whole glossary, including rejected pairs."""
+@app_command(commands, "export")
+async def export(app: App, *, format: Form = None, output: Output) -> None:  # noqa: A002 - the option
+    """Write the whole glossary to standard output.
+
+    What was rejected is in it too.
+
+    Example: presagio glossary export > glossary.yaml
+    """
     groups = glossary_service(app).groups
     entries = [
         GlossaryEntry(terms=group.terms, corpus=group.corpus, status=FileStatus(group.status))
@@ -129,7 +207,7 @@ async def export(app: App, form: FileFormat, *, output: Output) -> None:
         GlossaryEntry(terms=barred.pair, corpus=barred.corpus, status=FileStatus.REJECTED)
         for barred in await groups.rejected_pairs()
     ]
-    for line in write_entries(entries, form).splitlines():
+    for line in write_entries(entries, format or FileFormat.YAML).splitlines():
         output.line(line)
 
 
@@ -297,140 +375,6 @@ def _read_entry(number: int, row: object) -> GlossaryEntry:
     return GlossaryEntry(terms=tuple(terms), corpus=corpus, status=FileStatus(status))
 
 
-commands = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Words that mean the same, so a search for one finds the others."
-    '\n\nExample: presagio glossary add Fed "Federal Reserve"',
-)
-
-_LARGEST = 2**31 - 1
-
-Ids = Annotated[
-    list[int], typer.Argument(help="Numbers of groups, as listed.", min=1, max=_LARGEST)
-]
-Scope = Annotated[
-    str,
-    typer.Option(
-        "--corpus",
-        "-c",
-        autocompletion=corpus_names,
-        help="For one corpus alone; default: for all.",
-        callback=text,
-    ),
-]
-Form = Annotated[
-    FileFormat | None, typer.Option("--format", help="yaml or csv [by the name of the file].")
-]
-
-
-@commands.command("list")
-def glossary_list(context: typer.Context, corpus: Scope = "", json: Json = False) -> None:
-    """List all groups, those that wait too.
-
-    Example: presagio glossary list --corpus me
-    """
-    _list(context, corpus, None, json=json)
-
-
-@commands.command("pending")
-def glossary_pending(context: typer.Context, corpus: Scope = "", json: Json = False) -> None:
-    """List what waits for a decision.
-
-    Example: presagio glossary pending
-    """
-    _list(context, corpus, GroupStatus.PENDING, json=json)
-
-
-def _list(context: typer.Context, corpus: str, status: GroupStatus | None, *, json: bool) -> None:
-    with_app(
-        settings_of(context),
-        lambda opened: list_groups(opened, corpus, status, json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("approve")
-def glossary_approve(context: typer.Context, ids: Ids, json: Json = False) -> None:
-    """Let groups hold from now on, in every process.
-
-    Example: presagio glossary approve 3 4
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: approve(opened, ids, json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("reject")
-def glossary_reject(context: typer.Context, ids: Ids, json: Json = False) -> None:
-    """Refuse what waits. No pair of it is ever suggested again.
-
-    Example: presagio glossary reject 5
-    """
-    _reject(context, ids, json=json)
-
-
-@commands.command("remove")
-def glossary_remove(context: typer.Context, ids: Ids, json: Json = False) -> None:
-    """Take groups out, as reject does. Only add brings them back.
-
-    Example: presagio glossary remove 3
-    """
-    _reject(context, ids, json=json)
-
-
-def _reject(context: typer.Context, ids: list[int], *, json: bool) -> None:
-    with_app(
-        settings_of(context),
-        lambda opened: reject(opened, ids, now=now(), json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("add")
-def glossary_add(
-    context: typer.Context,
-    terms: Annotated[list[str], typer.Argument(help="Terms that mean the same.", callback=texts)],
-    corpus: Scope = "",
-    json: Json = False,
-) -> None:
-    """Add a group that holds at once, whatever was rejected before.
-
-    Example: presagio glossary add auth authentication "sign in"
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: add(opened, corpus, terms, now=now(), json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("suggest")
-def glossary_suggest(context: typer.Context, corpus: CorpusName = "", json: Json = False) -> None:
-    """Ask the language model for pairs of a corpus' frequent terms.
-
-    They wait for you to approve or reject them.
-
-    Example: presagio glossary suggest --corpus me
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: suggest(opened, corpus, now=now(), json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("export")
-def glossary_export(context: typer.Context, format: Form = None) -> None:  # noqa: A002 - the option
-    """Write the whole glossary to standard output.
-
-    What was rejected is in it too.
-
-    Example: presagio glossary export > glossary.yaml
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: export(opened, format or FileFormat.YAML, output=Output.of_process()),
-    )
-
-
 @commands.command("import")
 def glossary_import(
     context: typer.Context,
@@ -442,13 +386,9 @@ def glossary_import(
 
     Example: presagio glossary import glossary.yaml
     """
-    form = format or format_of(file)
-    content = _content(file)
-    with_app(
-        settings_of(context),
-        lambda opened: import_file(
-            opened, content, form, now=now(), json=json, output=Output.of_process()
-        ),
+    form, content = format or format_of(file), _content(file)
+    run_in_app(
+        context, import_file, content, form, now=now(), json=json, output=Output.of_process()
     )
 
 

@@ -287,10 +287,7 @@ def _rate(report: IngestReport, seconds: float) -> str:
 
 
 def _write(report: IngestReport, options: IngestOptions, output: Output) -> None:
-    if options.json:
-        output.json({"corpus": report.corpus, **_counts(report)})
-    else:
-        output.line(_in_words(report))
+    output.tell({"corpus": report.corpus, **_counts(report)}, _in_words(report), json=options.json)
 
 
 def _in_words(report: IngestReport) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, now, settings_of, with_app
+from bot.cli.shared import Json, command_in_app
 from bot.console.screen import Output
 from bot.query_log import log_of
 from bot.replies.limits import cut
@@ -20,18 +20,26 @@ _LONGEST_TASK = 24
 
 
 async def show_log(
-    app: "App", *, limit: int, failed: bool, json: bool, now: datetime, output: Output
+    app: "App",
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Searches.")] = 20,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only those that found nothing or broke off.")
+    ] = False,
+    json: Json = False,
+    now: datetime,
+    output: Output,
 ) -> None:
-    """Write the last searches, newest first."""
+    """Show the last searches, newest first.
+
+    With --json one object a line.
+
+    Example: presagio log --failed --limit 50
+    """
     log = log_of(app.database, app.settings)
     entries = await log.recent(now=now, limit=limit, failed=failed)
-    if json:
-        for entry in entries:
-            output.json(entry_json(entry))
-    elif entries:
-        output.table([_row(entry) for entry in entries])
-    else:
-        output.remark("No search is remembered.")
+    rows = list(map(entry_json, entries))
+    output.rows(rows, json=json, none="No search is remembered.", shown=list(map(_row, entries)))
 
 
 def entry_json(entry: LogEntry) -> dict[str, object]:
@@ -60,23 +68,4 @@ def _row(entry: LogEntry) -> dict[str, object]:
     }
 
 
-def command(
-    context: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Searches.")] = 20,
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Only those that found nothing or broke off.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Show the last searches, newest first.
-
-    With --json one object a line.
-
-    Example: presagio log --failed --limit 50
-    """
-    with_app(
-        settings_of(context),
-        lambda opened: show_log(
-            opened, limit=limit, failed=failed, json=json, now=now(), output=Output.of_process()
-        ),
-    )
+command = command_in_app(show_log)

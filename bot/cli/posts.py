@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.feeds import ChatName, chat_named
-from bot.cli.shared import Json, now, settings_of, with_app
+from bot.cli.shared import Json, now, run_in_app
 from bot.commands.feed_words import reason_of
 from bot.console.screen import Output
 from bot.i18n.words import words_for
@@ -174,10 +174,7 @@ def command(
             fix="Pass --dry-run to see what they would post.",
         )
     chosen = PostOptions(since=read_span(since), chat=chat, json=json)
-    with_app(
-        settings_of(context),
-        lambda opened: write_previews(opened, chosen, now=now(), output=Output.of_process()),
-    )
+    run_in_app(context, write_previews, chosen, now=now(), output=Output.of_process())
 
 
 def read_span(text: str) -> timedelta:

@@ -15,9 +15,8 @@ from bot.cli.shared import (
     NoLlm,
     SearchMode,
     now,
-    settings_of,
+    run_in_app,
     text,
-    with_app,
 )
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -169,9 +168,4 @@ def command(
         explain=explain,
         json=json,
     )
-    with_app(
-        settings_of(context),
-        lambda opened: write_prophecy(
-            opened, typed.text, chosen, now=now(), output=Output.of_process()
-        ),
-    )
+    run_in_app(context, write_prophecy, typed.text, chosen, now=now(), output=Output.of_process())

@@ -6,7 +6,8 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Concatenate, ParamSpec, TypeVar
 
 import typer
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:  # not needed to print help
     from bot.app import App
     from bot.settings import Settings
 
+_Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+_Work = TypeVar("_Work", bound=Callable[..., Awaitable[object]])
 
 _COMPLETION_SECONDS = 3.0  # nobody waits longer at a shell prompt
 _UNDECODED = re.compile("[\ud800-\udfff]")
@@ -131,6 +134,49 @@ def with_app(
             return await work(application)
 
     return run_until_signal(run_opened())
+
+
+def run_in_app(
+    context: typer.Context,
+    work: "Callable[Concatenate[App, _Arguments], Awaitable[_Result]]",
+    *arguments: _Arguments.args,
+    **options: _Arguments.kwargs,
+) -> _Result:
+    """Run `work` with the App of the settings and the arguments."""
+    return with_app(settings_of(context), lambda opened: work(opened, *arguments, **options))
+
+
+_GIVEN = frozenset({"app", "now", "output"})  # parameters that nobody types
+
+
+def command_in_app(work: Callable[..., Awaitable[object]]) -> Callable[..., None]:
+    """Return the command that runs `work`, whose help is the docstring of `work`.
+
+    Its arguments are the parameters of `work`, but for the App, the time and the output.
+    """
+    parameters = signature(work).parameters
+
+    def command(context: typer.Context, **arguments: object) -> None:
+        given = {"now": now(), "output": Output.of_process()}
+        arguments |= {name: value for name, value in given.items() if name in parameters}
+        run_in_app(context, work, **arguments)
+
+    asked = [known for name, known in parameters.items() if name not in _GIVEN]
+    context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    command.__signature__ = Signature([context, *asked])  # type: ignore[attr-defined]  # typer reads it
+    command.__annotations__ = {}
+    command.__doc__ = work.__doc__
+    return command
+
+
+def app_command(commands: typer.Typer, name: str) -> Callable[[_Work], _Work]:
+    """Make a command of a group from each function that it decorates, which stays as it is."""
+
+    def add(work: _Work) -> _Work:
+        commands.command(name)(command_in_app(work))
+        return work
+
+    return add
 
 
 def confirm(question: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, now, settings_of, text, with_app
+from bot.cli.shared import Json, app_command, run_in_app, text
 from bot.console.screen import Output
 from bot.replies.limits import cut
 from engine.errors import InputError, UsageError
@@ -35,55 +35,21 @@ Ids = Annotated[list[str], typer.Argument(help="Ids that presagio wall list show
 def wall_alone(context: typer.Context, json: Json = False) -> None:
     """List them when no command is named."""
     if context.invoked_subcommand is None:
-        wall_list(context, json=json)
+        run_in_app(context, list_entries, json=json, output=Output.of_process())
 
 
-@commands.command("list")
-def wall_list(
-    context: typer.Context,
+@app_command(commands, "list")
+async def list_entries(
+    app: "App",
+    *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Entries.")] = 50,
     json: Json = False,
+    output: Output,
 ) -> None:
     """List what visitors voted for, what waits for you first.
 
     Example: presagio wall list
     """
-    with_app(
-        settings_of(context),
-        lambda app: list_entries(app, limit=limit, json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("approve")
-def wall_approve(context: typer.Context, ids: Ids) -> None:
-    """Show prophecies to everybody.
-
-    They stand on the wall, and on the pages of their texts and corpora.
-
-    Example: presagio wall approve 12.1
-    """
-    with_app(
-        settings_of(context),
-        lambda app: decide_entries(app, ids, approved=True, now=now(), output=Output.of_process()),
-    )
-
-
-@commands.command("remove")
-def wall_remove(context: typer.Context, ids: Ids) -> None:
-    """Show prophecies to nobody, however many vote for them.
-
-    Their votes are kept.
-
-    Example: presagio wall remove 12.1
-    """
-    with_app(
-        settings_of(context),
-        lambda app: decide_entries(app, ids, approved=False, now=now(), output=Output.of_process()),
-    )
-
-
-async def list_entries(app: "App", *, limit: int, json: bool, output: Output) -> None:
-    """Write what was voted for where everybody may vote, and what became of it."""
     rows = [wall_entry_json(entry) for entry in await (await _wall(app)).list_entries(limit=limit)]
     shown = [_row(row) for row in rows]
     output.rows(rows, shown=shown, json=json, none="Nobody has voted on the page yet.")
@@ -111,6 +77,28 @@ def _row(entry: dict[str, object]) -> dict[str, object]:
         name: cut(" ".join(str(entry[name]).split()), _LONGEST) for name in ("headline", "text")
     }
     return {name: entry[name] for name in ("id", "state", "up", "down", "date", "corpus")} | short
+
+
+@app_command(commands, "approve")
+async def approve(app: "App", ids: Ids, *, now: datetime, output: Output) -> None:
+    """Show prophecies to everybody.
+
+    They stand on the wall, and on the pages of their texts and corpora.
+
+    Example: presagio wall approve 12.1
+    """
+    await decide_entries(app, ids, approved=True, now=now, output=output)
+
+
+@app_command(commands, "remove")
+async def remove(app: "App", ids: Ids, *, now: datetime, output: Output) -> None:
+    """Show prophecies to nobody, however many vote for them.
+
+    Their votes are kept.
+
+    Example: presagio wall remove 12.1
+    """
+    await decide_entries(app, ids, approved=False, now=now, output=output)
 
 
 async def decide_entries(

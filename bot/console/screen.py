@@ -192,6 +192,13 @@ class Output:
         """Write one JSON object on one line, in UTF-8 whatever the stream's encoding."""
         self.exact(f"{orjson.dumps(value).decode()}\n")
 
+    def tell(self, row: object, text: str, *, json: bool) -> None:
+        """Write a result as one JSON object, or as a line of text."""
+        if json:
+            self.json(row)
+        else:
+            self.line(text)
+
     def exact(self, text: str) -> None:
         """Write text for another program, unchanged and in UTF-8."""
         screen = Screen(self.results)
