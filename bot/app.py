@@ -3,7 +3,8 @@
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from bot.database import bring_up_to_date, open_with_server
@@ -13,7 +14,6 @@ from bot.media import close_folders
 from bot.query_log import log_of, log_search, source
 from bot.settings import Settings
 from db.corpus.corpora import Corpora
-from db.corpus.glossary import Groups
 from db.embedded.server import EmbeddedServer
 from db.model_cache import Expansions, Judgments, Ledger, ModelAnswers
 from db.pool import Database
@@ -21,7 +21,6 @@ from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from db.search.lexical import AliasedSearch, Glossaries
 from db.search.shown import Described
-from engine.answer.answer import Answerer
 from engine.chat import Chat
 from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import keys
@@ -39,6 +38,7 @@ from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
     from bot.glossary_service import GlossaryService
+    from engine.answer.answer import Answerer
     from engine.compose.models import ClaimChecker
     from engine.llm.client import ChatClient
 
@@ -70,7 +70,7 @@ class App:
     embedders: Embedders
     glossaries: Glossaries
     isolation: Isolation  # for what strangers wrote: pages of links, lists, pictures
-    answerer: Answerer = field(default_factory=Answerer)
+    answerer: "Callable[[], Answerer]"  # the same at every call
     client: "ChatClient | None" = None  # of the language model
     web: LateWeb | None = None  # None without a search provider
     rerankers: Rerankers | None = None  # of passages; None: words alone order them
@@ -190,9 +190,7 @@ async def open_app(
             embedders=embedders or no_embedder,
             glossaries=glossaries,
             isolation=await stack.enter_async_context(Isolation()),
-            answerer=Answerer(
-                settings.answer, client, ModelAnswers(database), _claim_check(settings, client)
-            ),
+            answerer=cache(partial(_build_answerer, settings, client, database)),
             server=server,
         )
 
@@ -213,6 +211,17 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
         budget=settings.budget,
         source=source,
     )
+
+
+def _build_answerer(
+    settings: Settings, client: "ChatClient | None", database: Database
+) -> "Answerer":
+    # Imported here, as a search needs none of it.
+    from db.chat.answers import ModelAnswers  # noqa: PLC0415 - see above
+    from engine.answer.answer import Answerer  # noqa: PLC0415 - see above
+
+    checker = _claim_check(settings, client)
+    return Answerer(settings.answer, client, ModelAnswers(database), checker)
 
 
 def _claim_check(settings: Settings, client: "ChatClient | None") -> "ClaimChecker | None":
@@ -242,6 +251,7 @@ def _expander(settings: Settings, client: "ChatClient", database: Database) -> E
 def glossary_service(app: App) -> "GlossaryService":
     """Return the service that edits the glossary."""
     from bot.glossary_service import GlossaryService  # noqa: PLC0415 - few commands need it
+    from db.corpus.glossary import Groups  # noqa: PLC0415 - as above
 
     chosen = app.settings.glossary
     return GlossaryService(

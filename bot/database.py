@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bot.settings import Settings
 from db.embedded.server import EmbeddedServer
+from db.migrate import check
 from db.pool import Database, PoolSettings, Replication
 from engine.errors import StorageError
 
@@ -61,6 +62,9 @@ async def bring_up_to_date(
     """
     if server is None:
         return await database.migrate()
+    async with database.connection() as connection:
+        if not await check(connection):
+            return []
     from db.backup.backup import upgrade  # noqa: PLC0415 - needed once a release
 
     return await upgrade(database, server.url(), settings.data_dir, progress=progress)

@@ -1,5 +1,6 @@
 """Handles Ctrl-C and other termination signals: orderly shutdown, matching exit code."""
 
+import gc
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, ExitStack
@@ -29,6 +30,10 @@ def run_until_signal(work: Coroutine[object, object, _Result]) -> _Result:
     """
     # Imported here because it is slow, and signals must be handled before.
     import asyncio  # noqa: PLC0415 - slow, as above
+
+    if not gc.isenabled():  # as main leaves it while a command is imported
+        gc.freeze()
+        gc.enable()
 
     received: list[int] = []
 

@@ -23,7 +23,7 @@ def paint(picture: Picture) -> bytes:
     for plate in picture.plates:
         _fill(image, plate)
     for text in picture.texts:
-        _write(image, text)
+        _draw_text(image, text)
     if picture.portrait:
         _show(image, picture.portrait)
     out = BytesIO()
@@ -76,7 +76,7 @@ def _round_corners(size: tuple[int, int], radius: float) -> Image.Image:
     return mask.reduce(4)
 
 
-def _write(image: Image.Image, text: Text) -> None:
+def _draw_text(image: Image.Image, text: Text) -> None:
     setting = text.setting
     pitch = setting.size * setting.leading
     top = (text.box.top + text.box.bottom - setting.height) / 2

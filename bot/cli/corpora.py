@@ -97,7 +97,7 @@ async def list_corpora(app: "App", *, json: Json = False, output: Output) -> Non
     Example: presagio corpora list --json
     """
     corpora, coverage = await app.corpora.list(), await app.embeddings.coverage()
-    rows = [_row(corpus) | {"vectors": _share(app, corpus, coverage)} for corpus in corpora]
+    rows = [_corpus_row(corpus) | {"vectors": _share(app, corpus, coverage)} for corpus in corpora]
     if json:
         for row in rows:
             output.json(row)
@@ -136,7 +136,7 @@ async def show_corpus(app: "App", name: Name, *, json: Json = False, output: Out
         "display_name": corpus.display_name,
         "avatar": corpus.has_avatar,
     }
-    row = _row(corpus) | items | details
+    row = _corpus_row(corpus) | items | details
     if json:
         output.json(row)
     else:
@@ -338,7 +338,7 @@ async def reindex_corpora(
         output.remark("There is no corpus.")
     for corpus in corpora:
         documents, changed = await _reindex(Reindexing(app.database), corpus, output=output)
-        posted = await _post(Postings(app.database), corpus, output=output)
+        posted = await _store_postings(Postings(app.database), corpus, output=output)
         if json:
             figures = {"documents": documents, "changed": changed, "postings": posted}
             output.json({"corpus": corpus.name, **figures})
@@ -367,7 +367,7 @@ async def _reindex(reindexing: Reindexing, corpus: Corpus, *, output: Output) ->
     return documents, changed
 
 
-async def _post(postings: Postings, corpus: Corpus, *, output: Output) -> int:
+async def _store_postings(postings: Postings, corpus: Corpus, *, output: Output) -> int:
     """Store the postings that a corpus lacks; return how many texts got them."""
     stored = 0
     with progress_bar(output.remarks, f"postings of {corpus.name}", corpus.documents) as tell:
@@ -393,7 +393,7 @@ def _format_value(value: object) -> str:
             return str(value or "-")
 
 
-def _row(corpus: Corpus) -> dict[str, object]:
+def _corpus_row(corpus: Corpus) -> dict[str, object]:
     return {
         "name": corpus.name,
         "kind": corpus.kind.value,

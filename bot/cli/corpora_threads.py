@@ -33,7 +33,7 @@ async def list_threads(
     Example: presagio corpora threads personal
     """
     corpus = await app.corpora.get(name)
-    rows = [_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
+    rows = [_thread_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
     output.rows(rows, json=json, none=f"Corpus {name!r} has no threads.")
 
 
@@ -73,7 +73,7 @@ async def show_thread(
         output.remark(f"These are the first {limit:,}; --limit shows more.")
 
 
-def _row(thread: Thread) -> dict[str, object]:
+def _thread_row(thread: Thread) -> dict[str, object]:
     return {
         "thread": thread.id,
         "title": thread.title,

@@ -174,7 +174,7 @@ async def examine(
     def report(check: Check) -> None:
         nonlocal faults
         faults += check.ok is False
-        _write(check, json=json, output=output)
+        _write_check(check, json=json, output=output)
 
     source = str(settings.config_file or "defaults and environment")
     report(Check(check="settings", ok=True, detail=source))
@@ -195,7 +195,7 @@ async def examine(
     return not faults
 
 
-def _write(check: Check, *, json: bool, output: Output) -> None:
+def _write_check(check: Check, *, json: bool, output: Output) -> None:
     if json:
         output.json(asdict(check))
         return

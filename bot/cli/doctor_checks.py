@@ -85,13 +85,13 @@ def _jobs(outcomes: Sequence[JobOutcome]) -> Check:
     by_job: dict[str, list[JobOutcome]] = {}
     for outcome in outcomes:
         by_job.setdefault(outcome.job, []).append(outcome)
-    detail = "; ".join(f"{job}: {', '.join(_said(ends))}" for job, ends in by_job.items())
+    detail = "; ".join(f"{job}: {', '.join(_describe_ends(ends))}" for job, ends in by_job.items())
     bad = [job for job, ends in by_job.items() if _ends_badly(ends)]
     fix = f"The last run of {', '.join(bad)} did not end well; see the log." if bad else None
     return Check(check="jobs", ok=not bad, detail=detail, fix=fix)
 
 
-def _said(ends: Sequence[JobOutcome]) -> Iterator[str]:
+def _describe_ends(ends: Sequence[JobOutcome]) -> Iterator[str]:
     for end in ends:
         error = f" ({end.last_error})" if end.last_error else ""
         yield f"{end.times:,} {end.outcome}{error}"

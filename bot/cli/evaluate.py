@@ -155,7 +155,7 @@ async def evaluation(
     report = evaluate(headlines, qrels, runs)
     if options.run_out:
         _write_runs(options.run_out, runs)
-    _write(report, options, output)
+    _write_report(report, options, output)
 
 
 async def _run(
@@ -187,7 +187,7 @@ def _write_runs(path: Path, runs: Mapping[str, Run]) -> None:
         ) from exc
 
 
-def _write(report: Report, options: EvaluationOptions, output: Output) -> None:
+def _write_report(report: Report, options: EvaluationOptions, output: Output) -> None:
     measures = report.as_json()
     if options.json:
         output.json({"corpus": options.corpus, "judged": options.judged} | measures)

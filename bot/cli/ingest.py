@@ -195,7 +195,7 @@ async def ingest_files(
     if damage:
         output.remark(f"Before that: {_in_words(loader.report)}")
         raise damage
-    _write(loader.report, options, output)
+    _write_counts(loader.report, options, output)
     seconds = time.monotonic() - begun
     if seconds > _LONG:
         output.remark(f"It took {seconds:,.0f} s: {_rate(loader.report, seconds)}.")
@@ -286,7 +286,7 @@ def _rate(report: IngestReport, seconds: float) -> str:
     return f"{report.read / max(seconds, 0.001):,.0f} records a second"
 
 
-def _write(report: IngestReport, options: IngestOptions, output: Output) -> None:
+def _write_counts(report: IngestReport, options: IngestOptions, output: Output) -> None:
     output.tell({"corpus": report.corpus, **_counts(report)}, _in_words(report), json=options.json)
 
 

@@ -39,7 +39,9 @@ async def show_log(
     log = log_of(app.database, app.settings)
     entries = await log.recent(now=now, limit=limit, failed=failed)
     rows = list(map(entry_json, entries))
-    output.rows(rows, json=json, none="No search is remembered.", shown=list(map(_row, entries)))
+    output.rows(
+        rows, json=json, none="No search is remembered.", shown=list(map(_log_row, entries))
+    )
 
 
 def entry_json(entry: LogEntry) -> dict[str, object]:
@@ -54,7 +56,7 @@ def entry_json(entry: LogEntry) -> dict[str, object]:
     }
 
 
-def _row(entry: LogEntry) -> dict[str, object]:
+def _log_row(entry: LogEntry) -> dict[str, object]:
     return {
         "when (UTC)": f"{entry.asked_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
         "from": entry.origin,

@@ -77,7 +77,7 @@ class _Preview:
             "title": subscription.chat.title,
             "mode": subscription.mode.value,
             "next_post": self.next_post,
-            "posts": [_post(post) for post in self.choice.chosen],
+            "posts": [_post_row(post) for post in self.choice.chosen],
             "left_out": [
                 {
                     "headline": refused.find.story.title,
@@ -133,7 +133,7 @@ def _name(subscription: Subscription) -> str:
     return f"{subscription.chat.platform}:{subscription.chat.external_id}"
 
 
-def _post(chosen: Chosen) -> dict[str, object]:
+def _post_row(chosen: Chosen) -> dict[str, object]:
     story, found = chosen.find.story, chosen.hit.candidate
     return {
         "headline": story.title,

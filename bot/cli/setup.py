@@ -150,7 +150,7 @@ async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None
         wishes = await _ask_wishes(wishes, known, checks)
     else:
         await checks.all(wishes)
-    _write(path, wishes, output)
+    _write_wishes(path, wishes, output)
     settings = load_settings(path)
     async with open_app(settings, progress=output.remark, set_up=True) as app:
         await _load(app, wishes, output)
@@ -165,7 +165,7 @@ async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes
     """Return the wishes with answers to what they and the settings leave open."""
     await checks.all(wishes)
     if not wishes.archive:
-        wishes = await _ask(
+        wishes = await _ask_person(
             lambda: replace(wishes, archive=_files(_line("Archive (file or folder; empty: none)"))),
             checks.archive,
             wishes,
@@ -175,16 +175,16 @@ async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes
     if wishes.archive and not wishes.name:
         wishes = replace(wishes, name=_line("Name that people know, such as Ana Ruiz"))
     if not (known.has_model() or wishes.model_key or wishes.model_url):
-        wishes = await _ask(lambda: _model(wishes), checks.model, wishes)
+        wishes = await _ask_person(lambda: _model(wishes), checks.model, wishes)
     if not (list_platforms(known) or wishes.telegram_token or wishes.slack_bot_token):
-        wishes = await _ask(
+        wishes = await _ask_person(
             lambda: replace(
                 wishes, telegram_token=_secret("Telegram token of @BotFather (empty: none)")
             ),
             checks.telegram,
             wishes,
         )
-        wishes = await _ask(lambda: _slack(wishes), checks.slack, wishes)
+        wishes = await _ask_person(lambda: _slack(wishes), checks.slack, wishes)
         answer = _line(
             "Who may use it: you and whom you let in (owner), or everybody (open) [owner]"
         )
@@ -212,7 +212,7 @@ def _files(said: str) -> tuple[str, ...]:
     return (str(Path(said).expanduser()),) if said else ()
 
 
-async def _ask(
+async def _ask_person(
     question: Callable[[], Wishes], check: Callable[[Wishes], Awaitable[None]], before: Wishes
 ) -> Wishes:
     """Ask until the check passes, at most three times; then leave it as it was."""
@@ -239,7 +239,7 @@ def _secret(question: str) -> str:
     return getpass(f"{question}: ", stream=sys.stderr).strip()
 
 
-def _write(path: Path, wishes: Wishes, output: Output) -> None:
+def _write_wishes(path: Path, wishes: Wishes, output: Output) -> None:
     """Write what changes, after asking about values that are replaced. Raises SettingsError."""
     secrets = path.with_name(ENVIRONMENT_FILE)
     before = path.read_text(encoding="utf-8") if path.exists() else ""

@@ -51,7 +51,7 @@ async def list_entries(
     Example: presagio wall list
     """
     rows = [wall_entry_json(entry) for entry in await (await _wall(app)).list_entries(limit=limit)]
-    shown = [_row(row) for row in rows]
+    shown = [_wall_row(row) for row in rows]
     output.rows(rows, shown=shown, json=json, none="Nobody has voted on the page yet.")
 
 
@@ -72,7 +72,7 @@ def wall_entry_json(entry: "WallEntry") -> dict[str, object]:
     }
 
 
-def _row(entry: dict[str, object]) -> dict[str, object]:
+def _wall_row(entry: dict[str, object]) -> dict[str, object]:
     short = {
         name: cut(" ".join(str(entry[name]).split()), _LONGEST) for name in ("headline", "text")
     }

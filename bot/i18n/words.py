@@ -116,7 +116,7 @@ class Words:
 
 def _has_two_wordings(message: Message) -> bool:
     nested = [value for value in message.values.values() if isinstance(value, Message)]
-    return any(wordings(one) or _has_two_wordings(one) for one in nested)
+    return any(wordings(wording) or _has_two_wordings(wording) for wording in nested)
 
 
 def words_for(language: str | None, *, operator: bool = False) -> Words:

@@ -133,7 +133,7 @@ def post_of(
 ) -> PostContent:
     """Return the post for the chosen stories."""
     return PostContent(
-        stories=tuple(_to_named_story(one) for one in chosen), day=day, template=template
+        stories=tuple(_to_named_story(found) for found in chosen), day=day, template=template
     )
 
 

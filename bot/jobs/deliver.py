@@ -115,7 +115,9 @@ class _Run:
         except StorageError as error:
             self._error = error
             return False
-        self._sending |= {asyncio.create_task(_deliver(work, one, self._clock)) for one in leased}
+        self._sending |= {
+            asyncio.create_task(_deliver(work, delivery, self._clock)) for delivery in leased
+        }
         self._tried += len(leased)
         return bool(leased)
 
@@ -137,7 +139,7 @@ async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetim
     """Advance one delivery by one step. Raises StorageError."""
     begun = False
     try:
-        reply = await _said(work, leased, clock())
+        reply = await _compose_reply(work, leased, clock())
         if reply is None or not await work.outbox.begin(leased, now=clock()):
             return
         begun = True
@@ -157,7 +159,7 @@ async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetim
         await _settle_failure(work, leased, error, clock())
 
 
-async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None:
+async def _compose_reply(work: Delivering, leased: Leased, now: datetime) -> Reply | None:
     """Return what the delivery says, or None if it was given up. Raises StorageError."""
     delivery = leased.delivery
     if now - delivery.created_at > _GIVE_UP_AFTER:

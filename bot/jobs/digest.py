@@ -85,21 +85,25 @@ async def choices_for(
 
     Finds that are below a threshold need not be among those that were left out.
     """
-    corpora = await work.corpora([one.subscription.chat for one in wanted])
+    corpora = await work.corpora([subscribed.subscription.chat for subscribed in wanted])
     finds = await _finds(work, wanted, corpora, now - work.window)
     # Usually there is nothing, and then earlier posts need not be read.
-    told = [one.subscription.chat for one in wanted if finds.get(one.subscription.chat.id)]
+    told = [
+        subscribed.subscription.chat
+        for subscribed in wanted
+        if finds.get(subscribed.subscription.chat.id)
+    ]
     posted = await work.subscriptions.posted_in(told, since=now - _REMEMBERED) if told else {}
     return {
         chat.id: choose(
-            one.subscription,
+            subscribed.subscription,
             finds.get(chat.id, ()),
             posted.get(chat.id, ()),
             now,
             again_after=work.again_after,
         )
-        for one in wanted
-        for chat in (one.subscription.chat,)
+        for subscribed in wanted
+        for chat in (subscribed.subscription.chat,)
     }
 
 
@@ -110,16 +114,16 @@ async def _finds(
     since: datetime,
 ) -> Mapping[int, Sequence[StoryFind]]:
     """Return the finds that each chat can see, read in two statements for however many chats."""
-    usual = [one.subscription.chat.id for one in wanted if not one.has_feeds]
+    usual = [subscribed.subscription.chat.id for subscribed in wanted if not subscribed.has_feeds]
     names = {corpora[chat] for chat in usual if chat in corpora}
     shared = await work.finds.find_shared(names, since=since) if names else {}
     finds: dict[int, Sequence[StoryFind]] = {
         chat: shared.get(corpora[chat], ()) for chat in usual if chat in corpora
     }
     own = [
-        (one.subscription, corpora[one.subscription.chat.id])
-        for one in wanted
-        if one.has_feeds and one.subscription.chat.id in corpora
+        (subscribed.subscription, corpora[subscribed.subscription.chat.id])
+        for subscribed in wanted
+        if subscribed.has_feeds and subscribed.subscription.chat.id in corpora
     ]
     return {**finds, **(await work.finds.postable(own, since=since) if own else {})}
 
@@ -133,12 +137,12 @@ def decisions_of(
     return [
         OwedPost(
             subscription=subscription,
-            key=f"story:{subscription.chat.id}:{one.find.story.id}",
-            content=content_to_json(post_of((one,), None, subscription.template)),
-            chosen=(one,),
-            **pictures_for(subscription, (one,)),
+            key=f"story:{subscription.chat.id}:{post.find.story.id}",
+            content=content_to_json(post_of((post,), None, subscription.template)),
+            chosen=(post,),
+            **pictures_for(subscription, (post,)),
         )
-        for one in choice.chosen
+        for post in choice.chosen
     ]
 
 
@@ -171,7 +175,7 @@ class PostPictures(TypedDict):
 
 def pictures_for(subscription: Subscription, chosen: Sequence[Chosen]) -> PostPictures:
     """Return the contents of the pictures that the chat wants of a post."""
-    drawn = tuple(content_to_json(picture_of(one, subscription.template)) for one in chosen)
+    drawn = tuple(content_to_json(picture_of(post, subscription.template)) for post in chosen)
     match subscription.chat.picture:
         case PostPicture.POST:
             return PostPictures(picture=None, instead=drawn)
@@ -200,9 +204,11 @@ async def digest(work: Deciding, *, now: datetime) -> int:
     while waiting := await work.subscriptions.due(now=now, limit=_READ):
         # What is posted in one topic must not be posted in another: the next topic of a chat waits
         # until its first is decided.
-        first = {one.subscription.chat.id: one for one in reversed(waiting)}
+        first = {subscribed.subscription.chat.id: subscribed for subscribed in reversed(waiting)}
         # Chats of one corpus together: what was found in it is read once a page.
-        chats = sorted(first.values(), key=lambda one: one.subscription.chat.corpus or "")
+        chats = sorted(
+            first.values(), key=lambda subscribed: subscribed.subscription.chat.corpus or ""
+        )
         pages = [chats[start : start + _PAGE] for start in range(0, len(chats), _PAGE)]
         # While the database stores one page, the next is chosen.
         for start in range(0, len(pages), _AT_ONCE):
@@ -229,14 +235,14 @@ class _Round:
             if len(page) == 1:
                 await self._skip(page[0], error)
                 return
-            for one in page:
-                await self.page([one])
+            for subscribed in page:
+                await self.page([subscribed])
 
-    async def _skip(self, one: DueSubscription, error: Exception) -> None:
-        chat = one.subscription.chat.id
+    async def _skip(self, subscribed: DueSubscription, error: Exception) -> None:
+        chat = subscribed.subscription.chat.id
         logger.warning("chat %d: nothing was decided: %s", chat, reason(error))
         self.failed = self.failed or error
-        await self._work.subscriptions.look_again([(one, self._now + _NEXT_ROUND)])
+        await self._work.subscriptions.look_again([(subscribed, self._now + _NEXT_ROUND)])
 
     async def _decide(self, page: Sequence[DueSubscription]) -> None:
         decisions = await self._decisions(page)
@@ -247,32 +253,36 @@ class _Round:
         )
         outcomes = iter(done)
         looks = []
-        for one, of_chat in zip(page, decisions, strict=True):
+        for subscribed, of_chat in zip(page, decisions, strict=True):
             made = [decision for decision in of_chat if next(outcomes)]
             self._count(made)
             # What cannot be decided now, and what stories remain to be told at once, comes next.
             settled = len(made) == len(of_chat) and all(decision.day for decision in made)
-            look = next_look(one.subscription, self._now) if settled else self._now + _NEXT_ROUND
-            looks.append((one, look))
+            look = (
+                next_look(subscribed.subscription, self._now)
+                if settled
+                else self._now + _NEXT_ROUND
+            )
+            looks.append((subscribed, look))
         await self._work.subscriptions.look_again(looks)
 
     async def _decisions(self, page: Sequence[DueSubscription]) -> list[Sequence[OwedPost]]:
         """Return the decisions for each of a page, usually none."""
-        days = [self._day(one) for one in page]
+        days = [self._day(subscribed) for subscribed in page]
         ready = [
-            one
-            for one, day in zip(page, days, strict=True)
-            if day or instant_allowed(one.subscription, self._now)
+            subscribed
+            for subscribed, day in zip(page, days, strict=True)
+            if day or instant_allowed(subscribed.subscription, self._now)
         ]
         choices = await choices_for(self._work, ready, now=self._now) if ready else {}
         return [
-            decisions_of(one.subscription, choice, day) if choice else ()
-            for one, day in zip(page, days, strict=True)
-            for choice in (choices.get(one.subscription.chat.id),)
+            decisions_of(subscribed.subscription, choice, day) if choice else ()
+            for subscribed, day in zip(page, days, strict=True)
+            for choice in (choices.get(subscribed.subscription.chat.id),)
         ]
 
-    def _day(self, one: DueSubscription) -> date | None:
-        return due(one.subscription, self._now, one.last_decided, self._work.grace)
+    def _day(self, subscribed: DueSubscription) -> date | None:
+        return due(subscribed.subscription, self._now, subscribed.last_decided, self._work.grace)
 
     def _count(self, made: Sequence[OwedPost]) -> None:
         for decision in made:

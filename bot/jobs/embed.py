@@ -58,7 +58,7 @@ async def embed_missing(work: Embedding, *, now: datetime) -> int:
     until, done = work.clock() + _SECONDS, 0
     begun = await work.embeddings.coverage()
     try:
-        for corpus in sorted(await work.corpora.list(), key=lambda one: one.documents):
+        for corpus in sorted(await work.corpora.list(), key=lambda known: known.documents):
             embedder = work.embedders(corpus)
             if work.clock() >= until:
                 break

@@ -304,12 +304,18 @@ async def _list_notices(work: Polling, decision: Decision) -> Sequence[OwedNotic
         return ()
     followers = await work.feeds.followers(decision.feed.id)
     told: dict[int, tuple[Chat, str | None]] = {
-        one.chat.id: (one.chat, one.thread) for one in followers if one.chat.private
+        follower.chat.id: (follower.chat, follower.thread)
+        for follower in followers
+        if follower.chat.private
     }
-    if groups := [one for one in followers if not one.chat.private]:
+    if groups := [follower for follower in followers if not follower.chat.private]:
         operators = await work.operators()
         told |= {chat.id: (chat, None) for chat in operators if chat.id not in told}
-        told |= {one.chat.id: (one.chat, one.thread) for one in groups if not operators}
+        told |= {
+            follower.chat.id: (follower.chat, follower.thread)
+            for follower in groups
+            if not operators
+        }
     return [
         OwedNotice(
             chat=chat,

@@ -119,8 +119,8 @@ async def search_stories(work: Searching, *, now: datetime) -> int:
     if not memory.still_holds(change, now):
         default = await _corpus(work, None)
         configured = default.name if default else ""
-        corpora = [one for one in await work.subscriptions.corpora(configured) if one]
-        searched = sum([await _search_in(work, one, configured, now) for one in corpora])
+        corpora = [corpus for corpus in await work.subscriptions.corpora(configured) if corpus]
+        searched = sum([await _search_in(work, corpus, configured, now) for corpus in corpora])
         memory.keep(corpora, change, now, anything=searched > 0)
     judged = await _judge(work, memory.corpora, now)
     if searched or judged:
@@ -161,11 +161,17 @@ async def _judge(work: Searching, names: Sequence[str], now: datetime) -> int:
     """Ask the model about waiting stories, best first, as long as it answers."""
     await work.finds.give_up(found_before=now - work.judge_within, below=work.promising)
     waiting = await work.finds.find_promising(names, since=now - _LOOK_BACK, limit=_PAGE)
-    found = {name: await _corpus(work, name) for name in {one.corpus for one in waiting}}
+    found = {
+        name: await _corpus(work, name) for name in {story_find.corpus for story_find in waiting}
+    }
     judging = _Judging(work, now)
     await _at_most(
         _AT_ONCE,
-        (judging.judge(one, corpus) for one in waiting if (corpus := found[one.corpus])),
+        (
+            judging.judge(story_find, corpus)
+            for story_find in waiting
+            if (corpus := found[story_find.corpus])
+        ),
     )
     return judging.done
 

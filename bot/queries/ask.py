@@ -43,7 +43,7 @@ async def ask(
         _ask_logged,
         log=log_of(app.database, app.settings),
         settings=app.settings,
-        corpus=", ".join(one.name for one in corpora),
+        corpus=", ".join(corpus.name for corpus in corpora),
     )
 
 
@@ -68,7 +68,7 @@ async def _answer_question(
         asked,
         replace(request, limit=max(1, min(request.limit, MOST_PASSAGES))),
     )
-    return await app.answerer.answer(asked, gathered, now=request.now, model=model)
+    return await app.answerer().answer(asked, gathered, now=request.now, model=model)
 
 
 async def ask_one(
@@ -114,6 +114,6 @@ def _ask_logged(search: LoggedSearch, answer: CitedAnswer) -> LoggedSearch:
         corpus=", ".join(answer.corpora) or search.corpus,
         plan=answer.outcome.value,
         counts={"passages": answer.passages, "returned": len(answer.sources)},
-        returned=tuple(one.passage.hit.candidate.external_id for one in answer.sources),
+        returned=tuple(source.passage.hit.candidate.external_id for source in answer.sources),
         usage=None if answer.cached else answer.usage,
     )

@@ -114,12 +114,14 @@ async def stored_meaning(
     vector: Vector | None = None
     for corpus in corpora:
         keys = {
-            one.hit.candidate.id: passage_key(one) for one in found if one.corpus == corpus.name
+            passage.hit.candidate.id: passage_key(passage)
+            for passage in found
+            if passage.corpus == corpus.name
         }
         items = {
-            one.hit.candidate.id: one.hit.candidate.place.item
-            for one in found
-            if one.corpus == corpus.name and one.hit.candidate.place
+            passage.hit.candidate.id: passage.hit.candidate.place.item
+            for passage in found
+            if passage.corpus == corpus.name and passage.hit.candidate.place
         }
         embedder = embedder_of(app.retrieval.meaning, corpus)
         space = embedder and await app.embeddings.space(corpus, embedder.name)
@@ -128,16 +130,16 @@ async def stored_meaning(
         near = await app.embeddings.alike(corpus, space, list(keys), SAME_MEANING)
         # Parts of one item are alike because it is about one thing, yet each says something else.
         stored.alike.update(
-            frozenset(keys[one] for one in pair)
+            frozenset(keys[key] for key in pair)
             for pair in near
-            if len({items.get(one, one) for one in pair}) > 1
+            if len({items.get(key, key) for key in pair}) > 1
         )
         if not local:
             continue
         vector = vector or await _vector(embedder, text)
         if comparable(vector, space):
             cosines = await app.embeddings.cosines(corpus, space, vector, list(keys))
-            stored.cosines.update((keys[one], cosine) for one, cosine in cosines.items())
+            stored.cosines.update((keys[key], cosine) for key, cosine in cosines.items())
     return stored
 
 

@@ -71,8 +71,8 @@ async def _find(
     unwanted = frozenset(_corpora(query, negated=True))
     if corpus == ALL and not names and not unwanted:
         every = [
-            (one, await answer_query(app, one, query, limit=limit, voice=voice, mode=mode))
-            for one in await app.choose_corpora(ALL)
+            (corpus, await answer_query(app, corpus, query, limit=limit, voice=voice, mode=mode))
+            for corpus in await app.choose_corpora(ALL)
         ]
         return every[0][1] if len(every) == 1 else found_together(every, limit)
     try:
@@ -246,9 +246,9 @@ async def _corpus(app: App, search: SearchContract, query: Query) -> Corpus:
 
     Raises CorpusNotFound, UsageError.
     """
-    meant = [one for one in query.filters if one.name == "in"]
-    unwanted = {one.value for one in meant if one.negated}
-    named = search.corpus or next((one.value for one in meant if not one.negated), "")
+    meant = [chosen for chosen in query.filters if chosen.name == "in"]
+    unwanted = {chosen.value for chosen in meant if chosen.negated}
+    named = search.corpus or next((chosen.value for chosen in meant if not chosen.negated), "")
     try:
         return await app.corpus(named, kinds=search.kinds, without=unwanted)
     except SeveralCorpora as error:

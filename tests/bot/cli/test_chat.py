@@ -14,6 +14,7 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import Glossaries, LexicalIndex
+from engine.answer.answer import Answerer
 from engine.isolation.process import Isolation
 from engine.prophecy.prophecy import Prophet
 from tests.db.loading import load_texts
@@ -36,6 +37,7 @@ async def app(database_url: str) -> AsyncIterator[App]:
         embedders=no_embedder,
         glossaries=Glossaries(storage),
         isolation=Isolation(),
+        answerer=Answerer,
     )
     await storage.close()
 
