@@ -216,9 +216,8 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
 def _build_answerer(
     settings: Settings, client: "ChatClient | None", database: Database
 ) -> "Answerer":
-    # Imported here, as a search needs none of it.
-    from db.chat.answers import ModelAnswers  # noqa: PLC0415 - see above
-    from engine.answer.answer import Answerer  # noqa: PLC0415 - see above
+
+    from engine.answer.answer import Answerer  # noqa: PLC0415 - no search needs it
 
     checker = _claim_check(settings, client)
     return Answerer(settings.answer, client, ModelAnswers(database), checker)
