@@ -5,7 +5,7 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path, PurePath
@@ -278,7 +278,7 @@ def _group_row(row: dict[str, object]) -> dict[str, object]:
 
 
 def _proposal_row(corpus: str, proposed: Proposed) -> dict[str, object]:
-    answer, usage = proposed.answer, proposed.answer.usage or Usage()
+    answer = proposed.answer
     return {
         "corpus": corpus,
         "asked": proposed.asked,
@@ -288,11 +288,7 @@ def _proposal_row(corpus: str, proposed: Proposed) -> dict[str, object]:
         "model": answer.model,
         "prompt_version": answer.prompt_version,
         "damage": dict(answer.damage),
-        "usage": {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cost_usd": usage.cost_usd,
-        },
+        "usage": asdict(answer.usage or Usage()),
     }
 
 
