@@ -25,9 +25,8 @@ from bot.jobs.search import Permission, Searching, search_stories
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
-from db.posting.finds import Finds, Stories
 from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
+from db.posting.subscriptions import Finds, Stories, Subscriptions
 from db.search.lexical import LexicalIndex
 from engine.chat import Chat
 from engine.corpora import Document

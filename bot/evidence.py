@@ -21,8 +21,7 @@ from engine.llm.endpoint import Consent, rerank_endpoint
 from engine.ports import Embedder, Reranker
 from engine.rerank.local import Bm25Reranker, MeaningReranker
 from engine.values import Corpus
-from engine.web.forms import FORMS, searxng_address, usable_key
-from engine.web.results import WebFindings
+from engine.web.results import FORMS, WebFindings, searxng_address, usable_key
 
 if TYPE_CHECKING:
     from engine.web.gather import WebGatherer

@@ -28,12 +28,10 @@ from bot.platforms import (
     list_platforms,
     tell_what_is_missing,
 )
-from db.chat.access import Access, Quotas, Waiting
-from db.chat.answers import Answers, Questions
-from db.chat.chats import Chats
+from db.chat.answers import Answers, Questions, VotingKeys
+from db.chat.chats import Access, Chats, Quotas, Waiting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
-from db.chat.wall import VotingKeys
 from db.embedded.server import EmbeddedServer, keep_running
 from db.lease import Lease
 from engine.errors import PresagioError

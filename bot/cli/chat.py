@@ -26,8 +26,7 @@ from bot.conversation.wiring import (
     writing_of,
 )
 from bot.settings.model import ChatSettings
-from db.chat.access import Access, Quotas
-from db.chat.chats import Chats
+from db.chat.chats import Access, Chats, Quotas
 from db.chat.events import EventClaims
 from engine.budget import BudgetSource
 from engine.fetch.client import Fetcher

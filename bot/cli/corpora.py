@@ -22,8 +22,8 @@ from bot.cli.shared import (
 )
 from bot.console.screen import Output, progress_bar
 from bot.media import Media, files_in, text_ids
+from db.corpus.health import Reindexing
 from db.corpus.postings import Postings
-from db.corpus.reindexing import Reindexing
 from db.search.shown import Shown
 from engine.errors import InputError, UsageError
 from engine.values import Corpus, Kind

@@ -11,7 +11,7 @@ from bot.settings import Settings
 from bot.settings.model import WebhookSettings
 from bot.webhooks import WebhookState, targets_of, webhook_states
 from db import migrate
-from db.chat.wall import Wall
+from db.chat.answers import Wall
 from db.corpus.corpora import Corpora
 from db.corpus.health import (
     EXTENSIONS,

@@ -15,7 +15,7 @@ from bot.console.screen import Output
 from bot.i18n.words import words_for
 from bot.jobs.digest import Deciding, choice_for, deciding_of
 from bot.replies.prophecy import hit_view
-from db.posting.finds import Finds
+from db.posting.subscriptions import Finds
 from engine.errors import UsageError
 from engine.posting.choose import Choice, judgment_of, next_planned
 from engine.posting.delivery import Chosen, FindState, PostingMode, Subscription

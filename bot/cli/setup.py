@@ -24,8 +24,7 @@ from bot.settings.writing import (
     write_whole,
 )
 from bot.signals import run_until_signal
-from db.chat.access import Access
-from db.chat.chats import Chats
+from db.chat.chats import Access, Chats
 from engine.errors import PresagioError, UsageError
 from engine.values import CorpusRole
 

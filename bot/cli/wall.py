@@ -13,7 +13,7 @@ from engine.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from bot.app import App
-    from db.chat.wall import Wall
+    from db.chat.answers import Wall
     from engine.chat import WallEntry
 
 _LONGEST_ID = 20
@@ -124,6 +124,6 @@ def _parts(name: str) -> tuple[int, int]:
 
 async def _wall(app: "App") -> "Wall":
     from bot.web.visitor import wall_rule  # brings a web framework
-    from db.chat.wall import Wall
+    from db.chat.answers import Wall
 
     return Wall(app.database, await wall_rule(app.database, app.settings.web))

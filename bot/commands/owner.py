@@ -11,7 +11,7 @@ from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
-from db.chat.access import Used
+from db.chat.chats import Used
 from engine.budget import BudgetSource
 from engine.chat import Admission, AdmissionState
 from engine.errors import UsageError

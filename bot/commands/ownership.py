@@ -11,8 +11,7 @@ from bot.i18n.words import words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
-from db.chat.access import Access
-from db.chat.chats import Chats
+from db.chat.chats import Access, Chats
 from engine.chat import Admission, AdmissionState, BotOwner
 from engine.errors import PresagioError
 

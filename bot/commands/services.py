@@ -9,15 +9,13 @@ from bot.commands.ownership import Ownership
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
 from bot.replies.picture import Pictures
-from db.chat.access import Waiting
 from db.chat.answers import Answers, Questions
-from db.chat.chats import Chats, Forgetting
+from db.chat.chats import Chats, Forgetting, Waiting
 from db.chat.compositions import Compositions
 from db.logs import JobOutcomes
 from db.posting.feeds import FeedOffers, Feeds
-from db.posting.finds import Finds
 from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
+from db.posting.subscriptions import Finds, Subscriptions
 from engine.answer.cited_answer import CitedAnswer
 from engine.chat import Chat
 from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed

@@ -16,8 +16,7 @@ from bot.replies.limits import cut
 from bot.reply import Reply, aside
 from bot.request import Place, Request, Trigger
 from bot.settings.model import ChatSettings
-from db.chat.access import Quotas
-from db.chat.chats import Chats
+from db.chat.chats import Chats, Quotas
 from engine.chat import AdmissionState, Chat, Standing, zone_named
 
 START = "start"

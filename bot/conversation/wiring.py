@@ -33,17 +33,15 @@ from bot.queries.ask import ask_one, corpora_for
 from bot.queries.find import find
 from bot.reply import MOST_HITS
 from bot.settings.model import ChatSettings
-from db.chat.access import Quotas, Waiting
 from db.chat.answers import Answers, Questions
-from db.chat.chats import Chats, Forgetting
+from db.chat.chats import Chats, Forgetting, Quotas, Waiting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.logs import JobOutcomes
 from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
-from db.posting.finds import Finds
 from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
+from db.posting.subscriptions import Finds, Subscriptions
 from db.search.shown import Shown
 from engine.budget import BudgetSource
 from engine.errors import FetchError, FetchFailed, FetchRefused, FetchUntitled, PresagioError

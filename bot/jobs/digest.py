@@ -15,9 +15,8 @@ from typing import TypedDict
 from bot.app import App
 from bot.incident import reason
 from bot.jobs.content import NothingFound, content_to_json, draft_of, picture_of, post_of
-from db.posting.finds import Finds
 from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
+from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat, PostPicture
 from engine.corpora import resolve_corpus
 from engine.errors import CorpusNotFound

@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta
 from bot.jobs.troubles import ignore
 from bot.settings import Settings
 from db.model_cache import Ledger
-from db.posting.finds import Finds, Stories
-from db.posting.subscriptions import Subscriptions
+from db.posting.subscriptions import Finds, Stories, Subscriptions
 from engine.budget import BudgetSource, posts_in_pace, require_budget
 from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
 from engine.feeds.feed import Story

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 from typing import Never
 
 from bot.jobs.content import Trouble, content_to_json
-from db.chat.access import Access
-from db.chat.chats import Chats
+from db.chat.chats import Access, Chats
 from db.pool import Database
 from db.posting.outbox import Outbox
 from engine.chat import Chat

@@ -23,13 +23,12 @@ from bot.webhooks import subscribe_webhooks
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.corpus.documents import Documents, Retention
-from db.corpus.reindexing import Reindexing
+from db.corpus.health import Reindexing
 from db.logs import JobOutcomes
 from db.model_cache import Ledger, WebPages
 from db.posting.feeds import Feeds
-from db.posting.finds import Finds, Stories
 from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
+from db.posting.subscriptions import Finds, Stories, Subscriptions
 from engine.budget import BudgetSource
 from engine.errors import StorageError
 from engine.feeds.feed import ConfiguredFeed

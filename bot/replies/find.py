@@ -6,7 +6,7 @@ from bot.i18n.words import Words
 from bot.replies.buttons import place_text
 from bot.replies.limits import cut
 from bot.reply import HitView, Reply, say_date, signature
-from engine.query.plan import Plan
+from engine.query.query import Plan
 from engine.query.results import FindHit, Found, Match
 from engine.text.snippet import narrow_excerpt
 

@@ -8,7 +8,7 @@ from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.replies.prophecy import notice_of
 from engine.contracts.results import HitReceipt, MatchedTerm, Receipt, StageCounts
-from engine.query.plan import Plan
+from engine.query.query import Plan
 from engine.search import HIGHEST_JUDGMENT, Expansion, Hit, Mode, Prophecy, Verdict
 from engine.values import Usage
 

@@ -10,7 +10,7 @@ from bot.replies.dates import read_date
 from bot.web.rendering import is_foretold
 from bot.web.shared_state import SharedState
 from bot.web.visitor import format_day, wall_rule
-from db.chat.wall import Wall
+from db.chat.answers import Wall
 from db.corpus.health import Lead, Overview
 from engine.prophecy.headline import read_headline
 from engine.search import Prophecy, SearchRequest

@@ -22,9 +22,8 @@ from bot.settings.model import WebSettings
 from bot.web.failures import Refusal
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedState
-from db.chat.answers import Answers
+from db.chat.answers import Answers, VotingKeys, Wall
 from db.chat.chats import Chats
-from db.chat.wall import VotingKeys, Wall
 from db.pool import Database
 from engine.chat import Answer, Chat, Favourite, Tally, WallRule
 from engine.corpora import meant_corpora

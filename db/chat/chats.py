@@ -1,13 +1,228 @@
-"""Stores chats and their settings, and forgets what a person or a chat left here."""
+"""Stores chats, their settings and who may use them; forgets what a person or a chat left here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import asyncpg
 
 from db.connection import Connection, statements
 from db.pool import Database
-from engine.chat import Chat, Listening, PostPicture
+from engine.chat import Admission, AdmissionState, BotOwner, Chat, Listening, PostPicture, Standing
+
+_QUOTAS_KEPT = timedelta(days=7)
+
+
+class Quotas:
+    """Counts uses by scope and day."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("conversation")
+
+    async def use(self, scope: str, *, now: datetime, title: str | None = None) -> int:
+        """Count one use and return the number of uses today, this one included.
+
+        `title` is who asks, as the owner is to read it.
+        """
+        today = now.astimezone(UTC).date()
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(self._sql["use"], scope, today, title))
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove the counts of days before the last week, which the owner may see."""
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["forget_quotas"], now.astimezone(UTC).date() - _QUOTAS_KEPT
+            )
+
+
+_WAITING_KEPT = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingMessage:
+    """A message as it was written, with its command, and where."""
+
+    message: str
+    thread: str | None
+    written_at: datetime | None
+
+
+class Waiting:
+    """Reads and writes waiting messages. One may be answered several times, from other archives."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("access")
+
+    async def keep(
+        self,
+        chat: Chat,
+        thread: str | None,
+        message: str,
+        *,
+        written_at: datetime | None,
+        now: datetime,
+    ) -> int:
+        """Store a message and return its id."""
+        async with self._database.connection() as connection:
+            return int(
+                await connection.fetchval(
+                    self._sql["keep_waiting"], chat.id, thread, message, written_at, now
+                )
+            )
+
+    async def get(self, chat: Chat, number: int) -> WaitingMessage | None:
+        """Return a message of this chat, or None if it is forgotten."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["waiting"], number, chat.id)
+        return None if row is None else WaitingMessage(**dict(row))
+
+    async def choose(self, number: int, corpus: str, *, person: str, now: datetime) -> None:
+        """Note which archive a person ("platform:id") chose for a message."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["choose"], number, corpus, person, now)
+
+    async def find_choice(self, chat: Chat, person: str, *, since: datetime) -> str | None:
+        """Return the archive that a person chose last in this chat since then, or None."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["last_choice"], chat.id, person, since)
+        return None if row is None else str(row["chosen"])
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove messages that are older than a day."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_waiting"], now - _WAITING_KEPT)
+
+
+_MOST_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
+_MOST_USERS = 20
+# Of the states of a person and of the chat in which the person writes, the first counts.
+_BEST = (AdmissionState.ALLOWED, AdmissionState.REFUSED, AdmissionState.ASKED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """How often a person or a chat was answered. `name` is "platform:id"."""
+
+    name: str
+    title: str | None
+    person: bool
+    times: int
+
+
+class Access:
+    """Reads and writes owners, their codes, and admissions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("access")
+
+    async def owner(self, platform: str) -> BotOwner | None:
+        """Return the owner on the platform, if there is one."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["owner"], platform)
+        return None if row is None else BotOwner(platform=platform, **dict(row))
+
+    async def find_standing(self, platform: str, *, person: str, chat: str) -> Standing:
+        """Return what is known of a person who writes in a chat."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["standing"], platform, person, chat)
+        assert row is not None  # noqa: S101 - the statement always returns one row
+        states = {AdmissionState(state) for state in row["states"] or ()}
+        best = next((state for state in _BEST if state in states), None)
+        return Standing(owned=row["owned"], owns=row["owns"], state=best)
+
+    async def code(self, platform: str, fresh: str, *, now: datetime, fresh_since: datetime) -> str:
+        """Return the platform's unused code, which is `fresh` if there was none made since then."""
+        async with self._database.connection() as connection:
+            return str(
+                await connection.fetchval(self._sql["code"], platform, fresh, now, fresh_since)
+            )
+
+    async def claim(
+        self, owner: BotOwner, code: str, *, now: datetime, made_since: datetime
+    ) -> bool:
+        """Make somebody the owner if the code is the right one and no older; use it up."""
+        async with self._database.transaction() as connection:
+            used = self._sql["use_code"], owner.platform, code, made_since
+            if not await connection.fetchval(*used):
+                return False
+            await connection.execute(
+                self._sql["set_owner"],
+                owner.platform,
+                owner.person,
+                owner.chat,
+                owner.language,
+                now,
+            )
+        return True
+
+    async def ask(
+        self, platform: str, chat: str, *, title: str | None, language: str, now: datetime
+    ) -> bool:
+        """Note that a chat asks for leave. Return False if it asked before, or too many wait."""
+        async with self._database.connection() as connection:
+            return bool(
+                await connection.fetchval(
+                    self._sql["ask"], platform, chat, title, language, now, _MOST_WAITING
+                )
+            )
+
+    async def take_back(self, platform: str, chat: str) -> None:
+        """Forget that a chat asked, because the owner could not be told."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["take_back"], platform, chat)
+
+    async def decide(
+        self, platform: str, chat: str, state: AdmissionState, *, now: datetime
+    ) -> Admission | None:
+        """Store the owner's decision and return it, or None if the chat never asked."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["decide"], platform, chat, state.value, now)
+        return None if row is None else _admission(row)
+
+    async def allow(
+        self, platform: str, chat: str, *, title: str | None, language: str, now: datetime
+    ) -> None:
+        """Allow a chat that did not ask."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["allow"], platform, chat, title, language, now)
+
+    async def admissions(self, platform: str) -> Sequence[Admission]:
+        """Return the chats of a platform that asked, those that wait first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["admissions"], platform)
+        return [_admission(row) for row in rows]
+
+    async def count_use(self, since: datetime) -> Sequence[Used]:
+        """Return who was answered since that day (UTC) and how often, the busiest 20 first."""
+        day = since.astimezone(UTC).date()
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["used_since"], day, _MOST_USERS)
+        return [_read_used(row) for row in rows]
+
+    async def paid(self, since: datetime) -> Mapping[str, float]:
+        """Return what models cost since then, in US dollars, by the source of the calls."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["paid_since"], since)
+        return {row["source"]: row["cost_usd"] for row in rows}
+
+
+def _admission(row: asyncpg.Record) -> Admission:
+    return Admission(**{**dict(row), "state": AdmissionState(row["state"])})
+
+
+def _read_used(row: asyncpg.Record) -> Used:
+    what, _, name = row["scope"].partition(":")
+    return Used(
+        name=name if what == "user" else row["chat"] or row["scope"],
+        title=row["title"],
+        person=what == "user",
+        times=row["used"],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

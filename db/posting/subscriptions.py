@@ -1,17 +1,213 @@
-"""Stores the subscriptions of chats."""
+"""Stores the subscriptions of chats, and the stories and finds that they are sent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 import asyncpg
 
+from db.chat.answers import prophecy_from_json, prophecy_to_json
 from db.chat.chats import chat_from
 from db.connection import statements
 from db.pool import Database
 from engine.chat import Chat
-from engine.posting.delivery import DueSubscription, Posted, PostingMode, Subscription
+from engine.feeds.feed import Story
+from engine.posting.delivery import (
+    DueSubscription,
+    FindState,
+    Posted,
+    PostingMode,
+    Promising,
+    StoryFind,
+    Subscription,
+)
+from engine.search import Prophecy
+
+_COLUMNS = tuple(field.name for field in fields(Story))
+
+
+class Stories:
+    """Reads the story table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("news")
+
+    async def get(self, ids: Sequence[int]) -> list[Story]:
+        """Return the known stories among `ids`, by id."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["stories"], ids)
+        return [story_of(row) for row in rows]
+
+    async def find_unsearched(
+        self, corpus: str, *, since: datetime, limit: int, configured: str | None = None
+    ) -> list[Story]:
+        """Return stories first seen since `since` without a find in `corpus`, oldest first.
+
+        With `configured`, the corpus of chats that name none, returns only stories that some active
+        subscription to `corpus` can see.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["unsearched"], corpus, since, limit, configured)
+        return [story_of(row) for row in rows]
+
+    async def changes(self) -> int:
+        """Return a number that grows when there may be stories to search that were not there.
+
+        It may grow some time before the change is visible.
+        """
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(self._sql["changes"]))
+
+    async def forget(self, *, before: datetime) -> None:
+        """Remove stories first seen before `before`, with their finds."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_stories"], before)
+
+
+def story_of(row: asyncpg.Record) -> Story:
+    """Return the story in a row that has its columns."""
+    columns = {name: row[name] for name in _COLUMNS}
+    return Story(**{**columns, "categories": tuple(columns["categories"])})
+
+
+class Finds:
+    """Reads and writes the find table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("news")
+
+    async def keep(
+        self,
+        story: Story,
+        corpus: str,
+        state: FindState,
+        *,
+        coverage: float,
+        prophecy: Prophecy | None = None,
+        note: str | None = None,
+        now: datetime,
+    ) -> int | None:
+        """Store the find and return its id; an unjudged one never replaces a judged one.
+
+        Returns None if the story is no longer known, or its words have changed.
+        """
+        async with self._database.connection() as connection:
+            kept = await connection.fetchval(
+                self._sql["keep_find"],
+                story.id,
+                corpus,
+                state.value,
+                coverage,
+                prophecy and _best(prophecy),
+                prophecy and prophecy_to_json(prophecy),
+                note,
+                now,
+                story.title,
+                story.text,
+            )
+            if kept is None:
+                kept = await connection.fetchval(self._sql["find_id"], story.id, corpus)
+        return None if kept is None else int(kept)
+
+    async def find_promising(
+        self, corpora: Sequence[str], *, since: datetime, limit: int
+    ) -> list[Promising]:
+        """Return the finds since `since` that wait for the model, best coverage first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["promising"], corpora, since, limit)
+        return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
+
+    async def give_up(self, *, found_before: datetime, below: float) -> None:
+        """Stop waiting for the model for finds from before `found_before` with less coverage."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["give_up_waiting"], found_before, below)
+
+    async def for_chat(
+        self, subscription: Subscription, corpus: str, *, since: datetime
+    ) -> list[StoryFind]:
+        """Return the finds since `since` for stories that the chat can see, oldest first.
+
+        Judged and unjudged, posted or not. A story is told in the words of the chat's own feeds,
+        with the categories under which the chat knows them.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["finds_for_chat"], subscription.chat.id, corpus, since
+            )
+        return [_find(row) for row in rows]
+
+    async def postable(
+        self, wanted: Sequence[tuple[Subscription, str]], *, since: datetime
+    ) -> Mapping[int, list[StoryFind]]:
+        """Return the same finds for subscriptions of different chats and their corpora, by chat.
+
+        Stories that were posted in the chat and judgments below its threshold are left out: a day
+        holds hundreds, and each decision reads them again.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["postable_finds"],
+                [subscription.chat.id for subscription, _ in wanted],
+                [corpus for _, corpus in wanted],
+                [subscription.threshold for subscription, _ in wanted],
+                since,
+            )
+        found: dict[int, list[StoryFind]] = {}
+        prophecies: dict[int, Prophecy] = {}
+        for row in rows:
+            if row["prophecy"]:
+                prophecies[row["find_id"]] = prophecy_from_json(row["prophecy"])
+            find = _find(row, prophecies[row["find_id"]])
+            found.setdefault(row["chat_id"], []).append(find)
+        return found
+
+    async def find_shared(
+        self, corpora: Collection[str], *, since: datetime
+    ) -> Mapping[str, list[StoryFind]]:
+        """Return, by corpus, the same finds for chats without feeds of their own."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["shared_finds"], list(corpora), since)
+        found: dict[str, list[StoryFind]] = {}
+        for row in rows:
+            found.setdefault(row["corpus"], []).append(_find(row))
+        return found
+
+    async def count_states(
+        self, chat: Chat, corpus: str, *, since: datetime
+    ) -> Mapping[FindState | None, int]:
+        """Count the stories first seen since `since` that the chat can see, by state.
+
+        None: not searched in the corpus yet.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["tally"], chat.id, corpus, since)
+        return {FindState(row["state"]) if row["state"] else None: row["stories"] for row in rows}
+
+    async def forget(self, *, before: datetime) -> None:
+        """Remove finds from before `before`."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_finds"], before)
+
+
+def _best(prophecy: Prophecy) -> int | None:
+    """Return the highest judgment among the hits that are shown."""
+    shown = {hit.candidate.id for hit in prophecy.hits}
+    scores = [score for number, score in prophecy.verdict.scores.items() if number in shown]
+    return max(scores, default=None)
+
+
+def _find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFind:
+    return StoryFind(
+        id=row["find_id"],
+        story=story_of(row),
+        corpus=row["corpus"],
+        prophecy=prophecy or prophecy_from_json(row["prophecy"]),
+        found_at=row["found_at"],
+    )
+
 
 _CHAT = tuple(field.name for field in fields(Chat))
 _WANTED = tuple(field.name for field in fields(Subscription) if field.name != "chat")

@@ -39,7 +39,7 @@ from db.search.statements import (
     ranked_statement,
 )
 from engine.query.filters import Conditions
-from engine.query.plan import Chain, LanguageQuery, Plan
+from engine.query.query import Chain, LanguageQuery, Plan
 from engine.query.results import FoundDocument, FoundDocuments
 from engine.search import Term
 from engine.values import Corpus

@@ -21,8 +21,16 @@ from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 
 from engine.closing import Closable
 from engine.errors import FetchFailed, FetchTimeout, FetchTooLarge, SettingsError
-from engine.fetch.faults import mapped_fetch_errors, require_type, require_usable, shown_host
-from engine.fetch.frames import Chunks, CountingBackend, MeteredStream, Turns
+from engine.fetch.faults import (
+    Chunks,
+    CountingBackend,
+    MeteredStream,
+    Turns,
+    mapped_fetch_errors,
+    require_type,
+    require_usable,
+    shown_host,
+)
 from engine.messages import Message
 from engine.settings.reading import FetchSettings
 

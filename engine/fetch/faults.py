@@ -1,12 +1,19 @@
-"""Maps the failures of a fetch to the project's own errors.
+"""What goes wrong with a fetch: errors mapped to the project's own, and answers in too many pieces.
 
 Messages name the host and never the URL: people paste links with tokens in them.
+
+A limit on bytes is not enough: endless `103` heads have no body at all, and a megabyte in chunks of
+one byte is a million pieces of work. So reads, heads and chunks are counted as well, and all
+fetches of one client together do one small portion of work per turn. Other tasks run in between,
+however many servers misbehave.
 """
 
+import asyncio
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpcore
 import httpx
@@ -20,6 +27,165 @@ from engine.errors import (
     FetchWrongType,
 )
 from engine.messages import Message, for_operators
+
+_MOST_HEADS = 10  # informational answers and the final one
+_HEAD_BYTES = 65_536  # all of them together
+_HEAD_READ, _BODY_READ = 4_096, 16_384  # bytes read per turn
+_FREE_PIECES = 1_000  # this many may be of any size
+_BYTES_A_PIECE = 64  # the mean from there on; servers that write line by line send more
+_PIECES_A_TURN = 32
+
+_STATUS_LINE = b"\nHTTP/"
+
+
+class Turns:
+    """Lets one task at a time continue, each in its own turn of the event loop."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def wait(self) -> None:
+        """Return when it is the caller's turn; first come, first served."""
+        async with self._lock:
+            await asyncio.sleep(0)
+
+
+class Pieces:
+    """Counts the pieces that `host` sends, and compares their number with their bytes."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._pieces = 0
+        self._bytes = 0
+
+    def add(self, size: int) -> int:
+        """Count one piece of `size` bytes; return the number so far. Raises FetchFailed."""
+        self._pieces += 1
+        self._bytes += size
+        if self._pieces > _FREE_PIECES + self._bytes // _BYTES_A_PIECE:
+            raise too_many_pieces(self._host)
+        return self._pieces
+
+
+class Chunks:
+    """Counts the pieces of one body, and waits for a turn between portions of them."""
+
+    def __init__(self, host: str, turns: Turns) -> None:
+        self._pieces = Pieces(host)
+        self._turns = turns
+
+    async def add(self, piece: bytes) -> None:
+        """Count the next piece. Raises FetchFailed."""
+        if self._pieces.add(len(piece)) % _PIECES_A_TURN == 0:
+            await self._turns.wait()
+
+
+class Heads:
+    """Counts the heads that come before a body, and their bytes."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._heads = 0
+        self._bytes = 0
+        self._end = b"\n"
+
+    def add(self, data: bytes) -> None:
+        """Count the next bytes. Raises FetchFailed."""
+        self._bytes += len(data)
+        seen = self._end + data  # a status line may be cut in two anywhere
+        self._heads += seen.count(_STATUS_LINE)
+        self._end = seen[1 - len(_STATUS_LINE) :]
+        if self._heads > _MOST_HEADS or self._bytes > _HEAD_BYTES:
+            raise too_many_pieces(self._host)
+
+
+def too_many_pieces(host: str) -> FetchFailed:
+    """Return the error for an answer that is more work than content."""
+    return FetchFailed(
+        Message("{host} sends its answer in too many pieces.", host=host),
+        fix=Message("Try again later."),
+    )
+
+
+class MeteredStream(httpcore.AsyncNetworkStream):
+    """A connection that is used for one request. Reading, too, raises FetchFailed."""
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream, host: str, turns: Turns) -> None:
+        self._stream = stream
+        self._host = host
+        self._turns = turns
+        self._reads = Pieces(host)
+        self._heads: Heads | None = Heads(host)
+
+    def begin_body(self) -> None:
+        """Note that the head of the answer has been read."""
+        self._heads = None
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
+        """Return the next small portion of bytes, once it is this connection's turn."""
+        most = _BODY_READ if self._heads is None else _HEAD_READ
+        data = await self._stream.read(min(max_bytes, most), timeout)
+        self._reads.add(len(data))
+        if self._heads is not None:
+            self._heads.add(data)
+        await self._turns.wait()
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        """Delegate."""
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        """Delegate."""
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> "MeteredStream":
+        """Delegate; httpcore supplies the name that the certificate must have."""
+        stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        return MeteredStream(stream, self._host, self._turns)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Delegate."""
+        return self._stream.get_extra_info(info)
+
+
+class CountingBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections through `backend`, and counts what arrives on them."""
+
+    def __init__(self, backend: httpcore.AsyncNetworkBackend, turns: Turns) -> None:
+        self._backend = backend
+        self._turns = turns
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> MeteredStream:
+        """Connect as `backend` does."""
+        stream = await self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
+        return MeteredStream(stream, host, self._turns)
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Delegate; `backend` refuses it."""
+        return await self._backend.connect_unix_socket(path, timeout, socket_options)
+
+    async def sleep(self, seconds: float) -> None:
+        """Delegate."""
+        await self._backend.sleep(seconds)
+
 
 _LATER = Message("Try again later.")
 _PASTE = Message("Paste the headline instead.")

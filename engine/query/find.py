@@ -12,8 +12,16 @@ from typing import Protocol
 
 from engine.ports import Reads
 from engine.query.filters import Conditions, conditions
-from engine.query.plan import LanguageQuery, Plan, Wanted, plan_query, units
-from engine.query.query import Alternative, Group, Query
+from engine.query.query import (
+    Alternative,
+    Group,
+    LanguageQuery,
+    Plan,
+    Query,
+    Wanted,
+    plan_query,
+    units,
+)
 from engine.query.results import Counts, Found, FoundDocument, FoundDocuments, Receipts, Scored
 from engine.ranking import (
     DEFAULT,

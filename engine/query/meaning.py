@@ -14,8 +14,7 @@ from engine.corpora import ALL, outdated_notice
 from engine.messages import Message
 from engine.query.filters import Conditions, conditions
 from engine.query.find import Finder, FindIndex, fetched_for
-from engine.query.plan import LanguageQuery, Plan
-from engine.query.query import Query
+from engine.query.query import LanguageQuery, Plan, Query
 from engine.query.results import Counts, FindHit, Found, FoundDocuments, Scored, attribute_document
 from engine.search import Candidate
 from engine.settings.searching import FindSettings

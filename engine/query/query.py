@@ -4,13 +4,20 @@
 
 Any text is a query: what is not an operator is an ordinary word, and what has no letter and no
 digit is ignored. The manual is docs/find.md; the parser is engine.query.read.
+
+Each document is searched with the lexemes of its own language: Spanish documents with the Spanish
+lexemes of a word, English ones with the English.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import groupby
 
 from engine.messages import Message
+from engine.search import Term
+from engine.text.terms import Reading, slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +145,152 @@ def _expand_group(group: Group, aliases: Callable[[Unit], Sequence[tuple[Unit, f
                 seen.add(unit)
                 wider.append(Alternative(unit, weight, alias_of=alternative.unit))
     return Group(tuple(wider))
+
+
+class Plan(StrEnum):
+    """The ways to answer a query."""
+
+    RANKED = "ranked"  # by BM25 over the wanted words
+    NEWEST = "newest"  # no words are wanted: newest first
+    NOTHING = "nothing"  # the query is empty
+    NEAREST = "nearest"  # by meaning alone, on request
+
+
+# Lexemes with their positions, ascending, which must occur at the same distances.
+Chain = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageQuery:
+    """The query in one language: one chain of each group is required, excluded ones forbidden."""
+
+    language: str
+    required: tuple[tuple[Chain, ...], ...]
+    excluded: tuple[Chain, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """A term to score, and the part of the query it comes from."""
+
+    term: Term
+    alternative: Alternative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The planned search. `by_language` has no entry for languages in which nothing can match."""
+
+    plan: Plan
+    by_language: tuple[LanguageQuery, ...]
+    sought: tuple[Sought, ...]
+    ignored: tuple[Unit, ...]  # have no lexeme in any language
+    unseen: tuple[Unit, ...]  # wanted, but in no document; without stop words
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms to score."""
+        return tuple(sought.term for sought in self.sought)
+
+
+def units(query: Query) -> tuple[Unit, ...]:
+    """Return the distinct words and phrases of the query, for the database to read."""
+    wanted = (alternative.unit for group in query.groups for alternative in group.alternatives)
+    return tuple(dict.fromkeys([*wanted, *query.excluded]))
+
+
+def plan_query(
+    query: Query, languages: Sequence[str], readings: Iterable[Reading], documents: int
+) -> Wanted:
+    """Return the planned search. `readings` are those of `units(query)`, in the same order."""
+    known = list(readings)
+    read = units(query)
+    chains = _chains(read, known)
+    ranked = any(
+        alternative.unit in chains for group in query.groups for alternative in group.alternatives
+    )
+    by_language = tuple(_in_language(query, language, chains) for language in languages)
+    if ranked:
+        by_language = tuple(plan for plan in by_language if plan.required)
+    frequencies: dict[Unit, int] = defaultdict(int)
+    for reading in known:
+        frequencies[read[reading.unit]] += reading.document_frequency
+    return Wanted(
+        plan=_plan(query, ranked=ranked, excluding=any(plan.excluded for plan in by_language)),
+        by_language=by_language,
+        sought=_sought(query, read, known, documents),
+        ignored=tuple(unit for unit in read if unit not in chains),
+        unseen=tuple(
+            alternative.unit
+            for group in query.groups
+            for alternative in group.alternatives
+            if alternative.alias_of is None
+            and len(chains.get(alternative.unit, ())) == len(languages)
+            and not frequencies[alternative.unit]
+        ),
+    )
+
+
+def _plan(query: Query, *, ranked: bool, excluding: bool) -> Plan:
+    if ranked:
+        return Plan.RANKED
+    return Plan.NEWEST if query.filters or excluding else Plan.NOTHING
+
+
+def _chains(read: Sequence[Unit], readings: Iterable[Reading]) -> dict[Unit, dict[str, Chain]]:
+    """Return the chain of each unit in each language that has lexemes for it."""
+    found: dict[Unit, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
+    for reading in readings:
+        found[read[reading.unit]][reading.language].append((reading.lexeme, reading.position))
+    return {
+        unit: {
+            language: tuple(sorted(links, key=lambda link: (link[1], link[0])))
+            for language, links in by_language.items()
+        }
+        for unit, by_language in found.items()
+    }
+
+
+def _in_language(
+    query: Query, language: str, chains: Mapping[Unit, Mapping[str, Chain]]
+) -> LanguageQuery:
+    """Read the query in one language; words without a lexeme in it (stop words) are ignored, and
+    demand no alias of a term that they are a part of."""
+
+    def made(found: Iterable[Unit]) -> tuple[Chain, ...]:
+        of = (chains.get(unit, {}).get(language) for unit in found)
+        return tuple(dict.fromkeys(chain for chain in of if chain))
+
+    def select_units(group: Group) -> Iterator[Unit]:
+        own = {
+            alternative.unit for alternative in group.alternatives if alternative.alias_of is None
+        }
+        is_read = any(language in chains.get(unit, {}) for unit in own)
+        for alternative in group.alternatives:
+            if is_read or not isinstance(alternative.alias_of, Phrase):
+                yield alternative.unit
+
+    groups = (made(select_units(group)) for group in query.groups)
+    return LanguageQuery(
+        language=language,
+        required=tuple(group for group in groups if group),
+        excluded=made(query.excluded),
+    )
+
+
+def _sought(
+    query: Query, read: Sequence[Unit], readings: Iterable[Reading], documents: int
+) -> tuple[Sought, ...]:
+    """Return the terms to score. Each lexeme counts once, for the user's own word if possible."""
+    alternatives = [alternative for group in query.groups for alternative in group.alternatives]
+    alternatives.sort(key=lambda alternative: alternative.alias_of is not None)
+    numbers = {unit: number for number, unit in enumerate(read)}
+    found = slots(readings, [numbers[alternative.unit] for alternative in alternatives])
+    chosen = ((alternatives[slot.place], slot) for slot in found if slot.fresh)
+    return tuple(
+        Sought(
+            term=slot.term(alternative.unit.text, documents, weight=alternative.weight),
+            alternative=alternative,
+        )
+        for alternative, slot in chosen
+    )

@@ -10,8 +10,7 @@ from functools import partial
 from engine.corpora import outdated_notice
 from engine.messages import Message
 from engine.ports import Reads
-from engine.query.plan import Plan, Sought, Wanted
-from engine.query.query import Query, Unit
+from engine.query.query import Plan, Query, Sought, Unit, Wanted
 from engine.ranking import Bm25, idf
 from engine.search import Candidate
 from engine.text.address import address_candidate

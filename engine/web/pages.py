@@ -16,8 +16,7 @@ from engine.page.links import PAGE_TYPES
 from engine.page.read import declared_charset
 from engine.settings.reading import WebSearchSettings
 from engine.text.address import canonical_address
-from engine.web.forms import LONGEST_TEXT
-from engine.web.results import CACHED_FOR, FetchedPage, WebCache
+from engine.web.results import CACHED_FOR, LONGEST_TEXT, FetchedPage, WebCache
 
 AGENT = "presagio"
 PAGE_SECONDS = 6.0

@@ -21,8 +21,15 @@ from engine.llm.endpoint import quote, retry_after, what_happened
 from engine.llm.wire import decode, said_by
 from engine.messages import Message
 from engine.settings.reading import WebSearchSettings
-from engine.web.forms import FORMS, searxng_address, shorten_query, usable_key
-from engine.web.results import WebAnswer, WebResult, WebSearch
+from engine.web.results import (
+    FORMS,
+    WebAnswer,
+    WebResult,
+    WebSearch,
+    searxng_address,
+    shorten_query,
+    usable_key,
+)
 
 # Seconds for which a provider is left alone, where it does not say itself.
 _SPENT, _REFUSED, _UNREACHABLE, _LIMITED = 3600.0, 600.0, 30.0, 10.0

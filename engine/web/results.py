@@ -1,11 +1,15 @@
-"""The values of a search of the web, and the ports for it."""
+"""The values of a search of the web, its ports, and what providers are asked and answer."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Protocol
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
 
+from engine.errors import SettingsError
 from engine.messages import Message
+from engine.settings.reading import WebSearchSettings
+from engine.text.address import canonical_address
 from engine.values import Usage
 
 CACHED_FOR = timedelta(days=30)  # pages are kept for conditional requests after they are stale
@@ -112,3 +116,207 @@ class Web(Protocol):
 
         Never raises because of a provider or a page: what failed is told in the notices.
         """
+
+
+_LONGEST_QUERY = 400  # characters that Brave and Tavily accept
+_MOST_WORDS = 50  # that Brave accepts
+_LONGEST_TITLE, _LONGEST_SNIPPET, LONGEST_TEXT = 300, 2_000, 100_000  # characters
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
+_BLANK_LINES = re.compile(r"\n\s*\n\s*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderRequest:
+    """An HTTP request, without what authenticates it: GET with `query`, else POST with `body`."""
+
+    query: Mapping[str, str | int] = field(default_factory=dict)
+    body: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How one provider is asked, and where its answer holds the results."""
+
+    name: str
+    url: str  # "" = the settings name it
+    key_variable: str  # "" = no key
+    headers: Callable[[str], Mapping[str, str]]  # for a key
+    request: Callable[[str, int], ProviderRequest]  # for a query and a limit
+    results: Callable[[Mapping[str, Any]], Iterable[WebResult]]
+    signs: frozenset[str] = frozenset({"results"})  # an answer has one of these keys
+    cost: Callable[[Mapping[str, Any]], float | None] = lambda _: None
+
+
+def shorten_query(query: str) -> str:
+    """Return a query that every provider accepts: one line, 50 words, 400 characters."""
+    line = " ".join(_UNPRINTABLE.sub(" ", query).split()[:_MOST_WORDS])
+    return line if len(line) <= _LONGEST_QUERY else line[:_LONGEST_QUERY].rpartition(" ")[0]
+
+
+def _exa(payload: Mapping[str, Any]) -> Iterable[WebResult]:
+    for entry in _objects(payload.get("results")):
+        yield from _result(entry, text=entry.get("text"), date=entry.get("publishedDate"))
+
+
+def _exa_cost(payload: Mapping[str, Any]) -> float | None:
+    costs = payload.get("costDollars")
+    total = costs.get("total") if isinstance(costs, Mapping) else None
+    known = isinstance(total, int | float) and not isinstance(total, bool) and 0 <= total < 100
+    return float(total) if known and total is not None else None
+
+
+def _serper(payload: Mapping[str, Any]) -> Iterable[WebResult]:
+    for entry in _objects(payload.get("organic")):
+        yield from _result(entry, url=entry.get("link"), snippet=entry.get("snippet"))
+
+
+def _brave(payload: Mapping[str, Any]) -> Iterable[WebResult]:
+    web = payload.get("web")
+    for entry in _objects(web.get("results") if isinstance(web, Mapping) else None):
+        yield from _result(entry, snippet=entry.get("description"), date=entry.get("page_age"))
+
+
+def _read_tavily(payload: Mapping[str, Any]) -> Iterable[WebResult]:
+    for entry in _objects(payload.get("results")):
+        yield from _result(entry, snippet=entry.get("content"), date=entry.get("published_date"))
+
+
+def _searxng(payload: Mapping[str, Any]) -> Iterable[WebResult]:
+    for entry in _objects(payload.get("results")):
+        yield from _result(entry, snippet=entry.get("content"), date=entry.get("publishedDate"))
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    listed = value if isinstance(value, list) else []
+    return [entry for entry in listed if isinstance(entry, Mapping)]
+
+
+def _result(
+    entry: Mapping[str, Any],
+    *,
+    url: object = None,
+    snippet: object = None,
+    text: object = None,
+    date: object = None,
+) -> Iterable[WebResult]:
+    """Yield the result, unless its address is unusable."""
+    address = url or entry.get("url")
+    if not isinstance(address, str) or not (address := canonical_address(address) or ""):
+        return
+    yield WebResult(
+        url=address,
+        title=_line(entry.get("title"), _LONGEST_TITLE),
+        snippet=_line(snippet, _LONGEST_SNIPPET),
+        text=_paragraphs(text) or None,
+        date=_date(date),
+    )
+
+
+def _line(value: object, longest: int) -> str:
+    text = value if isinstance(value, str) else ""
+    return " ".join(_UNPRINTABLE.sub(" ", text[: 2 * longest]).split())[:longest]
+
+
+def _paragraphs(value: object) -> str:
+    text = value[:LONGEST_TEXT] if isinstance(value, str) else ""
+    return _BLANK_LINES.sub("\n\n", _UNPRINTABLE.sub("", text.replace("\r", ""))).strip()
+
+
+def _date(value: object) -> datetime | None:
+    """Read an ISO date or time, in UTC unless it says otherwise."""
+    try:
+        date = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:  # "3 days ago"
+        return None
+    return date.replace(tzinfo=UTC) if date and date.tzinfo is None else date
+
+
+FORMS: Mapping[str, Form] = {
+    form.name: form
+    for form in (
+        Form(
+            name="exa",
+            url="https://api.exa.ai/search",
+            key_variable="EXA_API_KEY",
+            headers=lambda key: {"x-api-key": key},
+            request=lambda query, limit: ProviderRequest(
+                body={
+                    "query": query,
+                    "numResults": limit,
+                    "contents": {"text": {"maxCharacters": 20_000}},
+                }
+            ),
+            results=_exa,
+            cost=_exa_cost,
+        ),
+        Form(
+            name="serper",
+            url="https://google.serper.dev/search",
+            key_variable="SERPER_API_KEY",
+            headers=lambda key: {"X-API-KEY": key},
+            request=lambda query, limit: ProviderRequest(body={"q": query, "num": limit}),
+            results=_serper,
+            signs=frozenset({"organic", "searchParameters"}),
+        ),
+        Form(
+            name="brave",
+            url="https://api.search.brave.com/res/v1/web/search",
+            key_variable="BRAVE_API_KEY",
+            headers=lambda key: {"X-Subscription-Token": key},
+            request=lambda query, limit: ProviderRequest(
+                query={"q": query, "count": limit, "text_decorations": "false"}
+            ),
+            results=_brave,
+            signs=frozenset({"web", "query"}),  # without results there is no "web"
+        ),
+        Form(
+            name="tavily",
+            url="https://api.tavily.com/search",
+            key_variable="TAVILY_API_KEY",
+            headers=lambda key: {"Authorization": f"Bearer {key}"},
+            # An advanced search would cost two credits.
+            request=lambda query, limit: ProviderRequest(
+                body={"query": query, "max_results": limit, "search_depth": "basic"}
+            ),
+            results=_read_tavily,
+        ),
+        Form(
+            name="searxng",
+            url="",
+            key_variable="",
+            headers=lambda _: {},
+            request=lambda query, _: ProviderRequest(query={"q": query, "format": "json"}),
+            results=_searxng,
+        ),
+    )
+}
+
+
+def usable_key(form: Form, key: str | None) -> str:
+    """Return the key to send, "" if the provider needs none.
+
+    Raises SettingsError if it is missing or cannot be sent.
+    """
+    if not form.key_variable:
+        return ""
+    if not key:
+        raise SettingsError(
+            Message("[web_search] providers names {name}, which needs a key.", name=form.name),
+            fix=Message("Set {variable}.", variable=form.key_variable),
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError(
+            Message("The API key holds spaces, line breaks or non-ASCII characters."),
+            fix=Message("Set {variable} to the key alone.", variable=form.key_variable),
+        )
+    return key
+
+
+def searxng_address(settings: WebSearchSettings) -> str:
+    """Return the address to search at. Raises SettingsError if there is none."""
+    if not settings.searxng_url:
+        raise SettingsError(
+            Message("[web_search] providers names searxng, but searxng_url is empty."),
+            fix=Message("Set it to the address of your instance."),
+        )
+    return f"{settings.searxng_url.rstrip('/')}/search"

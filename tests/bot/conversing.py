@@ -31,9 +31,8 @@ from bot.replies.picture import Pictures
 from bot.reply import Reply
 from bot.request import Inquiries, Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
-from db.chat.access import Access, Quotas, Waiting
 from db.chat.answers import Answers, Questions
-from db.chat.chats import Chats, Forgetting
+from db.chat.chats import Access, Chats, Forgetting, Quotas, Waiting
 from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.corpus.corpora import Corpora
@@ -41,9 +40,8 @@ from db.corpus.glossary import Groups
 from db.logs import JobOutcomes
 from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
-from db.posting.finds import Finds
 from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
+from db.posting.subscriptions import Finds, Subscriptions
 from db.search.find import DialectIndex
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from engine.errors import PresagioError
-from engine.query.plan import Plan
+from engine.query.query import Plan
 from engine.query.read import parse_query
 from engine.query.results import Counts, FindHit, Found, FoundDocument, Match
 from engine.search import Candidate

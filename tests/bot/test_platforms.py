@@ -5,8 +5,7 @@ from functools import partial
 
 from bot.commands.ownership import CODE_VALID, Ownership
 from bot.platforms import tell_what_is_missing
-from db.chat.access import Access
-from db.chat.chats import Chats
+from db.chat.chats import Access, Chats
 from db.pool import Database
 from engine.chat import BotOwner
 from tests.bot.conversing import corpus

@@ -7,9 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.finds import Finds
 from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
+from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed, NewHeadline, Story
 from engine.posting.delivery import (

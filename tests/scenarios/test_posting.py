@@ -14,8 +14,7 @@ from bot.card import Card
 from bot.reply import Reply
 from bot.serve import serve
 from bot.settings import load_settings
-from db.chat.access import Access
-from db.chat.chats import Chats
+from db.chat.chats import Access, Chats
 from db.logs import RunOutcome
 from db.model_cache import Ledger
 from db.posting.subscriptions import Subscriptions

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from bot.conversation.writing import Compose
 from db.pool import Database
-from db.posting.finds import Finds
+from db.posting.subscriptions import Finds
 from engine.feeds.feed import Story
 from engine.feeds.lookup import FeedLookup
 from engine.feeds.read import FeedParser

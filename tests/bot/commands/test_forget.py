@@ -2,7 +2,7 @@
 
 from bot.reply import Reply
 from bot.request import Person
-from db.chat.access import Quotas
+from db.chat.chats import Quotas
 from db.pool import Database
 from engine.chat import Listening
 from tests.bot.conversing import GROUP, PRIVATE, Bot

@@ -9,8 +9,7 @@ from bot.commands import standard_commands
 from bot.conversation.gates import Gates, Pasted, Stop, not_meant
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
-from db.chat.access import Quotas
-from db.chat.chats import Chats
+from db.chat.chats import Chats, Quotas
 from db.pool import Database
 from engine.chat import Listening
 from tests.bot.conversing import ANA, GROUP, PRIVATE, event

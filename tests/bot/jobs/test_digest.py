@@ -10,9 +10,8 @@ from bot.jobs.digest import Deciding, digest
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.finds import Finds
 from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
+from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat
 from engine.posting.delivery import PostingMode, StoryFind, Subscription
 from tests.db.news import DAY, NOW, SECOND, count, found, some_stories, subscribed, tweet

@@ -8,9 +8,8 @@ import pytest
 from bot.jobs.content import reply_of
 from bot.jobs.troubles import Troubles
 from bot.replies.picture import Pictures
-from db.chat.access import Access
 from db.chat.answers import Answers
-from db.chat.chats import Chats
+from db.chat.chats import Access, Chats
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.posting.outbox import Outbox

@@ -16,7 +16,7 @@ from selectolax.lexbor import LexborHTMLParser
 from bot.cli.wall import decide_entries, list_entries
 from bot.console.screen import Output
 from bot.web.mcp import TOOLS
-from db.chat.wall import VotingKeys
+from db.chat.answers import VotingKeys
 from tests.bot.web.stage import NOW, WebStage, web_stage
 from tests.bot.web.test_service import served
 from tests.scenarios.stage import HEADLINE, TWEETS

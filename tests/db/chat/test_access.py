@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from db.chat.access import Access, Quotas, Waiting
-from db.chat.chats import Chats
+from db.chat.chats import Access, Chats, Quotas, Waiting
 from db.pool import Database
 from engine.chat import AdmissionState
 

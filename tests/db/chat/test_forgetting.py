@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from db.chat.access import Access, Quotas, Waiting
 from db.chat.answers import Answers, AskedQuestion, Questions
-from db.chat.chats import Chats, Forgetting, Forgotten
+from db.chat.chats import Access, Chats, Forgetting, Forgotten, Quotas, Waiting
 from db.chat.compositions import ComposeTask, Compositions
 from db.logs import Log
 from db.pool import Database

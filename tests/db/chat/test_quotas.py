@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta, timezone
 
-from db.chat.access import Quotas
+from db.chat.chats import Quotas
 from db.pool import Database
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)

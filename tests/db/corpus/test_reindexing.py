@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from db.corpus import reindexing
+from db.corpus import health as reindexing
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
-from db.corpus.reindexing import Reindexing
+from db.corpus.health import Reindexing
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.corpora import Document

@@ -8,8 +8,8 @@ import pytest
 from db.connection import statements
 from db.pool import Database, PoolSettings
 from db.posting.feeds import Feeds
-from db.posting.finds import Finds, Stories
 from db.posting.outbox import Outbox
+from db.posting.subscriptions import Finds, Stories
 from engine.errors import StorageError
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed
 from engine.messages import as_message

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.finds import Finds, Stories
 from db.posting.outbox import Outbox
+from db.posting.subscriptions import Finds, Stories
 from engine.feeds.feed import ConfiguredFeed
 from engine.posting.delivery import Chosen, FindState, StoryFind, Subscription
 from tests.bot.prophecies import UNJUDGED, make_prophecy

@@ -5,7 +5,7 @@ from dataclasses import replace
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.finds import Finds, Stories
+from db.posting.subscriptions import Finds, Stories
 from engine.chat import Chat
 from engine.posting.delivery import FindState, PostingMode
 from tests.db.news import (

@@ -19,8 +19,7 @@ from db.search.statements import newest_statement, ranked_statement
 from engine.corpora import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
-from engine.query.plan import Plan, plan_query, units
-from engine.query.query import Phrase, Unit, Word
+from engine.query.query import Phrase, Plan, Unit, Word, plan_query, units
 from engine.query.read import parse_query
 from engine.query.results import Found
 from engine.search import order_by_date

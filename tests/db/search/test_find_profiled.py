@@ -11,7 +11,7 @@ from db.search.find import DialectIndex
 from engine.corpora import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
-from engine.query.plan import plan_query, units
+from engine.query.query import plan_query, units
 from engine.query.read import parse_query
 from engine.query.results import Found, FoundDocument, FoundDocuments
 from engine.settings.searching import FindSettings, SocialSettings

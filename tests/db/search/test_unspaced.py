@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from db.corpus.corpora import Corpora
-from db.corpus.reindexing import Reindexing
+from db.corpus.health import Reindexing
 from db.pool import Database
 from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex

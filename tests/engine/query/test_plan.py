@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from engine.query.find import reference
-from engine.query.plan import Plan, Wanted, plan_query, units
-from engine.query.query import Phrase, Unit, Word
+from engine.query.query import Phrase, Plan, Unit, Wanted, Word, plan_query, units
 from engine.query.read import parse_query
 from engine.ranking import idf
 from engine.text.terms import Reading

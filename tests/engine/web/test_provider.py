@@ -15,9 +15,8 @@ from engine.errors import (
     WebSearchUnreachable,
 )
 from engine.settings.reading import WebSearchSettings
-from engine.web.forms import FORMS, shorten_query
 from engine.web.providers import HttpSearch
-from engine.web.results import WebAnswer, WebResult
+from engine.web.results import FORMS, WebAnswer, WebResult, shorten_query
 from tests.fakes.search import (
     KEY,
     LIMITED,
