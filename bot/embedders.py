@@ -11,8 +11,8 @@ from bot.settings import Settings
 from bot.settings.model import model_environment, reveal_secret
 from db.model_cache import Ledger
 from db.pool import Database
-from db.search.embeddings import Embeddings, SetAside
-from db.search.nearest import CorpusVocabulary
+from db.search.embeddings import Embeddings
+from db.search.nearest import CorpusVocabulary, SetAside
 from engine.budget import Budget
 from engine.embed.fill import BATCH
 from engine.embed.store import NullEmbedder, WithheldEmbedder

@@ -14,7 +14,7 @@ from bot.settings import Settings
 from bot.settings.model import Secrets, model_environment, reveal_secret
 from db.model_cache import Ledger, WebPages
 from db.pool import Database
-from db.search.embeddings import SetAside
+from db.search.nearest import SetAside
 from engine.budget import Budget
 from engine.errors import CorpusWithheld, WebSearchError
 from engine.llm.endpoint import Consent, rerank_endpoint

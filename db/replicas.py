@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -322,9 +322,8 @@ class Replicas:
     async def start(self) -> None:
         """Begin to watch, and wait a moment for the standbys to answer."""
         looked = [asyncio.Event() for _ in self._replicas]
-        self._watch(self._watch_primary())
-        for replica, event in zip(self._replicas, looked, strict=True):
-            self._watch(self._watch_replica(replica, event))
+        watches = map(self._watch_replica, self._replicas, looked)
+        self._tasks = [*map(asyncio.create_task, (self._watch_primary(), *watches))]
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE if self._primary_answers else ANSWER):
                 await asyncio.gather(*(event.wait() for event in looked))
@@ -368,9 +367,6 @@ class Replicas:
 
     def _since(self) -> float:
         return max(self._changed, time.monotonic() - self._replication.max_lag)
-
-    def _watch(self, watching: Coroutine[None, None, None]) -> None:
-        self._tasks.append(asyncio.create_task(watching))
 
     async def _watch_primary(self) -> None:
         lookout = Lookout()

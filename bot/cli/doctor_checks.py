@@ -25,8 +25,7 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.replicas import ReplicaState
-from db.search.embeddings import SetAside, SetAsideOfModel
-from db.search.nearest import ToEmbed
+from db.search.nearest import SetAside, SetAsideOfModel, ToEmbed
 from engine.chat import WEBHOOKS
 from engine.embed.local import how_to_embed
 from engine.errors import CorpusWithheld, PresagioError, SettingsError, StorageOutdated

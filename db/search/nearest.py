@@ -1,12 +1,15 @@
-"""Finds the nearest vectors of a question, and the documents that have none yet."""
+"""Finds the nearest vectors of a question, and the texts that have none yet or break a model."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 import asyncpg
 import orjson
 
-from db.connection import statements
+from db.connection import Connection, statements
 from db.corpus.postings import partition
 from db.pool import Database
 from db.search.rows import passes
@@ -295,3 +298,70 @@ def _select_outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[Un
 def _read_unembedded(row: asyncpg.Record, generation: int) -> Unembedded:
     text = embeddable(row["title"], row["text"], row["context"])
     return Unembedded(id=row["id"], text=text, source=source_of(text, generation))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAsideOfModel:
+    """The texts that a model breaks down over; what is no document was a question."""
+
+    model: str
+    documents: tuple[tuple[str, str], ...]  # corpus and external id
+    questions: int
+
+
+class SetAside:
+    """Keeps the texts that models on this machine break down over."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("embeddings")
+
+    async def sources(self, model: str) -> set[str]:
+        """Return the texts of a model, as engine.vectors.source_of names them."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["set_aside"], model)
+        return {row["source"] for row in rows}
+
+    async def add(self, model: str, source: str, *, characters: int) -> None:
+        """Keep one more text, of so many characters."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["add_set_aside"], model, source, characters)
+
+    async def by_model(self) -> list[SetAsideOfModel]:
+        """Return all of them, by model."""
+        found = list[SetAsideOfModel]()
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["set_aside_texts"])
+            for (model, model_id), some in groupby(rows, itemgetter("model", "model_id")):
+                sources = [row["source"] for row in some]
+                rows_without = await self._without_vector(connection, model_id, sources)
+                found.append(
+                    SetAsideOfModel(
+                        model=model,
+                        documents=await self._name_documents(connection, rows_without),
+                        questions=len(sources) - len({row["source"] for row in rows_without}),
+                    )
+                )
+        return found
+
+    async def _without_vector(
+        self, connection: Connection, model_id: int | None, sources: Sequence[str]
+    ) -> Sequence[asyncpg.Record]:
+        """Return the rows of a model's vectors that stand for one of `sources`, by corpus."""
+        if model_id is None:
+            return []
+        statement = self._sql["set_aside_vectors"].format(embedding=embedding_table(model_id))
+        return await connection.fetch(statement, sources)
+
+    async def _name_documents(
+        self, connection: Connection, rows: Sequence[asyncpg.Record]
+    ) -> tuple[tuple[str, str], ...]:
+        """Return (corpus, id at the source) of the documents of some rows, by corpus."""
+        named: list[tuple[str, str]] = []
+        for (corpus_id, corpus), some in groupby(rows, itemgetter("corpus_id", "corpus")):
+            statement = self._sql["set_aside_documents"].format(document=partition(corpus_id))
+            ids = [row["document_id"] for row in some]
+            named += [
+                (corpus, row["external_id"]) for row in await connection.fetch(statement, ids)
+            ]
+        return tuple(named)

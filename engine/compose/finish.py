@@ -17,14 +17,8 @@ from engine.compose.composition import (
     Variant,
 )
 from engine.compose.guard import Finding, guard
-from engine.compose.write import (
-    LONGEST,
-    fit_sentences,
-    read_sentence,
-    sources_tweet,
-    tweet_length,
-    tweet_text,
-)
+from engine.compose.tweets import LONGEST, fit_sentences, sources_tweet, tweet_length, tweet_text
+from engine.compose.write import read_sentence
 from engine.llm.asking import Prompt, objects
 from engine.messages import Message
 from engine.text.clean import without_markup

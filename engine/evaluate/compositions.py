@@ -16,7 +16,8 @@ from engine.compose.asking import StepModel, ask_step
 from engine.compose.composition import Composition, DraftSentence, SourceKind, SourcePassage
 from engine.compose.finish import CHECK_PROMPT, Support, check_content, read_checks
 from engine.compose.guard import Finding, GuardFault, guard, makes_claim, normal, stands_in
-from engine.compose.write import LONGEST, SOURCES, read_sentences, texts_of, tweet_length
+from engine.compose.tweets import LONGEST, SOURCES, tweet_length
+from engine.compose.write import read_sentences, texts_of
 from engine.errors import InputError
 from engine.messages import Message
 

@@ -7,16 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.compose.composition import DraftSentence
-from engine.compose.write import (
-    LONGEST,
-    fit_sentences,
-    read_drafts,
-    read_sentences,
-    sources_tweet,
-    tweet_length,
-    tweet_text,
-    without_counters,
-)
+from engine.compose.tweets import LONGEST, fit_sentences, sources_tweet, tweet_length, tweet_text
+from engine.compose.write import read_drafts, read_sentences, without_counters
 from tests.engine.compose.bench import passage
 from tests.patterns import grows_faster, needs_timer
 

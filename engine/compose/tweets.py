@@ -1,0 +1,219 @@
+"""The text of a tweet: how long X counts it to be, how much fits, and the tweet of sources."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+
+from engine.compose.composition import (
+    DraftSentence,
+    SourcePassage,
+    Tweet,
+    cited_as,
+)
+from engine.judge.request import one_line
+
+LONGEST = 280  # weighted characters
+MOST_TWEETS = 6  # of a thread, that of the sources included
+SOURCES = "Sources:"
+_CUT = "…"
+
+
+# Scripts of which a character counts 1; all others count 2.
+_HEAVY = re.compile(r"[^\u0000-\u10ff\u2000-\u200d\u2010-\u201f\u2032-\u2037]")
+_LINE_END = re.compile(r"\r\n?")
+
+# An emoji counts 2 as a whole: a flag, a key, or pictures joined, with their colours and tags.
+_PICTURE = (
+    r"[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u27bf\u2934\u2935"
+    r"\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff](?!\ufe0e)"
+    r"[\U0001f3fb-\U0001f3ff\ufe0f]?(?:[\U000e0020-\U000e007e]++\U000e007f)?"
+)
+_EMOJI = re.compile(
+    r"[\U0001f1e6-\U0001f1ff]{2}|[0-9#*]\ufe0f?\u20e3" rf"|{_PICTURE}(?:\u200d{_PICTURE})*+"
+)
+_HEAVY_LETTER = "\u3042"
+
+_LINK = "\n" * 23  # stands for a link, whatever its length: no character of links
+_LONGEST_LINK = 4096
+_LONGEST_LABEL = 63
+_LETTER = (  # of a domain, in any script
+    r"[^\s!#-/:-@\[-_{-~\u061c\u180e\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
+)
+_LABEL = f"{_LETTER}(?:[_-]*+{_LETTER})*+"
+_LATIN = (
+    r"a-zA-Z0-9\xc0-\xd6\xd8-\xf6\xf8-\u024f\u0253\u0254\u0256\u0257\u0259\u025b\u0263\u0268\u026f"
+    r"\u0272\u0289\u028b\u02bb\u0300-\u036f\u1e00-\u1eff"
+)
+_ON_A_PATH = rf"[{_LATIN}\u0400-\u04ff!*';:=+,.$/%#\[\]\u2013_~@|&-]"
+_IN_BRACKETS = rf"\((?:{_ON_A_PATH}++|{_ON_A_PATH}*+\({_ON_A_PATH}++\){_ON_A_PATH}*+)\)"
+_PATH = (
+    rf"/(?:(?:{_ON_A_PATH}|{_IN_BRACKETS})*"
+    rf"(?:[{_LATIN}\u0400-\u04ff+=_#/-]|{_IN_BRACKETS}))?"
+)
+_PORT = r"(?::[0-9]+)?"
+_QUERY = r"(?:\?[a-zA-Z0-9!?*'@();:&=+$/%#\[\]_.,~|-]*[a-zA-Z0-9_&=#/-])?"
+_PORT_PATH_AND_QUERY = f"{_PORT}(?:{_PATH})?{_QUERY}"
+_TAIL = re.compile(_PORT_PATH_AND_QUERY)
+_TAIL_WITHOUT_SCHEME = re.compile(f"(?:{_PORT}{_PATH}{_QUERY})?")
+_TAIL_OF_SHORT_LINK = re.compile(f"/[a-zA-Z0-9]++{_QUERY}|{_PORT_PATH_AND_QUERY}")
+_HOST = (
+    r"(?<![a-zA-Z0-9@\uff20$#\uff03\ufeff\ufffe\uffff])"
+    rf"(?P<scheme>%s)(?P<host>{_LABEL}(?:\.{_LABEL})*+)"
+)
+_WITH_SCHEME, _WITHOUT_SCHEME = re.compile(_HOST % "(?i:https?)://"), re.compile(_HOST % "")
+_LATIN_HOST = re.compile(rf"[{_LATIN}-]+(?:\.[{_LATIN}-]+)*+(?:\.(?:(?![\x00-\x7f]){_LETTER})+)?")
+_TOP_LEVEL = re.compile(r"xn--[0-9a-z-]+|[a-z]+(?![0-9a-z@+-])", re.IGNORECASE)
+
+
+def tweet_length(text: str) -> int:
+    """Return the weighted length of a text, by the rules that X has published (version 3).
+
+    A link counts 23, an emoji 2; of other characters most scripts count 1, and CJK letters 2.
+    """
+    text = _LINE_END.sub("\n", unicodedata.normalize("NFC", text))
+    for possible in (_WITH_SCHEME, _WITHOUT_SCHEME):
+        text = _shorten_links(text, possible)
+    text = _EMOJI.sub(_HEAVY_LETTER, text)
+    return len(text) + len(_HEAVY.findall(text))
+
+
+def _shorten_links(text: str, possible: re.Pattern[str]) -> str:
+    parts, at = [], 0
+    while found := possible.search(text, at):
+        counted, end = _count_link(found)
+        parts += [text[at : found.start()], counted]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _count_link(found: re.Match[str]) -> tuple[str, int]:
+    """Return what counts for a possible link, and its end: the text where X takes it for none."""
+    text, scheme, start = found.string, found["scheme"], found.start("host")
+    end = _find_domain_end(text, *found.span("host"))
+    domain = text[start:end]
+    inside = not scheme and text.endswith(("-", "_", ".", "/"), 0, start)
+    counted = _LINK if scheme else _LATIN_HOST.sub(_count_latin_host, domain)
+    if counted.endswith(_LINK):
+        end = _find_tail_end(text, end, scheme, domain)
+    if inside or not _can_exist(domain) or end - found.start() > _LONGEST_LINK:
+        return found[0], found.end()
+    return counted, end
+
+
+def _find_tail_end(text: str, start: int, scheme: str, domain: str) -> int:
+    """Return where the port, the path and the query end that may follow a domain."""
+    if not scheme:
+        tail = _TAIL_WITHOUT_SCHEME.match(text, start)
+    elif domain.lower() == "t.co":
+        tail = _TAIL_OF_SHORT_LINK.match(text, start)
+    else:
+        tail = _TAIL.match(text, start)
+    return tail.end() if tail else start
+
+
+def _count_latin_host(found: re.Match[str]) -> str:
+    """Return what counts for Latin letters of a domain without a scheme, which may be a link."""
+    end = _find_domain_end(found.string, *found.span()) - found.start()
+    return _LINK + found[0][end:] if end > 0 else found[0]
+
+
+def _find_domain_end(text: str, start: int, end: int) -> int:
+    """Return where the domain ends that a host begins with; its start if it begins with none.
+
+    Its last label is a domain of the top level, which letters of another script may follow.
+    """
+    domain_end, label_at, before = start, start, "_"
+    for label in text[start:end].split("."):
+        top = _TOP_LEVEL.match(text, label_at)
+        name = top[0] if top and not _is_top_level(label) else label
+        ended = not text.startswith(("@", "+", "-"), label_at + len(name))
+        if ended and "_" not in before and _is_top_level(name):
+            domain_end = label_at + len(name)
+        label_at, before = label_at + len(label) + 1, label
+    return domain_end
+
+
+def _is_top_level(name: str) -> bool:
+    return name.lower() in _top_level_domains() or name[:4].lower() == "xn--"
+
+
+@cache
+def _top_level_domains() -> frozenset[str]:
+    """Return the domains of the top level that X knows."""
+    names = resources.files(__package__).joinpath("top_level_domains.txt")
+    return frozenset(names.read_text(encoding="utf-8").split())
+
+
+def _can_exist(domain: str) -> bool:
+    """Return whether there is a domain, and none of its labels is too long for the DNS."""
+    labels = domain.split(".") if domain else []
+    longest = max(map(len, labels), default=_LONGEST_LABEL + 1)
+    return longest <= _LONGEST_LABEL and all(
+        label.isascii() or len("xn--" + label.encode("punycode").decode()) <= _LONGEST_LABEL
+        for label in labels
+    )
+
+
+def tweet_text(sentences: Sequence[DraftSentence], numbers: Mapping[int, int] | None = None) -> str:
+    """Return sentences with their marks; `numbers` maps passages to the numbers shown."""
+    text = ""
+    for sentence in sentences:
+        joint = "" if not text else "\n" if sentence.starts_line else " "
+        text += joint + sentence.text + _marks(sentence, numbers)
+    return text
+
+
+def _marks(sentence: DraftSentence, numbers: Mapping[int, int] | None) -> str:
+    shown = sorted(numbers[source] for source in sentence.sources) if numbers else sentence.sources
+    marks = "".join(f"[{number}]" for number in (*shown, *sentence.unknown))
+    return f" {marks}" if marks else ""
+
+
+def over_long(sentences: Sequence[DraftSentence]) -> bool:
+    """Return whether a tweet of these sentences is longer than X allows."""
+    return tweet_length(tweet_text(sentences)) > LONGEST
+
+
+def fit_sentences(sentences: Sequence[DraftSentence]) -> tuple[DraftSentence, ...]:
+    """Return as many of the first sentences as fit; maybe none."""
+    kept = tuple(sentences)
+    while kept and over_long(kept):
+        kept = kept[:-1]
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    title: str
+    url: str | None
+
+    def text(self, room: int) -> str:
+        if self.url:
+            return f"[{self.number}] {self.url}"
+        title = one_line(self.title, max(8, room))
+        return f"[{self.number}] {title}{_CUT if len(title) < len(self.title) else ''}"
+
+
+def sources_tweet(sources: Sequence[tuple[int, SourcePassage]]) -> Tweet:
+    """Return the last tweet of a thread: the numbers with links, or titles where there is none.
+
+    Titles are cut until all fit; links that take the tweet over its length become titles too.
+    """
+    linked = [_Line(number, cited_as(source), _link(source)) for number, source in sources]
+    titled = [replace(line, url=None) for line in linked]
+    rooms = (80, 60, 40, 30, 20, 12, 8)
+    for lines, room in ((lines, room) for lines in (linked, titled) for room in rooms):
+        text = "\n".join([SOURCES, *(line.text(room) for line in lines)])
+        if tweet_length(text) <= LONGEST:
+            return Tweet(text=text, length=tweet_length(text))
+    text = f"{SOURCES} {' '.join(f'[{number}]' for number, _ in sources)}"
+    return Tweet(text=text, length=tweet_length(text))
+
+
+def _link(passage: SourcePassage) -> str | None:
+    url = passage.url
+    return url if url and url.startswith(("https://", "http://")) else None
