@@ -115,7 +115,7 @@ class Lease(Closable):
         if self._standing:
             self._standing.cancel()
             await asyncio.gather(self._standing, return_exceptions=True)
-            self._note(None)
+            self._note_renewal(None)
 
     @property
     def is_held(self) -> bool:
@@ -149,7 +149,7 @@ class Lease(Closable):
                 logger.warning("lost the connection for the lease %r: %s", self.name, error)
             finally:
                 if not self.is_held:
-                    self._note(None)
+                    self._note_renewal(None)
             await asyncio.sleep(self._times.retry)
 
     async def _stand_on(self, connection: Connection) -> None:
@@ -159,7 +159,7 @@ class Lease(Closable):
         try:
             while True:
                 asked_at = self._clock()
-                self._note(asked_at if await self._attempt(connection) else None)
+                self._note_renewal(asked_at if await self._attempt(connection) else None)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._times.renewal):
                         await lost.wait()
@@ -172,7 +172,7 @@ class Lease(Closable):
         if self._fence is not None and self._seen is None:  # nobody was seen to take it
             if await self._renew(connection):
                 return True
-            self._note(None)
+            self._note_renewal(None)
         row = await self._look(connection)
         if row.holder == self.holder and not row.free and row.fence != self._fence:
             # Its taking succeeded, but the answer was lost.
@@ -181,13 +181,13 @@ class Lease(Closable):
         return self._may_take(row) and await self._take(connection, row)
 
     async def _renew(self, connection: Connection) -> bool:
-        renewed = await self._ask(connection, "renew", self.name, self.holder, self._fence)
+        renewed = await self._ask_lease(connection, "renew", self.name, self.holder, self._fence)
         return renewed is not None
 
     async def _take(self, connection: Connection, row: _Row) -> bool:
         self._took = True
         values = (self.name, self.holder, self._times.holds, row.holder, row.fence, row.renewals)
-        fence = await self._ask(connection, "take", *values)
+        fence = await self._ask_lease(connection, "take", *values)
         if fence is not None:
             self._fence, self._seen = fence, None
         return fence is not None
@@ -213,7 +213,9 @@ class Lease(Closable):
         waits = max(self._times.holds, row.seconds)  # other versions have other times
         return self._seen is not None and now - self._seen.since > waits
 
-    async def _ask(self, connection: Connection, statement: str, *values: object) -> int | None:
+    async def _ask_lease(
+        self, connection: Connection, statement: str, *values: object
+    ) -> int | None:
         answer: int | None = await connection.fetchval(
             self._sql[statement], *values, timeout=self._times.answer
         )
@@ -221,13 +223,13 @@ class Lease(Closable):
 
     async def _release(self, connection: Connection) -> None:
         """Let another process take the lease at once."""
-        self._note(None)
+        self._note_renewal(None)
         if self._took and not connection.is_closed():
             with suppress(Exception):  # others wait for the lease to end
-                releasing = self._ask(connection, "release", self.name, self.holder)
+                releasing = self._ask_lease(connection, "release", self.name, self.holder)
                 await asyncio.shield(releasing)
 
-    def _note(self, renewed_at: float | None) -> None:
+    def _note_renewal(self, renewed_at: float | None) -> None:
         was_held, lapsed = self._renewed_at is not None, not self.is_held
         self._renewed_at = renewed_at
         self._tried.set()
@@ -245,7 +247,7 @@ class Lease(Closable):
         if self._renewed_at is None:
             return
         if not self.is_held:
-            self._note(None)
+            self._note_renewal(None)
             return
         # The loop's clock does not count the machine's sleep: it is looked at again.
         left = self._renewed_at + self._times.sure - self._clock()

@@ -61,7 +61,7 @@ class Log:
         """Log a search. Raises only CancelledError, and takes a second at most."""
         try:
             async with asyncio.timeout(_PATIENCE), self._database.connection() as connection:
-                await connection.execute(self._sql["record"], *self._values(search))
+                await connection.execute(self._sql["record"], *self._log_values(search))
         except (StorageError, TimeoutError) as error:
             logger.warning("a search was not logged: %s", error or type(error).__name__)
 
@@ -69,7 +69,7 @@ class Log:
         """Return the last searches, newest first; with `failed`, those that found nothing."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["recent"], self._since(now), failed, limit)
-        return [_entry(row) for row in rows]
+        return [_read_entry(row) for row in rows]
 
     async def list_missed(self, corpus: Corpus, limit: int) -> list[str]:
         """Return words of searches that found nothing, the most frequent first."""
@@ -94,7 +94,7 @@ class Log:
             return now + timedelta(microseconds=1)
         return now - self._keep
 
-    def _values(self, search: LoggedSearch) -> tuple[object, ...]:
+    def _log_values(self, search: LoggedSearch) -> tuple[object, ...]:
         usage = search.usage
         return (
             self._since(search.asked_at),
@@ -119,7 +119,7 @@ class Log:
         )
 
 
-def _entry(row: asyncpg.Record) -> LogEntry:
+def _read_entry(row: asyncpg.Record) -> LogEntry:
     columns = dict(row)
     columns["filters"] = tuple(columns["filters"])
     columns["returned"] = tuple(columns["returned"])

@@ -108,12 +108,12 @@ class ModelAnswers(_Answers[ModelAnswer]):
         )
 
     def _list_values(self, answer: ModelAnswer) -> tuple[object, ...]:
-        claims = orjson.dumps([_entry(claim) for claim in answer.claims]).decode()
+        claims = orjson.dumps([_claim_entry(claim) for claim in answer.claims]).decode()
         damage = orjson.dumps(dict(answer.damage)).decode()
         return answer.model, answer.prompt_version, claims, damage
 
 
-def _entry(claim: Claim) -> list[object]:
+def _claim_entry(claim: Claim) -> list[object]:
     entry: list[object] = [claim.text, claim.passages]
     if objection := claim.objection:
         entry += [claim.supported, objection.text, message_json(objection.why)]

@@ -256,15 +256,15 @@ class FallbackReader:
                 await connection.execute(local)
                 return await connection.fetch(statement, *values)
 
-        return await self._answer(ask)
+        return await self._answer_first(ask)
 
     async def fetchrow(self, statement: str, *values: object) -> asyncpg.Record | None:
         """Return the first row of a statement, or None."""
-        return await self._answer(lambda connection: connection.fetchrow(statement, *values))
+        return await self._answer_first(lambda connection: connection.fetchrow(statement, *values))
 
     async def fetchval(self, statement: str, *values: object) -> Any:
         """Return the first value of the first row, or None."""
-        return await self._answer(lambda connection: connection.fetchval(statement, *values))
+        return await self._answer_first(lambda connection: connection.fetchval(statement, *values))
 
     async def close(self) -> None:
         """Return the connection."""
@@ -272,7 +272,7 @@ class FallbackReader:
         if connection is not None:
             await self._servers[0].take_back(connection)
 
-    async def _answer(self, ask: Callable[[Lent], Awaitable[_T]]) -> _T:
+    async def _answer_first(self, ask: Callable[[Lent], Awaitable[_T]]) -> _T:
         while True:
             try:
                 if self._connection is None:

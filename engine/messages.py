@@ -36,7 +36,7 @@ class Message(str):
     def _of(cls, template: str, values: Mapping[str, object]) -> "Message":
         message = super().__new__(cls, template.format(**values) if values else template)
         message._template = template
-        kept = {name: _kept(value) for name, value in values.items()}
+        kept = {name: _keep_value(value) for name, value in values.items()}
         message._values = MappingProxyType(kept)
         return message
 
@@ -58,7 +58,8 @@ class Message(str):
         from pydantic_core import core_schema  # noqa: PLC0415 - only needed for storing
 
         return core_schema.no_info_plain_validator_function(
-            _read, serialization=core_schema.plain_serializer_function_ser_schema(_plain)
+            _read_message,
+            serialization=core_schema.plain_serializer_function_ser_schema(_plain_value),
         )
 
 
@@ -68,7 +69,7 @@ class _Sentences(Message):
     __slots__ = ()
 
 
-def _kept(value: object) -> Value:
+def _keep_value(value: object) -> Value:
     return value if isinstance(value, str | int | float) else str(value)
 
 
@@ -126,25 +127,25 @@ def _as_it_is(value: Value) -> Message:
 
 def message_json(message: Message) -> str:
     """Return a message as JSON that can be translated later; `message_from_json` reads it."""
-    return json.dumps(_plain(message), ensure_ascii=False)
+    return json.dumps(_plain_value(message), ensure_ascii=False)
 
 
 def message_from_json(stored: str) -> Message:
     """Return a stored message. Text that is not such JSON comes from an earlier version."""
     try:
-        return _read(json.loads(stored))
+        return _read_message(json.loads(stored))
     except ValueError:
         return as_message(stored)
 
 
-def _plain(value: Value) -> object:
+def _plain_value(value: Value) -> object:
     if not isinstance(value, Message):
         return value
-    values = {name: _plain(inner) for name, inner in value.values.items()}
+    values = {name: _plain_value(inner) for name, inner in value.values.items()}
     return {"template": value.template, "values": values}
 
 
-def _read(stored: Any) -> Message:
+def _read_message(stored: Any) -> Message:
     """Return a message from JSON. Raises ValueError."""
     match stored:
         case str():
@@ -158,4 +159,4 @@ def _read(stored: Any) -> Message:
 
 
 def _read_value(stored: Any) -> Value:
-    return _read(stored) if isinstance(stored, dict) else _kept(stored)
+    return _read_message(stored) if isinstance(stored, dict) else _keep_value(stored)

@@ -151,7 +151,7 @@ async def read_backup(file: Path) -> Backup:
             ),
             fix=Message("Give a file that presagio backup, or pg_dump -Fc, has written."),
         ) from error
-    entries = list(_entries(contents))
+    entries = list(_list_entries(contents))
     rows = [entry for entry in entries if entry.kind == "TABLE DATA"]
     schemas = [entry.schema for entry in rows if entry.name == "migration"]
     applied = {int(number): checksum for number, checksum in _APPLIED.findall(written)}
@@ -176,11 +176,11 @@ async def reading_data(
         chosen = Path(folder) / "contents"
         chosen.write_text("".join(f"{entry.line}\n" for entry in entries), encoding="utf-8")
         async with _pg_restore("--data-only", f"--use-list={chosen}", file) as program:
-            yield _parts(_Script(program.output), file)
+            yield _read_parts(_Script(program.output), file)
             await program.end()
 
 
-def _entries(contents: str) -> Iterator[Entry]:
+def _list_entries(contents: str) -> Iterator[Entry]:
     for line in contents.splitlines():
         if line.startswith(";") or not line:
             continue
@@ -189,7 +189,7 @@ def _entries(contents: str) -> Iterator[Entry]:
         yield Entry(line, kind, schema, name, rest.split(" ")[0] if kind == "TRIGGER" else "")
 
 
-async def _parts(script: "_Script", file: Path) -> AsyncIterator[Rows | SequenceValue]:
+async def _read_parts(script: "_Script", file: Path) -> AsyncIterator[Rows | SequenceValue]:
     while (line := await script.line()) is not None:
         if found := _COPY.fullmatch(line):
             columns = [name.strip().strip('"') for name in found[2].decode().split(",")]

@@ -148,13 +148,13 @@ class Answers:
         """Return an answer of this chat, or None."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["answer"], answer_id, chat.id)
-        return _answer(row)
+        return _read_answer(row)
 
     async def last(self, chat: Chat, thread: str | None) -> Answer | None:
         """Return the last answer in this chat's thread (None = outside threads), or None."""
         async with self._database.read_anywhere(latest=True) as reader:
             row = await reader.fetchrow(self._sql["last_answer"], chat.id, thread)
-        return _answer(row)
+        return _read_answer(row)
 
     async def about(
         self, chat: Chat, message: str, event_id: str, *, now: datetime
@@ -166,7 +166,7 @@ class Answers:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["answer_about"], *values)
             if row is not None:
-                return _answer(row)
+                return _read_answer(row)
             found = await connection.fetchval(statements("log")["receipt_about"], *values)
         return Receipt.model_validate_json(found) if found else None
 
@@ -248,7 +248,7 @@ class Answers:
             await connection.execute(statements("log")["forget_receipts"], now - _KEPT)
 
 
-def _answer(row: asyncpg.Record | None) -> Answer | None:
+def _read_answer(row: asyncpg.Record | None) -> Answer | None:
     if row is None:
         return None
     return Answer(
@@ -262,7 +262,7 @@ def _answer(row: asyncpg.Record | None) -> Answer | None:
 
 def _read_posted(row: asyncpg.Record) -> Answer | None:
     """Return an answer with the page that shows the hit that was posted."""
-    answer = _answer(row)
+    answer = _read_answer(row)
     hits = answer.prophecy.hits if answer else ()
     for first, hit in enumerate(hits):
         if answer and hit.candidate.external_id == row["external_id"]:
@@ -318,11 +318,11 @@ class Wall:
 
     async def list_shown(self, corpora: Collection[str], *, limit: int) -> list[Favourite]:
         """Return the best-voted hits in some corpora that everybody may see, best first."""
-        return [entry.favourite for entry in await self._read("shown", limit, list(corpora))]
+        return [entry.favourite for entry in await self._read_wall("shown", limit, list(corpora))]
 
     async def list_entries(self, *, limit: int) -> list[WallEntry]:
         """Return what was voted for or decided about, what waits for a decision first."""
-        return await self._read("listed", limit)
+        return await self._read_wall("listed", limit)
 
     async def count_waiting(self, *, limit: int) -> int:
         """Return how many hits wait for a decision of the owner, counted up to a limit."""
@@ -341,10 +341,10 @@ class Wall:
             moment: datetime | None = await reader.fetchval(self._sql["decided_last"])
         return moment
 
-    async def _read(self, name: str, limit: int, *given: object) -> list[WallEntry]:
+    async def _read_wall(self, name: str, limit: int, *given: object) -> list[WallEntry]:
         async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(*self._statement(name, limit, *given))
-        return list(_entries(rows))
+        return list(_read_entries(rows))
 
     def _statement(self, name: str, limit: int, *given: object) -> tuple[Any, ...]:
         """Return a statement about what was voted for, and its arguments."""
@@ -352,7 +352,7 @@ class Wall:
         return sql, limit, rule.chats, rule.trusted, rule.voters, *given
 
 
-def _entries(rows: Iterable[asyncpg.Record]) -> Iterable[WallEntry]:
+def _read_entries(rows: Iterable[asyncpg.Record]) -> Iterable[WallEntry]:
     for row in rows:
         if favourite := favourite_of(row):
             yield WallEntry(answer_id=row["answer_id"], favourite=favourite, state=_state(row))

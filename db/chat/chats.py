@@ -250,13 +250,13 @@ class Forgetting:
     async def chat(self, platform: str, external_id: str) -> Forgotten:
         """Delete a chat with all that belongs to it. Raises StorageError."""
         async with self._database.transaction() as connection:
-            return await self._chat(connection, platform, external_id)
+            return await self._forget_chat(connection, platform, external_id)
 
     async def person(self, platform: str, person: str, *, chat: str, now: datetime) -> Forgotten:
         """Delete what is stored about a person, with the private chat. Raises StorageError."""
         who, today = f"{platform}:{person}", now.astimezone(UTC).date()
         async with self._database.transaction() as connection:
-            gone = await self._chat(connection, platform, chat)
+            gone = await self._forget_chat(connection, platform, chat)
             await connection.execute(self._sql["admission"], platform, person)
             await connection.execute(self._sql["counts"], who, today)
             await connection.execute(self._sql["questions"], who)
@@ -267,7 +267,9 @@ class Forgetting:
                 searches=gone.searches,
             )
 
-    async def _chat(self, connection: Connection, platform: str, external_id: str) -> Forgotten:
+    async def _forget_chat(
+        self, connection: Connection, platform: str, external_id: str
+    ) -> Forgotten:
         named = (platform, external_id)
         feeds = [row["feed_id"] for row in await connection.fetch(self._sql["feeds"], *named)]
         chat_id = await connection.fetchval(self._sql["chat"], *named)

@@ -109,13 +109,13 @@ class Compositions:
         """Return a task of this chat, or None."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["task"], task_id, chat.id)
-        return _kept(row) if row else None
+        return _read_task(row) if row else None
 
     async def take_left(self, platform: str, process: int) -> list[KeptTask]:
         """Take over the unfinished tasks of processes that have ended."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["take_left"], platform, process)
-        return [_kept(row) for row in rows]
+        return [_read_task(row) for row in rows]
 
     async def draft(self, delivery_key: str) -> Composition | None:
         """Return what was drafted for a delivery, or None."""
@@ -145,7 +145,7 @@ def _outcome_json(outcome: Composition) -> str:
     return _adapter(Composition).dump_json(outcome).decode()
 
 
-def _kept(row: asyncpg.Record) -> KeptTask:
+def _read_task(row: asyncpg.Record) -> KeptTask:
     return KeptTask(
         id=row["task_id"],
         chat=Chat(

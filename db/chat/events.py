@@ -123,7 +123,7 @@ class EventClaims(Closable):
         """
         clock = asyncio.get_running_loop().time
         end = clock() + self._patience
-        while (step := await self._value("take", platform, event_id, now)) is None:
+        while (step := await self._fetch_value("take", platform, event_id, now)) is None:
             if clock() >= end or not await self._has_changed("undecided", platform, event_id):
                 return None
             await asyncio.sleep(_LOOK_SECONDS)
@@ -147,9 +147,11 @@ class EventClaims(Closable):
     async def _has_changed(
         self, statement: str, platform: str, event_id: str, *more: object
     ) -> bool:
-        return bool(await self._value(statement, platform, event_id, *more))
+        return bool(await self._fetch_value(statement, platform, event_id, *more))
 
-    async def _value(self, statement: str, platform: str, event_id: str, *more: object) -> object:
+    async def _fetch_value(
+        self, statement: str, platform: str, event_id: str, *more: object
+    ) -> object:
         async with self._database.connection() as connection:
             found: object = await connection.fetchval(
                 self._sql[statement], platform, event_id, self._process, *more

@@ -79,7 +79,7 @@ class Corpora:
         """Return all corpora, sorted by name."""
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(self._sql["select"], None)
-        return [found for row in rows if (found := _corpus(row)).kind in self._kinds]
+        return [found for row in rows if (found := _read_corpus(row)).kind in self._kinds]
 
     async def ensure(
         self,
@@ -124,7 +124,7 @@ class Corpora:
             rows = await connection.fetch(self._sql["select"], name)
         self._database.note_change()
         return _require_agreement(
-            corpus_named([*map(_corpus, rows)], name), kind=kind, language=language
+            corpus_named([*map(_read_corpus, rows)], name), kind=kind, language=language
         )
 
     async def change(
@@ -195,7 +195,7 @@ async def create_partition(connection: Connection, corpus_id: int) -> None:
     )
 
 
-def _corpus(row: asyncpg.Record) -> Corpus:
+def _read_corpus(row: asyncpg.Record) -> Corpus:
     columns = dict(row)
     columns["kind"] = Kind(columns["kind"])
     columns["role"] = CorpusRole(columns["role"])

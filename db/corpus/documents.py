@@ -35,7 +35,7 @@ def document_rows(
     """Yield the rows of a document in COLUMNS: one, or one for each of its parts."""
     if not document.parts:
         nowhere = (None, None, None, None, None)
-        yield (*_record(document, corpus, known), *nowhere, document.dated_by)
+        yield (*_as_record(document, corpus, known), *nowhere, document.dated_by)
         return
     for number, part in enumerate(document.parts, start=1):
         row = replace(
@@ -49,8 +49,8 @@ def document_rows(
         )
         place = (document.external_id, number, part.heading, part.page, part.last_page)
         # Digests from before dates had kinds stay what they were.
-        whole = (*_record(row, corpus, known), *place, *filter(None, (document.dated_by,)))
-        found = _record(replace(row, digest=_digest(whole)), corpus, known)
+        whole = (*_as_record(row, corpus, known), *place, *filter(None, (document.dated_by,)))
+        found = _as_record(replace(row, digest=_digest(whole)), corpus, known)
         yield (*found, *place, document.dated_by)
 
 
@@ -81,7 +81,7 @@ def item_row(document: Document, corpus: Corpus) -> tuple[object, ...]:
     )
 
 
-def _record(document: Document, corpus: Corpus, known: frozenset[str]) -> tuple[object, ...]:
+def _as_record(document: Document, corpus: Corpus, known: frozenset[str]) -> tuple[object, ...]:
     return (
         document.external_id,
         document.text,
@@ -209,7 +209,7 @@ class Documents:
         """
         async with self._database.transaction() as connection:
             await self._lock(connection, corpus)
-            stitched = await self._run(connection, "stitch", corpus, int(Flag.THREAD))
+            stitched = await self._run_statement(connection, "stitch", corpus, int(Flag.THREAD))
         self._database.note_change()
         return stitched
 
@@ -270,7 +270,7 @@ class Documents:
         kept = await self._fetch(connection, "keep_items", corpus)
         gone = await self._fetch(connection, "forget_replaced", corpus)
         await self._forget_vectors(connection, corpus, gone["documents"])
-        await self._run(connection, "forget_items", corpus)
+        await self._run_statement(connection, "forget_items", corpus)
         return kept["inserted"], kept["updated"]
 
     async def _forget_vectors(
@@ -286,7 +286,7 @@ class Documents:
             raise ValueError(f"{name} returned no row")
         return row
 
-    async def _run(
+    async def _run_statement(
         self, connection: Connection, name: str, corpus: Corpus, *arguments: object
     ) -> int:
         statement = about_corpus("documents", name, corpus.id)

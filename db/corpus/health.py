@@ -93,13 +93,13 @@ class Reindexing:
                 PAGE,
             )
             if rows:
-                changed = await self._write(connection, corpus, rows)
+                changed = await self._write_rows(connection, corpus, rows)
                 await connection.execute(self._sql["keep_place"], corpus.id, rows[-1]["id"])
                 return Reindexed(len(rows), changed)
         await self._finish(corpus)
         return None
 
-    async def _write(
+    async def _write_rows(
         self, connection: Connection, corpus: Corpus, rows: Sequence[asyncpg.Record]
     ) -> int:
         values = await asyncio.to_thread(_columns, rows)

@@ -98,7 +98,7 @@ class Postings:
     async def _page(self, corpus: Corpus) -> int:
         """Store one page; after the last one complete the table and return 0."""
         async with self._database.transaction() as connection:
-            place = await self._place(connection, corpus)
+            place = await self._lock_place(connection, corpus)
             if place is None:
                 return 0
             page = await self._fill(connection, corpus, place, PAGE)
@@ -107,7 +107,7 @@ class Postings:
                 return int(page["documents"])
         await self._compact(corpus)
         async with self._database.transaction() as connection:
-            place = await self._place(connection, corpus)
+            place = await self._lock_place(connection, corpus)
             if place is not None:
                 await self._fill(connection, corpus, place, None)  # what came meanwhile
                 await connection.execute(self._sql["keep_place"], corpus.id, _ALL)
@@ -129,7 +129,7 @@ class Postings:
                 await connection.execute(f"REINDEX TABLE CONCURRENTLY {table}", timeout=_TIMEOUT)
                 await clean_postings(connection, corpus.id)
 
-    async def _place(self, connection: Connection, corpus: Corpus) -> int | None:
+    async def _lock_place(self, connection: Connection, corpus: Corpus) -> int | None:
         """Lock the corpus and return the id to go on after, or None if nothing is missing."""
         await connection.execute(f"SET LOCAL statement_timeout = {_TIMEOUT * 1000}")
         # As every writer of a corpus does, before any other lock.

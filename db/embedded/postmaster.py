@@ -107,7 +107,7 @@ def read_postmaster(folder: Path) -> Postmaster | None:
     # pid, data folder, start time, port, socket folder, address, shared memory, status
     lines = [line.strip() for line in text.splitlines()]
     pid, data, _, port, socket_folder, host, _, status = [*lines, *[""] * 8][:8]
-    return Postmaster(_number(pid), data, _number(port), socket_folder, host, status)
+    return Postmaster(_read_number(pid), data, _read_number(port), socket_folder, host, status)
 
 
 def observe(folder: Path) -> tuple[State, Postmaster | None]:
@@ -236,7 +236,7 @@ def _same(text: str, other: Path) -> bool:
         return False
 
 
-def _number(text: str) -> int:
+def _read_number(text: str) -> int:
     """Return the number without its sign (a single-user server writes its pid as a negative)."""
     digits = text.removeprefix("-")
     return int(digits) if digits.isdecimal() else 0

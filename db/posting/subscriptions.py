@@ -248,7 +248,9 @@ class Subscriptions:
         async with self._database.transaction() as connection:
             # Waits for a post that is being decided, so that it is given up as well.
             await connection.execute(self._sql["lock_chats"], [chat.id])
-            await connection.execute(self._sql["subscribe"], *_values(subscription, now))
+            await connection.execute(
+                self._sql["subscribe"], *_subscription_values(subscription, now)
+            )
             if subscription.mode is PostingMode.OFF:
                 await connection.execute(
                     self._sql["give_up_owed"],
@@ -332,7 +334,7 @@ class Subscriptions:
         return found
 
 
-def _values(subscription: Subscription, now: datetime) -> tuple[object, ...]:
+def _subscription_values(subscription: Subscription, now: datetime) -> tuple[object, ...]:
     return (
         subscription.chat.id,
         subscription.mode.value,

@@ -74,7 +74,9 @@ class DialectIndex(Readings):
         wanted = {query.language: _tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
             return FoundDocuments(matching=0, passing=0, documents=())
-        values = _values(corpus, _split_by_language(corpus, wanted), lexemes, required, limit)
+        values = _shared_values(
+            corpus, _split_by_language(corpus, wanted), lexemes, required, limit
+        )
         values |= zip(SCORING, constants(self._bm25, corpus.average_length), strict=True)
         values["any"] = _any(wanted)
         scored: Sequence[object]
@@ -97,7 +99,7 @@ class DialectIndex(Readings):
         limit: int,
     ) -> FoundDocuments:
         """Return the newest `limit` without anything that is excluded, ties by id."""
-        values = _values(corpus, _exclude_words(queries), [], required, limit)
+        values = _shared_values(corpus, _exclude_words(queries), [], required, limit)
         statement = newest_statement(partition(corpus.id))
         async with self._database.read_anywhere() as reader:
             bound = (values[name] for name in NEWEST)
@@ -118,7 +120,7 @@ class DialectIndex(Readings):
 
         Nearest first, ties by date then id. The similarity of each is its cosine.
         """
-        values = _values(corpus, _exclude_words(queries), [], required, limit)
+        values = _shared_values(corpus, _exclude_words(queries), [], required, limit)
         values["vector"] = as_text(vector)
         statement = nearest_statement(partition(corpus.id), embedding_table(space.model_id))
         async with self._database.read_anywhere() as reader:
@@ -145,7 +147,7 @@ class DialectIndex(Readings):
         if not all(wanted.values()):
             return {}
         asked = _split_by_language(corpus, wanted) if words else _exclude_words(queries)
-        values = _values(corpus, asked, [], required, 0) | {"any": _any(wanted)}
+        values = _shared_values(corpus, asked, [], required, 0) | {"any": _any(wanted)}
         statement = months_statement(partition(corpus.id), words=words)
         bound = [values[name] for name in (MATCHING if words else ALLOWED)]
         async with self._database.read_anywhere() as reader:
@@ -203,7 +205,7 @@ def _together(chain: Chain) -> str:
     return f"({''.join(map(str.__add__, distances, words))})"
 
 
-def _values(
+def _shared_values(
     corpus: Corpus,
     queries: Mapping[str, str] | None,
     lexemes: Sequence[WeightedLexeme],
@@ -238,10 +240,10 @@ def _languages(asked: Sequence[str] | None) -> list[str] | None:
 
 
 def _found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:
-    said, own = _said(names, row["frequencies"]), row["own_frequencies"]
-    in_text = said if own is None else _said(names, own)
+    said, own = _map_frequencies(names, row["frequencies"]), row["own_frequencies"]
+    in_text = said if own is None else _map_frequencies(names, own)
     return found_document(row, bm25=row["bm25"], frequencies=said, in_text=in_text)
 
 
-def _said(names: Sequence[str], frequencies: Sequence[int]) -> dict[str, int]:
+def _map_frequencies(names: Sequence[str], frequencies: Sequence[int]) -> dict[str, int]:
     return {name: tf for name, tf in zip(names, frequencies, strict=True) if tf}

@@ -277,11 +277,11 @@ class Glossaries:
             return _NONE
         known = self._known.get(corpus.id)
         if known is None or _differ(known[0], corpus):
-            known = corpus, await self._read(corpus)
+            known = corpus, await self._read_glossary(corpus)
             self._known[corpus.id] = known
         return known[1]
 
-    async def _read(self, corpus: Corpus) -> Glossary:
+    async def _read_glossary(self, corpus: Corpus) -> Glossary:
         async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(self._sql["holding"], corpus.id)
             barred = await reader.fetch(self._sql["rejected_here"], corpus.id)

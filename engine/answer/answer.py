@@ -139,7 +139,7 @@ class Answerer:
         why. Concurrent equal requests share one call. Raises only what cache and ledger raise.
         """
         if not gathered.passages:
-            return _answer(question, gathered, AnswerOutcome.NOTHING)
+            return _assemble_answer(question, gathered, AnswerOutcome.NOTHING)
         said = await self._said(question, gathered, now) if model else _skip_model()
         if said.answer is None:
             return self._answer_by_extracts(question, gathered, said)
@@ -151,14 +151,14 @@ class Answerer:
             )
         said = replace(said, notice=join_messages(said.notice, _doubts(claims, kept)))
         outcome = AnswerOutcome.ANSWERED if kept else AnswerOutcome.SILENT
-        return _answer(question, gathered, outcome, kept, said)
+        return _assemble_answer(question, gathered, outcome, kept, said)
 
     def _answer_by_extracts(
         self, question: Question, gathered: Gathered, said: Said
     ) -> CitedAnswer:
         claims = extract(gathered.passages, most=_QUOTES)
         outcome = AnswerOutcome.EXTRACTED if claims else AnswerOutcome.NOTHING
-        return _answer(question, gathered, outcome, claims, said)
+        return _assemble_answer(question, gathered, outcome, claims, said)
 
     def _may_show(self, claim: Claim) -> bool:
         cited = bool(claim.passages) or self._settings.uncited == "mark"
@@ -255,7 +255,7 @@ def _skip_model() -> Said:
     return Said(None, notice=Message("Not answered by a model, as asked."))
 
 
-def _answer(
+def _assemble_answer(
     question: Question,
     gathered: Gathered,
     outcome: AnswerOutcome,

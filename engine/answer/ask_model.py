@@ -109,7 +109,7 @@ def read_claims(
     usable. Faults are counted in `damage` by kind. Never raises.
     """
     text = content[:_LONGEST].rpartition("</think>")[2].partition("<think>")[0]
-    entries = _entries(text)
+    entries = _read_claims(text)
     if entries is not None:
         found = [_claim(entry, sources, texts, damage) for entry, sources in entries]
     elif "{" in text:  # unreadable JSON must not be shown as text
@@ -125,7 +125,7 @@ def read_claims(
     return claims if claims or entries is not None else None
 
 
-def _entries(text: str) -> list[tuple[str, list[int]]] | None:
+def _read_claims(text: str) -> list[tuple[str, list[int]]] | None:
     """Return texts and numbers of the last object with claims, or else of loose claims."""
     loose: list[object] = []
     whole: list[object] | None = None
@@ -136,20 +136,20 @@ def _entries(text: str) -> list[tuple[str, list[int]]] | None:
         elif "text" in written and "sources" in written:
             loose.append(written)
     chosen = whole if whole is not None else loose or None
-    return None if chosen is None else [e for entry in chosen if (e := _entry(entry))]
+    return None if chosen is None else [e for entry in chosen if (e := _read_entry(entry))]
 
 
-def _entry(value: object) -> tuple[str, list[int]] | None:
+def _read_entry(value: object) -> tuple[str, list[int]] | None:
     if isinstance(value, str):
         return value, []
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         return None
     sources = value.get("sources")
     listed = sources if isinstance(sources, list) else [sources]
-    return value["text"], [number for each in listed if (number := _number(each)) is not None]
+    return value["text"], [number for each in listed if (number := _read_number(each)) is not None]
 
 
-def _number(value: object) -> int | None:
+def _read_number(value: object) -> int | None:
     """Return a number given as a number or as text, or -1 if it is neither."""
     if value is None or isinstance(value, bool):
         return None
@@ -201,14 +201,15 @@ def build_answer_request(
     """Build the request; `length` is the most characters shown of a passage."""
     wording = Wording.of(passages)
     lines = [
-        _line(number, passage, wording, length) for number, passage in enumerate(passages, start=1)
+        _passage_line(number, passage, wording, length)
+        for number, passage in enumerate(passages, start=1)
     ]
     content = "\n".join([_question(question), *lines])
     key = sha256(json.dumps([ANSWER.version, model, content]).encode()).hexdigest()
-    return AnswerRequest(content=content, texts=tuple(map(_said, passages)), key=key)
+    return AnswerRequest(content=content, texts=tuple(map(_describe_passage, passages)), key=key)
 
 
-def _said(passage: Passage) -> str:
+def _describe_passage(passage: Passage) -> str:
     found = passage.hit.candidate
     title = found.place.title if found.place else None
     author = f"@{found.author}" if found.author else None
@@ -223,7 +224,7 @@ def _question(question: Question) -> str:
     return _json(asked)
 
 
-def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
+def _passage_line(number: int, passage: Passage, wording: Wording, length: int) -> str:
     """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
     found = passage.hit.candidate
     shown: dict[str, object] = {

@@ -189,7 +189,7 @@ def read_evidence(
 
     A fact whose quote does not stand in its passage is dropped and counted in `damage`.
     """
-    entries = _entries(text)
+    entries = _list_facts(text)
     if entries is None:
         return None
     held = [normal(plain(passage.text, len(passage.text))) for passage in passages]
@@ -207,7 +207,7 @@ def read_evidence(
     return Evidence(facts=tuple(facts.values())[:MOST_FACTS], dropped=tuple(dropped))
 
 
-def _entries(text: str) -> list[object] | None:
+def _list_facts(text: str) -> list[object] | None:
     """Return the facts of the last object that lists some, or loose ones of a cut-off answer."""
     whole: list[object] | None = None
     loose: list[object] = []

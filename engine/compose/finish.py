@@ -255,7 +255,7 @@ def finish_drafts(
         outcome.kept[sentence] = kept
         if why:
             outcome.removed.append(Removed(text=tweet_text([sentence]), why=why))
-    drafts = [_kept(draft, outcome) for draft in result.drafts]
+    drafts = [_keep_sentences(draft, outcome) for draft in result.drafts]
     shown = list(dict.fromkeys(draft for draft in drafts if _cites(draft)))
     numbers = _numbers(shown)
     return Finished(
@@ -305,7 +305,7 @@ def _find_vetoes(
     return [finding for finding in result.guard_again(sentence, original) if finding.vetoes]
 
 
-def _kept(draft: Draft, outcome: _Outcome) -> Draft:
+def _keep_sentences(draft: Draft, outcome: _Outcome) -> Draft:
     tweets = []
     for tweet in draft:
         kept = tuple(

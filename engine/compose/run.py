@@ -120,7 +120,7 @@ class ComposeRun:
                 if unasked is not NOT_ASKED:
                     self.journal.notice(unasked)
                 return ()
-            told = await self._ask(
+            told = await self._ask_step(
                 StepName.GAPS,
                 gaps_content(self._request, internal),
                 lambda text, damage: read_gaps(text, damage, most=self._settings.queries),
@@ -176,7 +176,7 @@ class ComposeRun:
     async def evidence(self, passages: Sequence[SourcePassage]) -> tuple[Evidence, Message]:
         """Return the facts that the passages state, and what to say if there are none."""
         async with self.journal.step(StepName.EVIDENCE) as step:
-            told = await self._ask(
+            told = await self._ask_step(
                 StepName.EVIDENCE,
                 evidence_content(self._request, passages, length=self._settings.passage_length),
                 lambda text, damage: read_evidence(text, damage, passages),
@@ -195,7 +195,7 @@ class ComposeRun:
         """Return the drafts, and what to say if there are none."""
         given = texts_of(passages, (fact.passage for fact in facts))
         async with self.journal.step(StepName.WRITE) as step:
-            told = await self._ask(
+            told = await self._ask_step(
                 StepName.WRITE,
                 draft_content(self._request, facts, passages),
                 lambda text, damage: read_drafts(
@@ -227,7 +227,7 @@ class ComposeRun:
             given = texts_of(
                 passages, (number for sentence in asked for number in sentence.sources)
             )
-            told = await self._ask(
+            told = await self._ask_step(
                 StepName.CHECK,
                 check_content(asked, faults, passages, length=self._settings.passage_length),
                 lambda text, damage: read_checks(text, damage, asked, given),
@@ -240,7 +240,7 @@ class ComposeRun:
                 return None
             return {asked[at]: verdict for at, verdict in told.value.items()}
 
-    async def _ask(
+    async def _ask_step(
         self,
         name: StepName,
         content: str,

@@ -90,11 +90,11 @@ def draft_content(
         "form": "thread" if request.thread else "either",
         "language": plain(request.language, 40) if request.language else "that of the request",
     }
-    lines = [_line(fact, passages[fact.passage - 1]) for fact in facts]
+    lines = [_fact_line(fact, passages[fact.passage - 1]) for fact in facts]
     return "\n".join([as_line(asked), *lines])
 
 
-def _line(fact: Fact, passage: SourcePassage) -> str:
+def _fact_line(fact: Fact, passage: SourcePassage) -> str:
     shown: dict[str, object] = {
         "source": fact.passage,
         "text": fact.text,

@@ -159,7 +159,9 @@ class Snippet(Value):
     @classmethod
     def of(cls, hit: FindHit) -> Self:
         """Return the contract's form of a hit."""
-        own = {name: value for name, value in _values(hit).items() if name in cls.model_fields}
+        own = {
+            name: value for name, value in _snippet_values(hit).items() if name in cls.model_fields
+        }
         return cls.model_validate(own)
 
 
@@ -222,7 +224,7 @@ class PublishedSnippet(Snippet):
     last_page: int | None
 
 
-def _values(hit: FindHit) -> dict[str, object]:
+def _snippet_values(hit: FindHit) -> dict[str, object]:
     """Return the fields that snippets of every kind share."""
     document, candidate = hit.document, hit.document.candidate
     return {

@@ -131,12 +131,12 @@ def _headline(where: str, text: str) -> JudgedHeadline:
         qid=found["qid"],
         headline=found["headline"],
         kind=kind,
-        date=_date(where, found.get("date")),
+        date=_read_date(where, found.get("date")),
         line=where,
     )
 
 
-def _date(where: str, value: object) -> datetime | None:
+def _read_date(where: str, value: object) -> datetime | None:
     if value is None:
         return None
     try:

@@ -227,14 +227,14 @@ class FeedLookup:
         url = address_of(address)
         fetched = await self._fetch(url)
         try:
-            return await self._read(fetched, url)
+            return await self._read_feed(fetched, url)
         except FeedUnreadable:
             found = await self._find_named_feeds(fetched)
             if not found:
                 raise
         if len(found) > 1:
             return found
-        return await self._read(await self._fetch(found[0].url), found[0].url)
+        return await self._read_feed(await self._fetch(found[0].url), found[0].url)
 
     async def read_list(self, written: str) -> tuple[OpmlFeed, ...]:
         """Return the feeds of an OPML list, or of the one at an address.
@@ -258,7 +258,7 @@ class FeedLookup:
     async def _fetch(self, url: str) -> Fetched:
         return await self.fetcher.get(url, limits=self.limits, headers={"Accept": ACCEPT_FEED})
 
-    async def _read(self, fetched: Fetched, url: str) -> ReadableFeed:
+    async def _read_feed(self, fetched: Fetched, url: str) -> ReadableFeed:
         media_type = fetched.headers.get("Content-Type")
         parsed = await self.parser.parse(fetched.body, media_type, fetched.url)
         return ReadableFeed(url=fetched.moved_permanently_to or url, parsed=parsed)

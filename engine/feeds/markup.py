@@ -43,14 +43,14 @@ def plain_words(markup: str | None, longest: int = LONGEST_TITLE) -> str:
     """
     text = (markup or "")[: longest * _MARKUP_PER_TEXT]
     text = _without_tags(clean_for_display(_without_tags(text)))  # markup is often escaped twice
-    return _cut(_BLANKS.sub(" ", text).strip(), longest)
+    return _cut_text(_BLANKS.sub(" ", text).strip(), longest)
 
 
 def _without_tags(text: str) -> str:
     return _TAG.sub(" ", _INLINE.sub("", _OPAQUE.sub(" ", text))) if "<" in text else text
 
 
-def _cut(text: str, longest: int) -> str:
+def _cut_text(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     return text[: longest - 1].rsplit(" ", 1)[0] + "…"

@@ -41,9 +41,11 @@ def read_json_feed(text: str, url: str) -> ParsedFeed:
     items = feed.get("items")
     return ParsedFeed(
         entries=tuple(
-            _json_entry(item, url) for item in _list(items)[:MOST_ENTRIES] if isinstance(item, dict)
+            _json_entry(item, url)
+            for item in _as_list(items)[:MOST_ENTRIES]
+            if isinstance(item, dict)
         ),
-        title=plain_words(_text(feed.get("title"))) or None,
+        title=plain_words(_as_text(feed.get("title"))) or None,
         link=web_link(feed.get("home_page_url"), url),
         language=feed_language(feed.get("language")),
     )
@@ -52,32 +54,32 @@ def read_json_feed(text: str, url: str) -> ParsedFeed:
 def _json_entry(item: dict[str, Any], url: str) -> FeedEntry:
     said = ("summary", "content_text", "content_html")
     return FeedEntry(
-        identity=_text(item.get("id")),
-        title=plain_words(_text(item.get("title"))),
+        identity=_as_text(item.get("id")),
+        title=plain_words(_as_text(item.get("title"))),
         link=web_link(item.get("url") or item.get("external_url"), url),
         summary=plain_words(
-            next(filter(None, (_text(item.get(name)) for name in said)), ""), LONGEST_SUMMARY
+            next(filter(None, (_as_text(item.get(name)) for name in said)), ""), LONGEST_SUMMARY
         ),
         published=iso_date(item.get("date_published")) or iso_date(item.get("date_modified")),
         author=_author(item),
-        tags=tags_of(_list(item.get("tags"))),
+        tags=tags_of(_as_list(item.get("tags"))),
     )
 
 
 def _author(item: dict[str, Any]) -> str | None:
     """Return the first name; version 1.0 had one `author`, 1.1 has `authors`."""
-    for author in (*_list(item.get("authors")), item.get("author")):
-        if isinstance(author, dict) and (name := plain_words(_text(author.get("name")), 200)):
+    for author in (*_as_list(item.get("authors")), item.get("author")):
+        if isinstance(author, dict) and (name := plain_words(_as_text(author.get("name")), 200)):
             return name
     return None
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     """Return strings unchanged and numbers as strings: ids are often numbers."""
     return value if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
 
 
-def _list(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -102,7 +104,7 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
         )
     feed = found.feed
     return ParsedFeed(
-        entries=tuple(_entry(entry, url) for entry in found.entries[:MOST_ENTRIES]),
+        entries=tuple(_read_entry(entry, url) for entry in found.entries[:MOST_ENTRIES]),
         title=plain_words(feed.get("title")) or None,
         link=web_link(feed.get("link"), url),
         language=feed_language(feed.get("language")),
@@ -110,7 +112,7 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
     )
 
 
-def _entry(entry: Mapping[str, Any], url: str) -> FeedEntry:
+def _read_entry(entry: Mapping[str, Any], url: str) -> FeedEntry:
     contents = entry.get("content") or [{}]
     return FeedEntry(
         identity=storable(str(entry.get("id") or "")),
@@ -135,15 +137,15 @@ def _read_published(entry: Mapping[str, Any]) -> datetime | None:
 
 def _ttl(feed: Mapping[str, Any]) -> float | None:
     """Return the seconds between updates: `ttl` is in minutes, `sy:updatePeriod` is a name."""
-    minutes = _number(feed.get("ttl"))
+    minutes = _read_number(feed.get("ttl"))
     if minutes is not None:
         return minutes * MINUTE
     period = _PERIODS.get(str(feed.get("sy_updateperiod") or "").strip().lower())
-    times = _number(feed.get("sy_updatefrequency")) or 1
+    times = _read_number(feed.get("sy_updatefrequency")) or 1
     return period / times if period else None
 
 
-def _number(written: object) -> int | None:
+def _read_number(written: object) -> int | None:
     text = str(written or "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 

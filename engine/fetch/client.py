@@ -289,7 +289,7 @@ class Fetcher(Closable):
         for _ in range(order.limits.redirects + 1):
             async with self._sent(request) as response:
                 if response.next_request is None:
-                    return await self._read(response, order, moved)
+                    return await self._read_response(response, order, moved)
                 request = response.next_request
                 permanent = permanent and response.status_code in _PERMANENT
                 moved = str(request.url) if permanent else moved
@@ -308,7 +308,9 @@ class Fetcher(Closable):
             finally:
                 await response.aclose()
 
-    async def _read(self, response: httpx.Response, order: _Order, moved: str | None) -> Fetched:
+    async def _read_response(
+        self, response: httpx.Response, order: _Order, moved: str | None
+    ) -> Fetched:
         host = shown_host(str(response.url))
         require_usable(response, host)
         require_type(response, host, order.accept)

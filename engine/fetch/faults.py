@@ -256,7 +256,9 @@ def require_usable(response: httpx.Response, host: str) -> None:
     status = response.status_code
     if response.is_error:
         raise FetchStatus(
-            Message("{host} {said} ({status}).", host=host, said=_said(status), status=status),
+            Message(
+                "{host} {said} ({status}).", host=host, said=_describe_status(status), status=status
+            ),
             fix=_LATER if status == 429 or status >= 500 else _PASTE,
             status=status,
             retry_after=response.headers.get("Retry-After"),
@@ -268,7 +270,7 @@ def require_usable(response: httpx.Response, host: str) -> None:
         )
 
 
-def _said(status: int) -> Message:
+def _describe_status(status: int) -> Message:
     if status in _GONE:
         return Message("has no such page")
     if status == 429:

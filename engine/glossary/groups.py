@@ -287,7 +287,7 @@ def _terms(text: str) -> Iterator[str]:
             if len(word) >= _SHORTEST:
                 yield word
         for name in _NAME.findall(sentence):
-            yield from _parts(name.split())
+            yield from _neighbouring_words(name.split())
 
 
 def _without_links(text: str) -> str:
@@ -295,7 +295,7 @@ def _without_links(text: str) -> str:
     return _LINK.sub(" ", words)
 
 
-def _parts(words: Sequence[str]) -> Iterator[str]:
+def _neighbouring_words(words: Sequence[str]) -> Iterator[str]:
     """Yield every two or three neighbouring words: frequency will show which are names."""
     for length in _NAME_LENGTHS:
         for start in range(len(words) - length + 1):

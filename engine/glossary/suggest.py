@@ -191,10 +191,10 @@ class Suggester:
 
 def request(terms: Sequence[AskedTerm]) -> str:
     """Return the user message: one JSON object per line."""
-    return "\n".join(_line(number, term) for number, term in enumerate(terms, start=1))
+    return "\n".join(_term_line(number, term) for number, term in enumerate(terms, start=1))
 
 
-def _line(number: int, term: AskedTerm) -> str:
+def _term_line(number: int, term: AskedTerm) -> str:
     shown: dict[str, object] = {"i": number, "term": one_line(term.text, _LONGEST_TERM)}
     if term.missed:
         shown["asked"] = True
@@ -209,12 +209,12 @@ def read_pairs(
     Entries that are not a pair of two of `terms` are left out and counted in `damage`, because a
     doubtful pair is worse than none. A pair given both as sure and as unsure counts as unsure.
     """
-    answer = _answer(content[:_LONGEST_ANSWER].rpartition("</think>")[2])
+    answer = _read_pairs(content[:_LONGEST_ANSWER].rpartition("</think>")[2])
     if answer is None:
         return None
     sure: dict[tuple[int, int], bool] = {}
     for entry in answer:
-        if (read := _entry(entry, len(terms))) is None:
+        if (read := _read_pair(entry, len(terms))) is None:
             damage["no_pair"] += 1
         else:
             first, second, certain = read
@@ -230,20 +230,20 @@ def read_pairs(
     )
 
 
-def _answer(text: str) -> list[object] | None:
+def _read_pairs(text: str) -> list[object] | None:
     """Return the entries of the last JSON object in `text` that has "pairs"."""
     found = [pairs for written in objects(text) if isinstance(pairs := written.get("pairs"), list)]
     return found[-1] if found else None
 
 
-def _entry(entry: object, sent: int) -> tuple[int, int, bool] | None:
+def _read_pair(entry: object, sent: int) -> tuple[int, int, bool] | None:
     if not isinstance(entry, dict):
         return None
-    first, second = (_number(entry.get(name), sent) for name in ("a", "b"))
+    first, second = (_valid_number(entry.get(name), sent) for name in ("a", "b"))
     if first is None or second is None or first == second:
         return None
     return min(first, second), max(first, second), entry.get("sure") is True
 
 
-def _number(value: object, sent: int) -> int | None:
+def _valid_number(value: object, sent: int) -> int | None:
     return value if type(value) is int and 1 <= value <= sent else None

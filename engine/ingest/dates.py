@@ -107,7 +107,7 @@ _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), star
 
 def read_zoned_time(value: object) -> datetime:
     """Read an ISO 8601 time with its zone, or "Thu May 23 02:54:59 +0000 2019"."""
-    moment = _read(value)
+    moment = _read_time(value)
     if moment.tzinfo is None:
         raise RecordError(
             Message(
@@ -124,7 +124,7 @@ def zoned_or_utc(value: object) -> datetime:
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return _check_range(_from_milliseconds(value))
-    moment = _read(_month_first(value) if isinstance(value, str) else value)
+    moment = _read_time(_month_first(value) if isinstance(value, str) else value)
     return _check_range(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
@@ -158,7 +158,7 @@ def _from_milliseconds(value: int) -> datetime:
         ) from exc
 
 
-def _read(value: object) -> datetime:
+def _read_time(value: object) -> datetime:
     if value is None or value == "":
         raise RecordError(Message("no time"))
     if not isinstance(value, str):

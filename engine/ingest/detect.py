@@ -56,7 +56,7 @@ class RecordStream:
         self._file: str | None = None
         self._taken = 0  # records and rejects of that file
         left = _left(source, names, after)
-        self._records = _read(source, reader, left, defaults)
+        self._records = _read_files(source, reader, left, defaults)
         if defaults.only_mine:
             self._records = only_own_words(self._records, reader, defaults.author)
         if after:
@@ -108,7 +108,7 @@ class RecordStream:
         self._source.close()
 
 
-def _read(
+def _read_files(
     source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
 ) -> Generator[SourceRecord | Reject]:
     """Yield the records of the named files, and a reject for each file that was refused."""
@@ -249,10 +249,10 @@ def find_readers() -> Mapping[str, Reader]:
         for module in iter_modules(formats.__path__)
     ]
     readers = [reader for module in modules for reader in getattr(module, "READERS", ())]
-    return {reader.name: reader for reader in sorted(readers, key=_place)}
+    return {reader.name: reader for reader in sorted(readers, key=_rank_reader)}
 
 
-def _place(reader: Reader) -> int:
+def _rank_reader(reader: Reader) -> int:
     return _GENERAL.index(reader.name) if reader.name in _GENERAL else -1
 
 

@@ -46,7 +46,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         raise RecordError(Message("the id ends like that of a part of a document"))
     post = READERS[record.format].post(record.payload)
     keywords = clean_for_display("\n".join(post.keywords))
-    parts = () if post.blocks is None else _parts(post.blocks, _clean(post.title), keywords)
+    parts = () if post.blocks is None else _cut_parts(post.blocks, _clean(post.title), keywords)
     raw = "" if parts else clean_for_display(post.text)
     if len(raw) > LONGEST_TEXT:
         raise _too_long(LONGEST_TEXT)
@@ -91,7 +91,7 @@ def _search_text(text: str, post: PostFields, keywords: str) -> str:
     return searchable(f"{searched}\n{keywords}" if keywords else searched)
 
 
-def _parts(blocks: Iterable[Block], title: str | None, keywords: str) -> tuple[Part, ...]:
+def _cut_parts(blocks: Iterable[Block], title: str | None, keywords: str) -> tuple[Part, ...]:
     read = [
         replace(
             block,
@@ -353,7 +353,7 @@ class Loader:
                 continue
             for reject in (*batch.rejects, *unusable, *_incomplete(documents)):
                 self._rejected(reject)
-            self._count(read=batch.read, rejected=len(batch.rejects) + len(unusable))
+            self._add_counts(read=batch.read, rejected=len(batch.rejects) + len(unusable))
             return batch, documents
 
     async def _find_outdated(self, digests: Mapping[str, int]) -> set[str]:
@@ -368,9 +368,9 @@ class Loader:
     async def _upsert(self, documents: Sequence[Document]) -> None:
         if documents:
             inserted, updated = await self._store.upsert(self._corpus, documents)
-            self._count(inserted=inserted, updated=updated)
+            self._add_counts(inserted=inserted, updated=updated)
 
-    def _count(self, **more: int) -> None:
+    def _add_counts(self, **more: int) -> None:
         counts = {name: getattr(self.report, name) + number for name, number in more.items()}
         self.report = replace(self.report, **counts)
         self._progress(self.report)

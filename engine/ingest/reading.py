@@ -215,7 +215,7 @@ class ReadSource:
         if ids:
             self._reader.cost.add_new_bytes(self._unpacked)
             try:
-                unusable = await self._ask(tuple[Reject, ...], "documents", ids=list(ids))
+                unusable = await self._ask_worker(tuple[Reject, ...], "documents", ids=list(ids))
             except WorkerEnded as exc:
                 self._give_up(exc)
                 raise BatchLost from exc
@@ -226,7 +226,7 @@ class ReadSource:
     async def _batch(self, number: int) -> Batch:
         if self._reader.open_source is not self or not self._reader.worker.running:
             await self._open()
-        read = await self._ask(ReadBatch, "batch", number=number)
+        read = await self._ask_worker(ReadBatch, "batch", number=number)
         self._read_to = read.bookmark or self._stored_to
         self._reader.cost.add_batch(
             seconds_used=read.seconds_used, bytes_read=max(0, read.bytes_read - self.bytes_read)
@@ -256,13 +256,13 @@ class ReadSource:
         }
         used = self._reader.worker.running
         try:
-            return await self._ask(OpenedSource, "open", **source)
+            return await self._ask_worker(OpenedSource, "open", **source)
         except WorkerEnded:
             if not used or self._file:
                 raise
-        return await self._ask(OpenedSource, "open", **source)  # the process had died before
+        return await self._ask_worker(OpenedSource, "open", **source)  # the process had died before
 
-    async def _ask(self, kind: type[_Answer], order: str, **given: object) -> _Answer:
+    async def _ask_worker(self, kind: type[_Answer], order: str, **given: object) -> _Answer:
         packed = pack_order(f"{_DESK}.{order}", (), given)
         clock = asyncio.get_running_loop().time
         begun = clock()

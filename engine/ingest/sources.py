@@ -180,7 +180,7 @@ class Source:
             opened = self._files.open(name)
         except OSError as exc:
             raise refused_by_system(label, exc) from exc
-        count = self._count if counted else self._watch.count
+        count = self._add_bytes if counted else self._watch.count
         raw = CountedStream(label, opened, closes=(opened,), count=count)
         with closed_on_error(raw):
             return unpack_gzip(label, buffer_stream(raw), self._watch.count)
@@ -192,7 +192,7 @@ class Source:
         self._looked_at.clear()
         self._files.close()
 
-    def _count(self, size: int) -> None:
+    def _add_bytes(self, size: int) -> None:
         self.bytes_read += size
         self._watch.count(size)
 

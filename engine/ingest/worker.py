@@ -184,7 +184,7 @@ class Desk:
         documents = self._translate_records(
             (self._versions.pop(identity) for identity in ids), rejects
         )
-        for part in _parts(documents):
+        for part in _group_documents(documents):
             self._owner.tell(DOCUMENTS + pack(part))
         self._versions = {}
         return tuple(rejects)
@@ -203,7 +203,7 @@ class Desk:
                     rejects.append(record.reject(str(exc)))
 
 
-def _parts(documents: Iterable[Document]) -> Iterator[Sequence[Document]]:
+def _group_documents(documents: Iterable[Document]) -> Iterator[Sequence[Document]]:
     """Yield groups of documents, so that neither side holds a whole batch as JSON."""
     part, size = list[Document](), 0
     for document in documents:

@@ -53,9 +53,9 @@ def pack_frame(kind: bytes, content: bytes = b"") -> bytes:
 def pack(value: object) -> bytes:
     """Return a value as JSON: data classes, enumerations, times, bytes, and what JSON knows."""
     try:
-        return orjson.dumps(value, default=_plain)
+        return orjson.dumps(value, default=_as_json)
     except TypeError:  # a text that is none, such as the name of a file; an integer beyond 64 bits
-        return json.dumps(value, default=_plain).encode()
+        return json.dumps(value, default=_as_json).encode()
 
 
 def pack_order(
@@ -80,7 +80,7 @@ def convert(kind: type[_Value], value: object) -> _Value:
     return cast(_Value, converter(value) if converter else value)
 
 
-def _plain(value: object) -> object:
+def _as_json(value: object) -> object:
     """Return a value that JSON does not know as one that it does."""
     if isinstance(value, bytes):
         return b64encode(value).decode()
@@ -110,7 +110,7 @@ def _converter(kind: Any) -> _Converter | None:
     if not inner:
         return _single(origin)
     if origin is tuple and inner[1:] != (...,):
-        return _row([_converter(inner_kind) for inner_kind in inner])
+        return _convert_row([_converter(inner_kind) for inner_kind in inner])
     if issubclass(origin, Mapping):
         return _convert_values(_converter(inner[1]))
     if issubclass(origin, Collection):
@@ -126,7 +126,7 @@ def _single(kind: type[Any]) -> _Converter:
     if issubclass(kind, Enum):
         return kind
     if is_dataclass(kind):
-        return _record(kind)
+        return _convert_record(kind)
     raise TypeError(f"{kind} does not cross")
 
 
@@ -134,7 +134,7 @@ def _optional(convert_it: _Converter | None) -> _Converter | None:
     return convert_it and (lambda value: None if value is None else convert_it(value))
 
 
-def _row(converters: Sequence[_Converter | None]) -> _Converter:
+def _convert_row(converters: Sequence[_Converter | None]) -> _Converter:
     return lambda values: tuple(
         converter(value) if converter else value
         for converter, value in zip(converters, values, strict=True)
@@ -155,7 +155,7 @@ def _several(kind: type[Collection[Any]], convert_it: _Converter | None) -> _Con
     return lambda values: collect(map(convert_it, values))
 
 
-def _record(kind: type[Any]) -> _Converter:
+def _convert_record(kind: type[Any]) -> _Converter:
     """Return what makes a data class from its fields by name; most of them are as they are."""
     types = get_type_hints(kind)
     known = {field.name: _converter(types[field.name]) for field in fields(kind)}

@@ -33,10 +33,10 @@ async def check_endpoint(endpoint: Endpoint) -> EndpointAnswer:
     url = endpoint.url("key" if endpoint.is_openrouter else "models")
     response = await _send_request(endpoint, url, None, _TOTAL)
     line = f"{endpoint.model} at {endpoint.host}"
-    return EndpointAnswer(line=line, date=_date(response.headers.get("Date", "")))
+    return EndpointAnswer(line=line, date=_header_date(response.headers.get("Date", "")))
 
 
-def _date(header: str) -> datetime | None:
+def _header_date(header: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(header)
     except ValueError:
@@ -135,7 +135,7 @@ class Transport:
         endpoint = self._endpoint
         try:
             async with self._http.stream("POST", self._url, json=body) as response:
-                return response.status_code, response.headers, await self._read(response)
+                return response.status_code, response.headers, await self._read_body(response)
         except httpx.ReadTimeout as exc:
             raise Fault(too_slow(endpoint, self._read_timeout, self._read_setting)) from exc
         except httpx.ConnectError as exc:
@@ -151,7 +151,7 @@ class Transport:
             )
             raise Fault(model_unreachable(endpoint, reason)) from exc
 
-    async def _read(self, response: httpx.Response) -> bytes:
+    async def _read_body(self, response: httpx.Response) -> bytes:
         content = bytearray()
         async for chunk in response.aiter_bytes():
             content += chunk

@@ -138,8 +138,8 @@ def read_usage(payload: Mapping[str, object]) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     read = Usage(
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=_read_count(usage.get("prompt_tokens")),
+        completion_tokens=_read_count(usage.get("completion_tokens")),
         cost_usd=_amount(usage.get("cost")),
     )
     return read if read != Usage() else None
@@ -160,7 +160,7 @@ def _sum(figures: Iterable[Number | None]) -> Number | None:
     return sum(known[1:], known[0]) if known else None
 
 
-def _count(value: object) -> int | None:
+def _read_count(value: object) -> int | None:
     amount = _amount(value)
     return None if amount is None else int(amount)
 
@@ -182,7 +182,7 @@ def read_choice(
     content = _content(message.get("content"))
     reason = choice.get("finish_reason")
     if reason == "length" and not content.strip():
-        raise Fault(_cut(max_completion_tokens))
+        raise Fault(_cut_error(max_completion_tokens))
     return ChatAnswer(
         content=content,
         finish_reason=reason if isinstance(reason, str) else None,
@@ -191,7 +191,7 @@ def read_choice(
     )
 
 
-def _cut(tokens: int) -> ModelAnswerCut:
+def _cut_error(tokens: int) -> ModelAnswerCut:
     return ModelAnswerCut(
         Message(
             "The model used all of its {number} tokens before it answered.",

@@ -70,17 +70,17 @@ def article(
     found = _extract_article(decode_page(html, content_type), url, now or _NO_LATEST)
     if found is None:
         return None
-    parts = tuple(_parts(found.body))
+    parts = tuple(_article_parts(found.body))
     if not any(isinstance(part, ArticleBlock) for part in parts):
         return None
     page = read_page(html, content_type, now=now or _NO_LATEST)
-    date, dated_by = _choose_date(page, _date(found.date))
+    date, dated_by = _choose_date(page, _read_date(found.date))
     return Article(
-        title=_line(found.title, _LONGEST_TITLE) or page.title,
-        author=_line(found.author, _LONGEST_NAME),
+        title=_as_line(found.title, _LONGEST_TITLE) or page.title,
+        author=_as_line(found.author, _LONGEST_NAME),
         date=date,
         dated_by=dated_by,
-        site=page.site or _line(found.sitename, _LONGEST_NAME),
+        site=page.site or _as_line(found.sitename, _LONGEST_NAME),
         language=page.language,
         text="\n\n".join(part if isinstance(part, str) else part.text for part in parts),
         blocks=tuple(part for part in parts if isinstance(part, ArticleBlock)),
@@ -134,7 +134,7 @@ def _extract_article(html: str, url: str | None, latest: datetime) -> Any:
     )
 
 
-def _parts(body: Any) -> Iterator[str | ArticleBlock]:
+def _article_parts(body: Any) -> Iterator[str | ArticleBlock]:
     """Yield headings, as text, and blocks in the order of the page."""
     headings: list[tuple[int, str]] = []
     for element in body:
@@ -177,12 +177,12 @@ def _pieces(element: Any) -> Iterator[str]:
             waiting.append(child)
 
 
-def _line(text: str | None, longest: int) -> str | None:
+def _as_line(text: str | None, longest: int) -> str | None:
     shown = " ".join(_UNPRINTABLE.sub(" ", text or "").split())
     return shown[:longest] or None
 
 
-def _date(text: str | None) -> datetime | None:
+def _read_date(text: str | None) -> datetime | None:
     """Read an ISO date as its first moment in UTC."""
     try:
         return datetime.fromisoformat(text or "").replace(tzinfo=UTC)

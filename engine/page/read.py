@@ -200,7 +200,10 @@ def articles(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     Texts that cannot be read are skipped. Never raises.
     """
     return [
-        node for text in texts for node in _nodes(_read(text)) if _is_article(node.get("@type"))
+        node
+        for text in texts
+        for node in _nodes(_parse_json(text))
+        if _is_article(node.get("@type"))
     ]
 
 
@@ -214,7 +217,7 @@ def find_texts(nodes: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
             yield value
 
 
-def _read(text: str) -> object:
+def _parse_json(text: str) -> object:
     bare = _unwrap_json(text)
     for repair in (str, _without_trailing_commas, html.unescape):
         try:

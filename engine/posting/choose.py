@@ -199,8 +199,8 @@ def wants(subscription: Subscription, story: Story) -> Unwanted | None:
     """
 
     def occur(words: Iterable[str]) -> bool:
-        said = f" {_plain(story.title)} "
-        return any(f" {plain} " in said for word in words if (plain := _plain(word)))
+        said = f" {_normal_words(story.title)} "
+        return any(f" {plain} " in said for word in words if (plain := _normal_words(word)))
 
     if subscription.since and story.first_seen_at < subscription.since:
         return Unwanted.OLD
@@ -226,11 +226,11 @@ def _not_from(subscription: Subscription, story: Story) -> Unwanted | None:
 
 def _is_named(wanted: Iterable[str], feed: str) -> bool:
     """Tell whether one of the wanted words occurs in the name of a feed."""
-    named = f" {_plain(feed)} "
-    return any(f" {plain} " in named for word in wanted if (plain := _plain(word)))
+    named = f" {_normal_words(feed)} "
+    return any(f" {plain} " in named for word in wanted if (plain := _normal_words(word)))
 
 
-def _plain(text: str) -> str:
+def _normal_words(text: str) -> str:
     """Return the words of a text in the form that is compared, single-spaced."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(letter for letter in letters if not unicodedata.combining(letter))

@@ -80,7 +80,7 @@ class _Kind:
     examples: tuple[str, ...]
 
 
-def _date(value: str) -> str | None:
+def _read_date(value: str) -> str | None:
     return value.upper() if read_stretch(value.upper()) else None
 
 
@@ -94,13 +94,13 @@ def _language(value: str) -> str | None:
     return found[1] if found else None
 
 
-def _number(value: str) -> str | None:
+def _read_count(value: str) -> str | None:
     if not (value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS):
         return None
     return str(int(value))
 
 
-def _corpus(value: str) -> str | None:
+def _corpus_name(value: str) -> str | None:
     return value.lower() if _CORPUS.fullmatch(value.lower()) else None
 
 
@@ -121,18 +121,18 @@ def _tag(value: str) -> str:
 
 
 KINDS: Mapping[str, _Kind] = {
-    "before": _Kind(_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
-    "after": _Kind(_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
+    "before": _Kind(_read_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
+    "after": _Kind(_read_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
     "on": _Kind(_day, ("2015", "2015-03", "2015-03-02")),
     "lang": _Kind(_language, ("en", "es")),
     "from": _Kind(_account, ("ana",)),
-    "in": _Kind(_corpus, ("demo",)),
+    "in": _Kind(_corpus_name, ("demo",)),
     "platform": _Kind(str.lower, ("mastodon",)),
     "role": _Kind(str.lower, ("user",)),
     "domain": _Kind(_domain, ("example.org",)),
     "thread": _Kind(str, ("general",)),
     "tag": _Kind(_tag, ("coffee",)),
-    "min": _Kind(_number, ("100",)),
+    "min": _Kind(_read_count, ("100",)),
     "has": _Kind(_one_of(_HAS), tuple(_HAS)),
     "is": _Kind(_one_of(_IS), tuple(_IS)),
 }
@@ -195,24 +195,24 @@ def conditions(filters: Sequence[Filter]) -> Conditions:
     found = Conditions(
         require=_flags(wanted),
         exclude=_flags(unwanted),
-        least=max(map(int, _values(wanted, "min")), default=None),
-        below=min(map(int, _values(unwanted, "min")), default=None),
-        authors=_values(wanted, "from") or None,
-        languages=_values(wanted, "lang") or None,
-        platforms=_values(wanted, "platform") or None,
-        roles=_values(wanted, "role") or None,
-        domains=_values(wanted, "domain") or None,
-        threads=_values(wanted, "thread") or None,
-        tags=_values(wanted, "tag"),
-        mentions=_values(wanted, "mention"),
-        not_authors=_values(unwanted, "from"),
-        not_languages=_values(unwanted, "lang"),
-        not_platforms=_values(unwanted, "platform"),
-        not_roles=_values(unwanted, "role"),
-        not_domains=_values(unwanted, "domain"),
-        not_threads=_values(unwanted, "thread"),
-        not_tags=_values(unwanted, "tag"),
-        not_mentions=_values(unwanted, "mention"),
+        least=max(map(int, _values_of(wanted, "min")), default=None),
+        below=min(map(int, _values_of(unwanted, "min")), default=None),
+        authors=_values_of(wanted, "from") or None,
+        languages=_values_of(wanted, "lang") or None,
+        platforms=_values_of(wanted, "platform") or None,
+        roles=_values_of(wanted, "role") or None,
+        domains=_values_of(wanted, "domain") or None,
+        threads=_values_of(wanted, "thread") or None,
+        tags=_values_of(wanted, "tag"),
+        mentions=_values_of(wanted, "mention"),
+        not_authors=_values_of(unwanted, "from"),
+        not_languages=_values_of(unwanted, "lang"),
+        not_platforms=_values_of(unwanted, "platform"),
+        not_roles=_values_of(unwanted, "role"),
+        not_domains=_values_of(unwanted, "domain"),
+        not_threads=_values_of(unwanted, "thread"),
+        not_tags=_values_of(unwanted, "tag"),
+        not_mentions=_values_of(unwanted, "mention"),
     )
     return replace(
         found,
@@ -222,21 +222,21 @@ def conditions(filters: Sequence[Filter]) -> Conditions:
     )
 
 
-def _values(filters: Sequence[Filter], name: str) -> tuple[str, ...]:
+def _values_of(filters: Sequence[Filter], name: str) -> tuple[str, ...]:
     return tuple(condition.value for condition in filters if condition.name == name)
 
 
 def _flags(filters: Sequence[Filter]) -> Flag:
     found = Flag.NONE
-    for value in _values(filters, "has"):
+    for value in _values_of(filters, "has"):
         found |= _HAS[value]
-    for value in _values(filters, "is"):
+    for value in _values_of(filters, "is"):
         found |= _IS[value]
     return found
 
 
 def _stretches(filters: Sequence[Filter], name: str) -> list[Stretch]:
-    read = (read_stretch(value) for value in _values(filters, name))
+    read = (read_stretch(value) for value in _values_of(filters, name))
     return [stretch for stretch in read if stretch]
 
 

@@ -74,10 +74,12 @@ class Filter:
     negated: bool = False
 
     def __str__(self) -> str:
-        written = f"@{self.value}" if self.name == "mention" else f"{self.name}:{self._value()}"
+        written = (
+            f"@{self.value}" if self.name == "mention" else f"{self.name}:{self._quote_value()}"
+        )
         return f"-{written}" if self.negated else written
 
-    def _value(self) -> str:
+    def _quote_value(self) -> str:
         # An unquoted value ends at a blank and loses trailing punctuation.
         plain = (self.value[-1:].isalnum() or self.value[-1:] == "_") and not any(
             c.isspace() for c in self.value

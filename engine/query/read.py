@@ -176,14 +176,14 @@ class _Reader:
         run = found[0] if found else ""
         self._at += len(run)
         named = _NAME.match(run)
-        if named and (value := self._value(run[named.end() :])):
+        if named and (value := self._read_value(run[named.end() :])):
             yield from _filter(run, named[1], value, negated)
         elif negated:
             yield _unit(Word(_trim_punctuation(run)), negated)
         else:
             yield from _capital(_trim_punctuation(run))
 
-    def _value(self, rest: str) -> str | None:
+    def _read_value(self, rest: str) -> str | None:
         """Return the value of a filter: the rest of its run, or the quoted text that follows."""
         if rest:
             return _trim_punctuation(rest)

@@ -233,7 +233,7 @@ async def present_hits(index: Reads, corpus: Corpus, found: Found, *, voice: boo
     that need voice terms. Raises the errors of the index.
     """
     radius = RADIUS[corpus.kind]
-    long = [hit for hit in found.hits if len(_text(hit)) > SHORT]
+    long = [hit for hit in found.hits if len(_hit_text(hit)) > SHORT]
     near = {word for hit in long for word in _near(hit)}
     known = await _count_known_words(index, corpus, near)
     hits = [replace(hit, excerpt=_excerpt(hit, radius, known)) for hit in found.hits]
@@ -248,29 +248,29 @@ async def present_hits(index: Reads, corpus: Corpus, found: Found, *, voice: boo
     return replace(found, hits=tuple(hits))
 
 
-def _text(hit: FindHit) -> str:
+def _hit_text(hit: FindHit) -> str:
     return hit.document.candidate.text
 
 
 def _text_to_show(hit: FindHit) -> str:
-    return hit.excerpt.text if hit.excerpt else _text(hit)
+    return hit.excerpt.text if hit.excerpt else _hit_text(hit)
 
 
 def _near(hit: FindHit) -> Iterable[str]:
     """Return the words of a hit that may be its matches."""
     lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
-    distinct = {spot.word for spot in searched_words(_text(hit))}
+    distinct = {spot.word for spot in searched_words(_hit_text(hit))}
     return (word for word in distinct if may_match(word, lexemes, _fold_word))
 
 
 def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
     worth = {lexeme: match.score / match.count for match in hit.matched for lexeme in match.lexemes}
     matches: list[tuple[Spot, float]] = []
-    for spot in searched_words(_text(hit)):
+    for spot in searched_words(_hit_text(hit)):
         lexemes = known[spot.word].lexemes if spot.word in known else ()
         if value := max((worth.get(lexeme, 0.0) for lexeme in lexemes), default=0.0):
             matches.append((spot, value))
-    return window(_text(hit), matches, radius)
+    return window(_hit_text(hit), matches, radius)
 
 
 async def _count_known_words(

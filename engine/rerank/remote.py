@@ -110,7 +110,7 @@ class RemoteReranker:
                 body["model"] = self._settings.model
             status, headers, content = await self._transport.post(body)
             if status == httpx.codes.OK:
-                return self._read(content, len(texts))
+                return self._require_scores(content, len(texts))
             if status not in _WRONG_FORM or b"texts" not in content:
                 raise self._to_fault(status, headers, content)
             self._inference = True
@@ -122,10 +122,10 @@ class RemoteReranker:
             )
             if status != httpx.codes.OK:
                 raise self._to_fault(status, headers, content)
-            scores += self._read(content, len(some))
+            scores += self._require_scores(content, len(some))
         return scores
 
-    def _read(self, content: bytes, number: int) -> list[float]:
+    def _require_scores(self, content: bytes, number: int) -> list[float]:
         scores = read_scores(content, number)
         if scores is None:
             raise Fault(no_scores(self._endpoint))

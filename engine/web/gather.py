@@ -91,12 +91,12 @@ class WebGatherer:
         progress = _Progress()
         try:
             async with within_budget(self._budget, planned, self._ledger, now=now):
-                await self._run(asked, progress, deadline, planned.source, now)
+                await self._search_and_read(asked, progress, deadline, planned.source, now)
         except BudgetExhausted as error:
             return WebFindings(notices=(error.said,))
         return _findings(progress)
 
-    async def _run(
+    async def _search_and_read(
         self,
         queries: Sequence[str],
         progress: _Progress,
@@ -123,7 +123,7 @@ class WebGatherer:
             most=self._settings.pages,
         )
         ended = await _within(
-            until, [self._read(target, queries, progress, now) for target in targets]
+            until, [self._read_page(target, queries, progress, now) for target in targets]
         )
         if late := len(targets) - ended:
             progress.notices.append(
@@ -146,7 +146,7 @@ class WebGatherer:
                 now=now,
             )
 
-    async def _read(
+    async def _read_page(
         self, target: _Target, queries: Sequence[str], progress: _Progress, now: datetime
     ) -> None:
         result, query, place = target.result, queries[target.query], (target.query, target.rank)

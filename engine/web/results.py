@@ -205,14 +205,14 @@ def _result(
         return
     yield WebResult(
         url=address,
-        title=_line(entry.get("title"), _LONGEST_TITLE),
-        snippet=_line(snippet, _LONGEST_SNIPPET),
+        title=_as_line(entry.get("title"), _LONGEST_TITLE),
+        snippet=_as_line(snippet, _LONGEST_SNIPPET),
         text=_paragraphs(text) or None,
-        date=_date(date),
+        date=_read_iso_date(date),
     )
 
 
-def _line(value: object, longest: int) -> str:
+def _as_line(value: object, longest: int) -> str:
     text = value if isinstance(value, str) else ""
     return " ".join(_UNPRINTABLE.sub(" ", text[: 2 * longest]).split())[:longest]
 
@@ -222,7 +222,7 @@ def _paragraphs(value: object) -> str:
     return _BLANK_LINES.sub("\n\n", _UNPRINTABLE.sub("", text.replace("\r", ""))).strip()
 
 
-def _date(value: object) -> datetime | None:
+def _read_iso_date(value: object) -> datetime | None:
     """Read an ISO date or time, in UTC unless it says otherwise."""
     try:
         date = datetime.fromisoformat(value) if isinstance(value, str) else None

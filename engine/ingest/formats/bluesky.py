@@ -54,7 +54,9 @@ class BlueskyReader:
                     "record": value, "uri": identity, "did": did, "author": defaults.author,
                     "file": citation,
                 }  # fmt: skip
-                raw = orjson.dumps([identity, value], default=_plain, option=orjson.OPT_SORT_KEYS)
+                raw = orjson.dumps(
+                    [identity, value], default=_plain_value, option=orjson.OPT_SORT_KEYS
+                )
                 item = JsonObject(label, number, "record", raw, payload)
                 yield item.record(self.name, identity, digest(raw))
 
@@ -64,7 +66,7 @@ class BlueskyReader:
         attribution = f"{payload.get('file')}#{uri.rpartition('/')[2]}"
         if record.get("$type") == _REPOST:
             return _repost(record, author, attribution)
-        return _post(record, uri, author, attribution)
+        return _read_post(record, uri, author, attribution)
 
 
 def _repository(label: str, content: bytes) -> tuple[str, Iterator[tuple[str, object]]]:
@@ -87,7 +89,7 @@ def _repository(label: str, content: bytes) -> tuple[str, Iterator[tuple[str, ob
 
 
 def _posts(label: str, blocks: Mapping[bytes, Any], root: bytes) -> Iterator[tuple[str, object]]:
-    for key, link in _entries(blocks, root, 0):
+    for key, link in _walk_tree(blocks, root, 0):
         if key.startswith((_POST + "/", _REPOST + "/")):
             if link not in blocks:
                 raise InputError(
@@ -97,19 +99,21 @@ def _posts(label: str, blocks: Mapping[bytes, Any], root: bytes) -> Iterator[tup
             yield key, blocks[link]
 
 
-def _entries(blocks: Mapping[bytes, Any], link: object, level: int) -> Iterator[tuple[str, bytes]]:
+def _walk_tree(
+    blocks: Mapping[bytes, Any], link: object, level: int
+) -> Iterator[tuple[str, bytes]]:
     """Walk the tree in order; each key in a node omits the prefix it shares with the key before."""
     node = blocks.get(link) if isinstance(link, bytes) else None
     if not isinstance(node, dict) or level > _MOST_LEVELS:
         return
-    yield from _entries(blocks, node.get("l"), level + 1)
+    yield from _walk_tree(blocks, node.get("l"), level + 1)
     key = b""
     for entry in mappings(node.get("e")):
         shared, rest, value = entry.get("p"), entry.get("k"), entry.get("v")
         if isinstance(shared, int) and isinstance(rest, bytes) and isinstance(value, bytes):
             key = key[:shared] + rest
             yield key.decode("utf-8", "replace"), value
-        yield from _entries(blocks, entry.get("t"), level + 1)
+        yield from _walk_tree(blocks, entry.get("t"), level + 1)
 
 
 def _repost(record: Mapping[str, object], author: str | None, attribution: str) -> PostFields:
@@ -128,7 +132,7 @@ def _repost(record: Mapping[str, object], author: str | None, attribution: str) 
     )
 
 
-def _post(
+def _read_post(
     record: Mapping[str, object], uri: str, author: str | None, attribution: str
 ) -> PostFields:
     text = record.get("text")
@@ -212,7 +216,7 @@ def _web(uri: str | None) -> str | None:
     return f"https://bsky.app/profile/{parts[0]}/post/{parts[2]}"
 
 
-def _plain(value: object) -> object:
+def _plain_value(value: object) -> object:
     """Convert links to blocks, and bytes; they only contribute to the digest."""
     if isinstance(value, bytes):
         return value.hex()

@@ -98,7 +98,7 @@ def _messages(
         "began": conversation.get("create_time"),
     }
     before: object = None
-    for message in _kept(conversation):
+    for message in _current_messages(conversation):
         if _is_shown(message):
             payload = {"message": message, "before": before, **context}
             raw = orjson.dumps(payload)
@@ -108,7 +108,7 @@ def _messages(
             before = message.get("id")
 
 
-def _kept(conversation: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+def _current_messages(conversation: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     """Return the messages from the root to the current node."""
     return list(_upwards(conversation))[::-1]
 

@@ -166,7 +166,7 @@ class DocumentReader:
             elif not content.strip():
                 yield Reject(file=label, line=1, reason="the file is empty")
             else:
-                yield _record(source, name, content, defaults, digest)
+                yield _make_record(source, name, content, defaults, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         name, content = str(payload.get("name")), payload.get("content")
@@ -207,7 +207,7 @@ def _data_form(name: str) -> str | None:
     return _DATA if PurePosixPath(name).suffix.lower() in _DATA_ENDINGS else None
 
 
-def _record(
+def _make_record(
     source: Source,
     name: str,
     content: bytes,

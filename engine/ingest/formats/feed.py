@@ -44,10 +44,10 @@ def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
         raise FeedUnreadable(Message("This is not a feed."))
     base = str(found.feed.get("link") or "")
     lang = feed_language(found.feed.get("language"))
-    return [{**_entry(entry, base), "lang": lang} for entry in found.entries]
+    return [{**_entry_fields(entry, base), "lang": lang} for entry in found.entries]
 
 
-def _entry(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
+def _entry_fields(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
     title, url = plain_words(entry.get("title")) or None, web_link(entry.get("link"), base)
     text = html_text(_longest(entry))
     return {
@@ -110,7 +110,7 @@ class BlogFeedReader:
                     ),
                     fix=Message("Split it."),
                 )
-            for number, entry in enumerate(_entries(label, content), start=1):
+            for number, entry in enumerate(_feed_entries(label, content), start=1):
                 raw = orjson.dumps(entry)
                 found = JsonObject(label, number, "record", raw, {**entry, "file": file})
                 yield found.record(self.name, entry["id"], digest(raw))
@@ -135,7 +135,7 @@ class BlogFeedReader:
         )
 
 
-def _entries(label: str, content: bytes) -> Sequence[dict[str, Any]]:
+def _feed_entries(label: str, content: bytes) -> Sequence[dict[str, Any]]:
     try:
         return blog_entries(content)
     except FeedUnreadable as exc:

@@ -47,27 +47,27 @@ class LinkedInReader:
                     expected="Date, ShareLink and ShareCommentary, or Date, Link and Message",
                     escape=escape,
                 ):
-                    yield _record(label, row, digest)
+                    yield _read_row(label, row, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         identity, row = str(payload.get("id")), as_mapping(payload.get("row"))
         if "ShareLink" in row:
-            return _share(row, identity)
+            return _read_share(row, identity)
         link = string(row.get("Link"))
         return PostFields(
             text=text_of(row.get("Message")),
             created_at=zoned_or_utc(row.get("Date")),
             url=link,
-            reply_to=_number(link),
+            reply_to=_share_number(link),
             platform=self.name,
-            thread=_number(link),
+            thread=_share_number(link),
             attribution=f"linkedin:comment/{identity.removeprefix('comment-')}",
             flags=Flag.REPLY,
             mine=True,
         )
 
 
-def _share(row: Mapping[str, object], identity: str) -> PostFields:
+def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
     said = _without_line_quotes(string(row.get("ShareCommentary")) or "")
     link, shared = string(row.get("ShareLink")), string(row.get("SharedUrl"))
     return PostFields(
@@ -75,7 +75,7 @@ def _share(row: Mapping[str, object], identity: str) -> PostFields:
         created_at=zoned_or_utc(row.get("Date")),
         url=link,
         platform=LinkedInReader.name,
-        thread=_number(link),
+        thread=_share_number(link),
         attribution=f"linkedin:post/{identity}",
         flags=Flag.MEDIA if string(row.get("MediaUrl")) else Flag.NONE,
         meta={"shared": shared, "visibility": string(row.get("Visibility"))},
@@ -88,7 +88,9 @@ def _is_header(row: Sequence[str]) -> bool:
     return columns >= _SHARES or columns >= _COMMENTS
 
 
-def _record(label: str, row: Row | Reject, digest: Callable[[bytes], int]) -> SourceRecord | Reject:
+def _read_row(
+    label: str, row: Row | Reject, digest: Callable[[bytes], int]
+) -> SourceRecord | Reject:
     if isinstance(row, Reject):
         return row
     line, value, raw = row
@@ -100,11 +102,11 @@ def _record(label: str, row: Row | Reject, digest: Callable[[bytes], int]) -> So
 def _identity(row: Mapping[str, object]) -> str:
     if "ShareLink" in row:
         link = str(row["ShareLink"])
-        return _number(link) or made_id(link, str(row["Date"]))
+        return _share_number(link) or made_id(link, str(row["Date"]))
     return f"comment-{made_id(*(str(row[name]) for name in ('Date', 'Link', 'Message')))}"
 
 
-def _number(link: str | None) -> str | None:
+def _share_number(link: str | None) -> str | None:
     found = _NUMBER.search(unquote(link or ""))
     return found[1] if found else None
 

@@ -44,7 +44,7 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
                         "the front matter is longer than {number:,} characters", number=_LONGEST
                     )
                 )
-            fields = as_mapping(_read(read, found[1], name))
+            fields = as_mapping(_parse_header(read, found[1], name))
             return {str(name).lower(): value for name, value in fields.items()}, text[found.end() :]
     return {}, text
 
@@ -68,7 +68,7 @@ def names(value: object) -> tuple[str, ...]:
     return tuple(text for item in items if (text := str(item).strip()))
 
 
-def _read(read: Callable[[str], object], text: str, name: str) -> object:
+def _parse_header(read: Callable[[str], object], text: str, name: str) -> object:
     try:
         return read(text)
     except InputError as exc:
@@ -110,7 +110,7 @@ class MarkdownReader:
                 reason = f"longer than {LARGEST_FILE:,} bytes"
                 yield Reject(file=label, line=1, reason=reason)
                 continue
-            yield _record(source, name, raw, digest)
+            yield _make_record(source, name, raw, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         path = PurePosixPath(str(payload.get("path")))
@@ -125,7 +125,7 @@ class MarkdownReader:
             text=text_of(body),
             blocks=article_blocks(body, markdown_blocks),
             searched=f"{title}\n\n{body}",
-            created_at=_date(fields, path),
+            created_at=_header_date(fields, path),
             keywords=(*authors, *(tag.removeprefix("#") for tag in tags)),
             author=string(_first(fields.get("author") or fields.get("authors"))),
             title=title,
@@ -143,7 +143,7 @@ class MarkdownReader:
         )
 
 
-def _record(
+def _make_record(
     source: Source, name: str, raw: bytes, digest: Callable[[bytes], int]
 ) -> SourceRecord | Reject:
     found = JsonObject(source.label(name), 1, "line", raw, {})
@@ -174,7 +174,7 @@ def _said_date(fields: Mapping[str, object], path: PurePosixPath) -> object:
     return next(told, named[1] if named else None)
 
 
-def _date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:
+def _header_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:
     said = _said_date(fields, path)
     return None if said is None else moment(said)
 

@@ -63,7 +63,7 @@ class MastodonReader:
             return _boost(activity, f"{file}#{_short(_identity(activity))}")
         if kind != "Create" or not note:
             raise RecordError(Message("an activity of the type {kind} is no post", kind=kind))
-        return _note(note, f"{file}#{_short(_identity(activity))}")
+        return _read_note(note, f"{file}#{_short(_identity(activity))}")
 
 
 def _identity(activity: Mapping[str, object]) -> object:
@@ -92,7 +92,7 @@ def _boost(activity: Mapping[str, object], attribution: str) -> PostFields:
     )
 
 
-def _note(note: Mapping[str, object], attribution: str) -> PostFields:
+def _read_note(note: Mapping[str, object], attribution: str) -> PostFields:
     text, warning = html_text(string(note.get("content")) or ""), string(note.get("summary"))
     attachments = mappings(note.get("attachment"))
     said = "\n\n".join(filter(None, (warning, text)))
@@ -146,7 +146,7 @@ def _account(actor: object) -> str | None:
 
 
 def _visibility(note: Mapping[str, object]) -> str:
-    to, cc = (_list(note.get(field)) for field in ("to", "cc"))
+    to, cc = (_as_list(note.get(field)) for field in ("to", "cc"))
     if any(name in to for name in _PUBLIC):
         return "public"
     if any(name in cc for name in _PUBLIC):
@@ -154,7 +154,7 @@ def _visibility(note: Mapping[str, object]) -> str:
     return "followers" if any(str(name).endswith("/followers") for name in to) else "direct"
 
 
-def _list(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 

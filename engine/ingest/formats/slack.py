@@ -64,14 +64,14 @@ class SlackReader(JsonReader):
                     if isinstance(found, Reject):
                         yield found
                     elif found.value.get("subtype") in _WRITTEN:
-                        yield _record(
+                        yield _message_record(
                             found, channel, workspaces[root], source.citation(name), defaults
                         )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         message, people = as_mapping(payload.get("message")), as_mapping(payload.get("people"))
         channel = str(payload.get("channel"))
-        said = _said(message)
+        said = _message_text(message)
         text, mentions = _readable(said, people)
         names = mappings(message.get("files"))
         mine = is_mine(payload.get("owner"), message.get("user"), *_names(message, people))
@@ -138,13 +138,13 @@ def _user_names(user: Mapping[str, object]) -> list[str]:
     return list(dict.fromkeys(name for name in map(string, found) if name))
 
 
-def _record(
+def _message_record(
     found: JsonObject, channel: str, workspace: _Workspace, file: str, defaults: Defaults
 ) -> SourceRecord | Reject:
     known = workspace.channels.get(channel, {})
     ids = strings(known.get("members"))
     place = string(known.get("id")) or channel
-    wanted = {str(found.value.get("user")), *_REFERENCE_IDS.findall(_said(found.value))}
+    wanted = {str(found.value.get("user")), *_REFERENCE_IDS.findall(_message_text(found.value))}
     people = {user: workspace.people[user] for user in sorted(wanted & workspace.people.keys())}
     # Anybody may be a member of a channel; a conversation is defined by its members.
     few = ids if "creator" not in known or len(ids) <= _FEW else []
@@ -177,7 +177,7 @@ def _names(message: Mapping[str, object], people: Mapping[str, object]) -> list[
     return [name for name in map(string, found) if name]
 
 
-def _said(message: Mapping[str, object]) -> str:
+def _message_text(message: Mapping[str, object]) -> str:
     """Return the text; bots may have put it into attachments."""
     if text := string(message.get("text")):
         return text

@@ -60,7 +60,7 @@ class TelegramReader:
             owner = f"user{account[1].decode()}" if account else defaults.author
             with source.open(name) as stream:
                 for header, items in named_arrays(stream, "messages"):
-                    chat = _chat(header)
+                    chat = _chat_fields(header)
                     context = {"chat": chat, "owner": owner, "file": source.citation(name)}
                     digest = fingerprint(
                         defaults, self.name, owner or "", orjson.dumps(chat).decode()
@@ -75,7 +75,7 @@ class TelegramReader:
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         message, chat = as_mapping(payload.get("message")), as_mapping(payload.get("chat"))
-        parts = _parts(message)
+        parts = _text_parts(message)
         text = "".join(_part_text(part) for part in parts)
         forwarded = bool(message.get("forwarded_from"))
         sender = identifier(message.get("from_id"))
@@ -106,7 +106,7 @@ class TelegramReader:
         )
 
 
-def _chat(header: bytes) -> dict[str, object]:
+def _chat_fields(header: bytes) -> dict[str, object]:
     """Return the chat's own fields, which come right before its messages."""
     start = len(header)
     while (start := header.rfind(b"{", 0, start)) >= 0:
@@ -129,7 +129,7 @@ def _answered_id(chat: Mapping[str, object], message: Mapping[str, object]) -> s
     return None if elsewhere else _identity(chat, message.get("reply_to_message_id"))
 
 
-def _parts(message: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+def _text_parts(message: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     """Return the pieces of the text, each with its type; older exports give plain text no type."""
     text = message.get("text")
     if isinstance(text, str):

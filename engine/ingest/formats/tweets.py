@@ -185,7 +185,7 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
     for reference in references:
         flags |= _REFERENCES.get(str(reference.get("type")), Flag.NONE)
     return PostFields(
-        text=text_of(_repeated_v2(original) or _text(tweet)),
+        text=text_of(_repeated_v2(original) or _tweet_text(tweet)),
         created_at=read_zoned_time(tweet.get("created_at")),
         author=_username(tweet),
         lang=string(tweet.get("lang")),
@@ -206,7 +206,7 @@ def _with_author(tweet: Mapping[str, object], includes: Includes) -> dict[str, o
     return {**tweet, "author": includes.users.get(str(tweet.get("author_id")))}
 
 
-def _text(tweet: Mapping[str, object]) -> object:
+def _tweet_text(tweet: Mapping[str, object]) -> object:
     return as_mapping(tweet.get("note_tweet")).get("text") or tweet.get("text")
 
 
@@ -215,7 +215,7 @@ def _username(tweet: Mapping[str, object]) -> str | None:
 
 
 def _repeated_v2(original: Mapping[str, object]) -> str | None:
-    name, text = _username(original), string(_text(original))
+    name, text = _username(original), string(_tweet_text(original))
     return f"RT @{name}: {text}" if name and text else None
 
 
@@ -285,7 +285,7 @@ class TrumpArchiveJsonReader(JsonReader):
         yield found.record(self.name, tweet_id(found.value), digest(found.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        return _post(payload)
+        return _read_post(payload)
 
 
 class TrumpArchiveCsvReader:
@@ -309,10 +309,10 @@ class TrumpArchiveCsvReader:
                 label = source.label(name)
                 columns = "id, text, isRetweet and date"
                 for row in csv_rows(label, stream, is_header=_is_header, expected=columns):
-                    yield _record(label, row, digest)
+                    yield _row_record(label, row, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        return _post(payload)
+        return _read_post(payload)
 
 
 def _is_header(row: Sequence[str]) -> bool:
@@ -322,7 +322,7 @@ def _is_header(row: Sequence[str]) -> bool:
     )
 
 
-def _post(row: Mapping[str, object]) -> PostFields:
+def _read_post(row: Mapping[str, object]) -> PostFields:
     flags = Flag.NONE
     if flag(row.get("isRetweet", row.get("is_retweet")), "the repost flag"):
         flags |= Flag.REPOST
@@ -341,7 +341,9 @@ def _post(row: Mapping[str, object]) -> PostFields:
     )
 
 
-def _record(label: str, row: Row | Reject, digest: Callable[[bytes], int]) -> SourceRecord | Reject:
+def _row_record(
+    label: str, row: Row | Reject, digest: Callable[[bytes], int]
+) -> SourceRecord | Reject:
     if isinstance(row, Reject):
         return row
     line, value, raw = row

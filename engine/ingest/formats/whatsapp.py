@@ -42,7 +42,7 @@ def read_time(date: str, time: str, order: str) -> datetime:
         hour, minute, second = (*map(int, _NUMBER.findall(time)), 0)[:3]
         if _is_twelve_hours(time):
             hour = hour % 12 + (12 if _AFTERNOON.search(time) else 0)
-        year, month, day = _parts(date, order)
+        year, month, day = _date_parts(date, order)
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except (ValueError, OverflowError) as exc:
         raise RecordError(
@@ -64,7 +64,7 @@ def _year_first(date: str) -> bool:
     return len(_NUMBER.findall(date)[0]) == 4
 
 
-def _parts(date: str, order: str) -> tuple[int, int, int]:
+def _date_parts(date: str, order: str) -> tuple[int, int, int]:
     """Return year, month and day."""
     first, second, third = (int(number) for number in _NUMBER.findall(date))
     if _year_first(date):
@@ -172,7 +172,7 @@ class WhatsAppReader:
     kinds = (Kind.PERSONAL,)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"_chat\.txt|[^/]*WhatsApp[^/]*\.txt", names)
+        return members_named(r"_chat_name\.txt|[^/]*WhatsApp[^/]*\.txt", names)
 
     def recognises(self, sample: Sample) -> bool:
         first, _, _ = sample.head.lstrip()[:4096].partition(b"\n")
@@ -182,7 +182,7 @@ class WhatsAppReader:
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
         for name in names:
-            chat, label = _chat(source, name), source.label(name)
+            chat, label = _chat_name(source, name), source.label(name)
             head = source.head(name).removeprefix(BOM).decode("utf-8", "replace")
             order = guess_date_order(headers(head))
             digest = fingerprint(defaults, self.name, order)
@@ -224,10 +224,10 @@ class WhatsAppReader:
         )
 
 
-def _chat(source: Source, name: str) -> str:
-    """Return the name of the chat: that of the file, or of the zip that holds "_chat.txt"."""
+def _chat_name(source: Source, name: str) -> str:
+    """Return the name of the chat: that of the file, or of the zip that holds "_chat_name.txt"."""
     stem = PurePosixPath(name).stem
-    if not source.packed or stem == "_chat":
+    if not source.packed or stem == "_chat_name":
         stem = PurePath(source.name).stem
     found = _TITLE.fullmatch(stem)
     return found[1].strip() if found else stem

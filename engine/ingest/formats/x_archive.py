@@ -38,7 +38,7 @@ class NoteTweets:
         self._by_second: dict[datetime, list[_Note]] = {}
         for wrapped in notes:
             note = as_mapping(wrapped.get("noteTweet"))
-            read = _note(as_mapping(note.get("core")))
+            read = _read_note(as_mapping(note.get("core")))
             try:
                 second = read_zoned_time(note.get("createdAt")).replace(microsecond=0)
             except RecordError:
@@ -68,7 +68,7 @@ class NoteTweets:
             yield from self._by_second.get(second + slack, ())
 
 
-def _note(core: Mapping[str, object]) -> _Note | None:
+def _read_note(core: Mapping[str, object]) -> _Note | None:
     text = string(core.get("text"))
     if not text:
         return None
@@ -122,7 +122,7 @@ class XArchiveReader(JsonReader):
                     yield (
                         found
                         if isinstance(found, Reject)
-                        else _record(found, author, notes, digest)
+                        else _tweet_record(found, author, notes, digest)
                     )
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -133,7 +133,7 @@ class XArchiveReader(JsonReader):
         )
 
 
-def _record(
+def _tweet_record(
     found: JsonObject, author: str | None, notes: NoteTweets, digest: Callable[[bytes], int]
 ) -> SourceRecord | Reject:
     tweet = as_mapping(found.value.get("tweet")) or found.value

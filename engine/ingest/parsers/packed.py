@@ -91,7 +91,7 @@ def _pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]:
             yield "\n"
         elif node.tag == "a" and (address := _address(node)):
             yield address
-        elif structured and node.tag == "tr" and (row := _row(node)):
+        elif structured and node.tag == "tr" and (row := _table_row(node)):
             yield f"{_LINE}{row}{_LINE}"
         elif node.tag not in _UNSEEN:
             after = _line_end(node.tag)
@@ -102,7 +102,7 @@ def _pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]:
             waiting.extend(reversed(list(node.iter(include_text=True))))
 
 
-def _row(row: LexborNode) -> str | None:
+def _table_row(row: LexborNode) -> str | None:
     """Return the cells of a row of data in one line; None if the table is the page's layout."""
     cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
     if any(cell.css_first("table, h1, h2, h3") for cell in cells):

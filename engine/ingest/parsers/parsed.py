@@ -189,7 +189,7 @@ def text_blocks(text: str) -> list[Block]:
 
 def markdown_blocks(text: str) -> list[Block]:
     """Return the paragraphs of a Markdown text with their headings."""
-    return list(under_headings(_parts(text)))
+    return list(under_headings(_split_blocks(text)))
 
 
 def article_blocks(
@@ -199,7 +199,7 @@ def article_blocks(
     return tuple(read(text)) if token_count(text) > MOST else None
 
 
-def _parts(text: str) -> Iterator[Heading | Block]:
+def _split_blocks(text: str) -> Iterator[Heading | Block]:
     lines: list[str] = []
     fence: str | None = None
     for line in text.split("\n"):

@@ -204,11 +204,12 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
         raise is_damaged() from exc
     finally:
         document.close()
-    blocks = _join_paragraphs(under_headings(_parts(pages, headings)))
+    blocks = _join_paragraphs(under_headings(_page_blocks(pages, headings)))
     if not blocks:
         raise pages.faults[0] if pages.faults else says_nothing()
     date, dated_by = first_date(
-        (_date(said["CreationDate"]), DateKind.CREATED), (_date(said["ModDate"]), DateKind.MODIFIED)
+        (_parse_pdf_date(said["CreationDate"]), DateKind.CREATED),
+        (_parse_pdf_date(said["ModDate"]), DateKind.MODIFIED),
     )
     title = said["Title"].strip()
     return Parsed(
@@ -299,7 +300,7 @@ def _headings(document: Any) -> _Headings:
     return found
 
 
-def _parts(pages: _Pages, headings: _Headings) -> Iterator[Heading | Block]:
+def _page_blocks(pages: _Pages, headings: _Headings) -> Iterator[Heading | Block]:
     """Yield paragraphs; a line that is a title of the outline is a heading."""
     whole = [_LINE_END.split(_WITHIN_WORD.sub("", text)) for text in pages.texts]
     for page, lines in enumerate(without_running_titles(whole), start=1):
@@ -350,7 +351,7 @@ def _bare(text: str) -> str:
     return _PUNCTUATION.sub(" ", text).strip().casefold()
 
 
-def _date(text: str) -> datetime | None:
+def _parse_pdf_date(text: str) -> datetime | None:
     found = _DATE.match(text)
     if not found:
         return None
