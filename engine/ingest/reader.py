@@ -33,20 +33,21 @@ def csv_rows(
     *,
     is_header: Callable[[Sequence[str]], bool],
     expected: str,
-    escape: str | None = None,
+    escape: Callable[[Sequence[str]], str | None] = lambda _: None,
 ) -> Generator[Row | Reject]:
     """Yield `(line, values by column, bytes)` for each row; the digest is made from the bytes.
 
-    `expected` says what the header must name. Raises InputError if there is no header.
+    `expected` says what the header must name, and `escape` what a header lets quotes be escaped
+    with. Raises InputError if there is no header.
     """
     feed = _Lines(stream)
-    rows = csv.reader(feed, escapechar=escape)
-    header = _header(rows, is_header)
+    header = _header(csv.reader(feed), is_header)
     if header is None:
         raise InputError(
             Message("{label} does not begin with the columns of the archive.", label=label),
             fix=Message("The first line must name {expected}.", expected=expected),
         )
+    rows = csv.reader(feed, escapechar=escape(header))
     while True:
         first, feed.problem = feed.number + 1, None
         try:
@@ -150,7 +151,10 @@ class Reader(Protocol):
 
 
 class JsonReader:
-    """Reads objects from lines or from one array, whichever the file contains."""
+    """Reads objects from lines or from one array, whichever the file contains.
+
+    Readers of other shapes override `objects`, and `recognises` in place of `fits`.
+    """
 
     name: str
     kinds: tuple[Kind, ...]
@@ -172,11 +176,17 @@ class JsonReader:
         digest = fingerprint(defaults, self.name)
         for name in names:
             with source.open(name) as stream:
-                for found in json_objects(source.label(name), stream, self.longest_line):
+                for found in self.objects(source, name, stream):
                     if isinstance(found, Reject):
                         yield found
                     else:
                         yield from self.split(found, digest)
+
+    def objects(
+        self, source: Source, name: str, stream: io.BufferedReader
+    ) -> Iterator["JsonObject | Reject"]:
+        """Yield the objects of one file, in order. Raises InputError."""
+        return json_objects(source.label(name), stream, self.longest_line)
 
     def split(
         self, found: "JsonObject", digest: Callable[[bytes], int]
@@ -342,3 +352,33 @@ def _by_author(post: PostFields, author: str | None) -> bool | None:
 
 def _fold_name(name: str) -> str:
     return name.strip().removeprefix("@").casefold()
+
+
+class CsvReader(JsonReader):
+    """Reads objects from the rows of a CSV, by the names of its columns."""
+
+    columns: str  # that a file must have, as a message names them
+
+    def recognises(self, sample: Sample) -> bool:
+        return self.is_header(first_row(sample.head))
+
+    def is_header(self, row: Sequence[str]) -> bool:
+        """Tell whether a row names the columns of this format."""
+        raise NotImplementedError
+
+    def escape(self, header: Sequence[str]) -> str | None:  # noqa: ARG002 - of some formats
+        """Return the character that quotes are escaped with; None if they are doubled."""
+        return None
+
+    def objects(
+        self, source: Source, name: str, stream: io.BufferedReader
+    ) -> Iterator[JsonObject | Reject]:
+        label = source.label(name)
+        for row in csv_rows(
+            label, stream, is_header=self.is_header, expected=self.columns, escape=self.escape
+        ):
+            if isinstance(row, Reject):
+                yield row
+            else:
+                line, value, raw = row
+                yield JsonObject(label, line, "line", raw, value)

@@ -17,9 +17,8 @@ from datetime import datetime
 from engine.ingest.dates import count, flag, identifier, read_zoned_time, string, strings, text_of
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, csv_rows, first_row
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
-from engine.ingest.sources import Source
+from engine.ingest.reader import CsvReader, JsonObject, JsonReader, Reader
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.values import Flag, Kind
 
 _FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.DELETED}
@@ -76,34 +75,15 @@ class JsonlReader(JsonReader):
         )
 
 
-class CsvReader:
+class JsonlCsvReader(CsvReader):
     """Reads the same fields from the columns of a CSV."""
 
     name = "csv"
     kinds = JsonlReader.kinds
+    columns = "id, text and created_at"
 
-    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
-        return ()
-
-    def recognises(self, sample: Sample) -> bool:
-        return {column.strip() for column in first_row(sample.head)} >= _NEEDED
-
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name)
-        for name in names:
-            label = source.label(name)
-            with source.open(name) as stream:
-                for row in csv_rows(
-                    label, stream, is_header=_NEEDED.issubset, expected="id, text and created_at"
-                ):
-                    if isinstance(row, Reject):
-                        yield row
-                    else:
-                        line, value, raw = row
-                        found = JsonObject(label, line, "line", raw, value)
-                        yield found.record(self.name, value["id"], digest(raw))
+    def is_header(self, row: Sequence[str]) -> bool:
+        return {column.strip() for column in row} >= _NEEDED
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         return JsonlReader().post(payload)
@@ -119,4 +99,4 @@ def _platform(payload: Mapping[str, object], created_at: datetime) -> str | None
     return "x" if post_id and is_from_x(post_id, created_at, sent_by) else None
 
 
-READERS: tuple[Reader, ...] = (JsonlReader(), CsvReader())
+READERS: tuple[Reader, ...] = (JsonlReader(), JsonlCsvReader())

@@ -9,9 +9,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from urllib.parse import unquote
 
 from engine.ingest.dates import as_mapping, made_id, string, text_of, zoned_or_utc
-from engine.ingest.reader import JsonObject, Reader, Row, Sample, csv_rows, first_row, members_named
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
-from engine.ingest.sources import Source
+from engine.ingest.reader import CsvReader, JsonObject, Reader, members_named
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.values import Flag, Kind
 
 _SHARES = frozenset(("Date", "ShareLink", "ShareCommentary"))
@@ -19,35 +18,28 @@ _COMMENTS = frozenset(("Date", "Link", "Message"))
 _NUMBER = re.compile(r"urn:li:(?:share|ugcPost|activity|groupPost):(?:\d+-)?(\d+)")
 
 
-class LinkedInReader:
+class LinkedInReader(CsvReader):
     """Reads both files, row by row."""
 
     name = "linkedin"
     kinds = (Kind.SOCIAL,)
+    columns = "Date, ShareLink and ShareCommentary, or Date, Link and Message"
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
         return members_named(r"Shares\.csv|Comments\.csv", names)
 
-    def recognises(self, sample: Sample) -> bool:
-        return _is_header(first_row(sample.head))
+    def is_header(self, row: Sequence[str]) -> bool:
+        return set(row) >= _SHARES or set(row) >= _COMMENTS
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
+    def escape(self, header: Sequence[str]) -> str | None:
+        return "\\" if set(header) >= _COMMENTS else None
+
+    def split(
+        self, found: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name)
-        for name in names:
-            label = source.label(name)
-            # Quotes are doubled in one file and escaped in the other.
-            escape = "\\" if set(first_row(source.head(name))) >= _COMMENTS else None
-            with source.open(name) as stream:
-                for row in csv_rows(
-                    label,
-                    stream,
-                    is_header=_is_header,
-                    expected="Date, ShareLink and ShareCommentary, or Date, Link and Message",
-                    escape=escape,
-                ):
-                    yield _read_row(label, row, digest)
+        identity = _identity(found.value)
+        payload = {"row": found.value, "id": identity}
+        yield found.record(self.name, identity, digest(found.raw), payload)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         identity, row = str(payload.get("id")), as_mapping(payload.get("row"))
@@ -81,22 +73,6 @@ def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
         meta={"shared": shared, "visibility": string(row.get("Visibility"))},
         mine=True,
     )
-
-
-def _is_header(row: Sequence[str]) -> bool:
-    columns = set(row)
-    return columns >= _SHARES or columns >= _COMMENTS
-
-
-def _read_row(
-    label: str, row: Row | Reject, digest: Callable[[bytes], int]
-) -> SourceRecord | Reject:
-    if isinstance(row, Reject):
-        return row
-    line, value, raw = row
-    identity = _identity(value)
-    found = JsonObject(label, line, "line", raw, {"row": value, "id": identity})
-    return found.record(LinkedInReader.name, identity, digest(raw))
 
 
 def _identity(row: Mapping[str, object]) -> str:

@@ -19,9 +19,8 @@ from engine.ingest.dates import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.reader import JsonObject, JsonReader, Reader, Row, Sample, csv_rows, first_row
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
-from engine.ingest.sources import Source
+from engine.ingest.reader import CsvReader, JsonObject, JsonReader, Reader, Sample
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.messages import Message
 from engine.values import Flag, Kind
 
@@ -288,38 +287,27 @@ class TrumpArchiveJsonReader(JsonReader):
         return _read_post(payload)
 
 
-class TrumpArchiveCsvReader:
+class TrumpArchiveCsvReader(CsvReader):
     """Reads both CSV layouts; columns are found by their names."""
 
     name = "trump-archive-csv"
     kinds = (Kind.TWEETS, Kind.SOCIAL)
 
-    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
-        return ()
+    columns = "id, text, isRetweet and date"
 
-    def recognises(self, sample: Sample) -> bool:
-        return _is_header(first_row(sample.head))
+    def is_header(self, row: Sequence[str]) -> bool:
+        names = set(row)
+        return "text" in names and bool(
+            {"id", "isRetweet", "date"} <= names or {"id_str", "is_retweet", "created_at"} <= names
+        )
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
+    def split(
+        self, found: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name)
-        for name in names:
-            with source.open(name) as stream:
-                label = source.label(name)
-                columns = "id, text, isRetweet and date"
-                for row in csv_rows(label, stream, is_header=_is_header, expected=columns):
-                    yield _row_record(label, row, digest)
+        yield found.record(self.name, tweet_id(found.value), digest(found.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         return _read_post(payload)
-
-
-def _is_header(row: Sequence[str]) -> bool:
-    columns = set(row)
-    return "text" in columns and bool(
-        {"id", "isRetweet", "date"} <= columns or {"id_str", "is_retweet", "created_at"} <= columns
-    )
 
 
 def _read_post(row: Mapping[str, object]) -> PostFields:
@@ -339,16 +327,6 @@ def _read_post(row: Mapping[str, object]) -> PostFields:
         flags=flags,
         device=device(row.get("device", row.get("source"))),
     )
-
-
-def _row_record(
-    label: str, row: Row | Reject, digest: Callable[[bytes], int]
-) -> SourceRecord | Reject:
-    if isinstance(row, Reject):
-        return row
-    line, value, raw = row
-    found = JsonObject(label, line, "line", raw, value)
-    return found.record(TrumpArchiveCsvReader.name, tweet_id(value), digest(raw))
 
 
 READERS: tuple[Reader, ...] = (TrumpArchiveJsonReader(), ApiReader(), TrumpArchiveCsvReader())

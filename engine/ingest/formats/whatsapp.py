@@ -172,7 +172,7 @@ class WhatsAppReader:
     kinds = (Kind.PERSONAL,)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        return members_named(r"_chat_name\.txt|[^/]*WhatsApp[^/]*\.txt", names)
+        return members_named(r"_chat\.txt|[^/]*WhatsApp[^/]*\.txt", names)
 
     def recognises(self, sample: Sample) -> bool:
         first, _, _ = sample.head.lstrip()[:4096].partition(b"\n")
@@ -225,9 +225,9 @@ class WhatsAppReader:
 
 
 def _chat_name(source: Source, name: str) -> str:
-    """Return the name of the chat: that of the file, or of the zip that holds "_chat_name.txt"."""
+    """Return the name of the chat: that of the file, or of the zip that holds "_chat.txt"."""
     stem = PurePosixPath(name).stem
-    if not source.packed or stem == "_chat_name":
+    if not source.packed or stem == "_chat":
         stem = PurePath(source.name).stem
     found = _TITLE.fullmatch(stem)
     return found[1].strip() if found else stem
