@@ -255,10 +255,7 @@ def _nodes(value: object) -> Iterator[Mapping[str, Any]]:
 
 def _is_article(kind: object) -> bool:
     kinds = kind if isinstance(kind, list) else [kind]
-    return any(
-        isinstance(declared, str) and declared.endswith(("Article", "Posting"))
-        for declared in kinds
-    )
+    return any(isinstance(name, str) and name.endswith(("Article", "Posting")) for name in kinds)
 
 
 _Value = TypeVar("_Value")
@@ -271,22 +268,10 @@ _LANGUAGE = re.compile(r"\s*([a-z]{2,3})(?=[-_\s]|$)", re.IGNORECASE)
 # The names under which sites give the publication date, the usual ones first.
 _FIRST_DATES = ("article:published_time", "og:published_time", "og:article:published_time")
 _LAST_DATES = (
-    "datepublished",
-    "date",
-    "dc.date",
-    "dc.date.issued",
-    "dcterms.date",
-    "dcterms.created",
-    "parsely-pub-date",
-    "sailthru.date",
-    "cxenseparse:recs:publishtime",
-    "pubdate",
-    "publishdate",
-    "publish-date",
-    "publication_date",
-    "article.published",
-)
-
+    "datepublished", "date", "dc.date", "dc.date.issued", "dcterms.date", "dcterms.created",
+    "parsely-pub-date", "sailthru.date", "cxenseparse:recs:publishtime", "pubdate", "publishdate",
+    "publish-date", "publication_date", "article.published",
+)  # fmt: skip
 _MODIFIED = (
     "article:modified_time", "og:modified_time", "og:updated_time", "og:article:modified_time",
     "datemodified", "dc.date.modified", "dcterms.modified", "dc.modified", "last-modified",

@@ -4,7 +4,7 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from urllib.parse import unquote
@@ -178,16 +178,25 @@ def parse_epub(content: bytes) -> Parsed:
         raise
     except Exception as exc:  # anything that zipfile and the XML parser raise
         raise is_damaged() from exc
+    return _describe_document(blocks, package, _book_dates(package))
+
+
+def _describe_document(
+    blocks: Sequence[Block],
+    core: Element | None,
+    dates: Iterable[tuple[datetime | None, DateKind | None]],
+) -> Parsed:
+    """Return the blocks with what the file says about itself. Raises RecordError without any."""
     if not blocks:
         raise says_nothing()
-    date, dated_by = first_date(*_book_dates(package))
+    date, dated_by = first_date(*dates)
     return Parsed(
         blocks=blocks,
-        title=text_at(package, f"{_DUBLIN_CORE}title"),
-        author=text_at(package, f"{_DUBLIN_CORE}creator"),
+        title=text_at(core, f"{_DUBLIN_CORE}title"),
+        author=text_at(core, f"{_DUBLIN_CORE}creator"),
         date=date,
         dated_by=dated_by,
-        language=text_at(package, f"{_DUBLIN_CORE}language"),
+        language=text_at(core, f"{_DUBLIN_CORE}language"),
     )
 
 
@@ -266,20 +275,11 @@ def parse_word(content: bytes) -> Parsed:
     except Exception as exc:  # anything that a library raises about a file that somebody made
         raise is_damaged() from exc
     blocks = html_blocks(markup)
-    if not blocks:
-        raise says_nothing()
-    date, dated_by = first_date(
+    dates = (
         (_parse_property_date(text_at(said, f"{_TERMS}modified")), DateKind.MODIFIED),
         (_parse_property_date(text_at(said, f"{_TERMS}created")), DateKind.CREATED),
     )
-    return Parsed(
-        blocks=blocks,
-        title=text_at(said, f"{_DUBLIN_CORE}title"),
-        author=text_at(said, f"{_DUBLIN_CORE}creator"),
-        date=date,
-        dated_by=dated_by,
-        language=text_at(said, f"{_DUBLIN_CORE}language"),
-    )
+    return _describe_document(blocks, said, dates)
 
 
 def _parse_property_date(text: str | None) -> datetime | None:
