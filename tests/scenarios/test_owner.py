@@ -5,6 +5,7 @@ import re
 
 from bot.commands import standard_commands
 from bot.slack.client import build_manifest
+from tests.ages import read_years
 from tests.fakes.slack import App, SlackServer
 from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage, slack_staged
@@ -56,10 +57,10 @@ async def test_on_slack_the_owner_lets_a_direct_message_in_and_a_channel_is_gree
     async with slack_staged(database_url, SlackServer(app)) as stage:
         stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
         async with stage.serving():
-            await _own_and_let_in(stage)
+            await assert_owns_and_lets_in(stage)
 
 
-async def _own_and_let_in(stage: SlackStage) -> None:
+async def assert_owns_and_lets_in(stage: SlackStage) -> None:
     slack, alice, bob = stage.slack, stage.alice, stage.bob
     home, direct = slack.im(alice), slack.im(bob)
     await alice.says(home, HEADLINE)  # the app knows the chat from then on
@@ -77,7 +78,7 @@ async def _own_and_let_in(stage: SlackStage) -> None:
     await bob.says(direct, HEADLINE)
     answer = (await stage.replies(6))[-1]
     assert answer.channel is direct
-    assert answer.visible.count("años antes") == 3
+    assert len(read_years(answer.visible, "es")) == 3
     elsewhere = slack.channel("elsewhere", [alice, bob], with_bot=False)
     await alice.invites_bot(elsewhere)
     greeting = (await stage.replies(8))[-1]  # after the line that it has joined

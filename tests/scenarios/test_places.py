@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.ages import read_years
 from tests.fakes.model import failure
 from tests.fakes.slack import App, SlackServer
 from tests.scenarios.seats import Seat, SlackSeat, TelegramSeat
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import HEADLINE, Stage, Surroundings, load_tweets, staged
-
-HITS = "years before"
 
 
 @dataclass
@@ -98,7 +97,7 @@ async def test_settings_are_for_admins_and_answers_for_all(place: Place) -> None
         assert "Only admins of this " in await place.member.commands(command)
     assert "threshold: 6" in await place.admin.commands("/settings threshold 6")
     assert "This chat is told nothing unasked." in await place.admin.commands("/unsubscribe")
-    assert HITS in await place.member.commands(f"/prophecy {HEADLINE}")
+    assert read_years(await place.member.commands(f"/prophecy {HEADLINE}"))
 
 
 async def test_a_member_chooses_an_archive_for_one_answer_and_an_admin_for_all(
@@ -157,9 +156,9 @@ async def test_in_reply_to_an_answer_a_question_follows_that_one(place: Place) -
 
 async def test_in_reply_to_an_answer_why_and_more_are_about_that_one(place: Place) -> None:
     alice, bob = place.admin, place.member
-    assert HITS in await alice.calls(HEADLINE)
+    assert read_years(await alice.calls(HEADLINE))
     about_coffee = alice.said[-1]
-    assert HITS in await bob.calls("A festival of the moon draws thousands to London")
+    assert read_years(await bob.calls("A festival of the moon draws thousands to London"))
     about_moon = bob.said[-1]
     for seat, answer, word, other in (
         (bob, about_coffee, "prices", "moon"),
@@ -184,7 +183,7 @@ async def test_a_topic_or_thread_has_posts_of_its_own(place: Place) -> None:
 
 
 async def test_an_answer_stays_in_its_topic_or_thread(place: Place) -> None:
-    assert HITS in await place.aside.calls(HEADLINE)
+    assert read_years(await place.aside.calls(HEADLINE))
     answer = place.aside.said[-1]
     asked = place.aside.asked
     assert asked

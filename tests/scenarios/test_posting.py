@@ -24,6 +24,7 @@ from engine.errors import StorageError
 from engine.extras import how_to_install
 from engine.messages import message_from_json
 from engine.posting.delivery import PostingMode, Subscription
+from tests.ages import read_years
 from tests.fakes.model import failure, scoring
 from tests.fakes.slack import Fault
 from tests.fakes.telegram import Chat as TelegramChat
@@ -63,7 +64,7 @@ async def test_a_find_is_told_at_once(database_url: str, platform: str) -> None:
         (message,) = room.said(platform)
         assert HEADLINE in shown(message)
         assert TWEETS[0] in shown(message)
-        assert "years before" in shown(message)
+        assert read_years(shown(message))
         assert "not judged" not in shown(message).lower()
         assert "https://news.example/2" in str(message.links)
         labels = str(message.buttons)

@@ -14,6 +14,7 @@ from engine.chat import Answer, Listening, PostPicture
 from engine.errors import CorpusNotFound, FetchRefused
 from engine.search import Headline
 from engine.values import Flag
+from tests.ages import say_years
 from tests.bot.conversing import ANA, GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
 
@@ -78,7 +79,7 @@ async def test_more_shows_the_next_ones_without_another_search(bot: Bot) -> None
 async def test_more_counts_ages_up_to_the_moment_of_the_question(bot: Bot) -> None:
     first = await bot.say("Coffee prices soar")
     later = await bot.say("/more", now=NOW + timedelta(days=800))
-    assert later.hits[0].age == first.hits[0].age == "10 years before"
+    assert later.hits[0].age == first.hits[0].age == say_years(10)
 
 
 async def test_the_button_for_more_shows_the_same_page_to_whoever_presses_it(bot: Bot) -> None:
@@ -179,7 +180,7 @@ async def test_a_failed_question_leaves_the_last_answer(bot: Bot) -> None:
 async def test_an_answer_speaks_the_reader_s_language(bot: Bot) -> None:
     reply = await bot.say("El café sube", person=Person(id="ana", language="es"))
     assert reply.hits[0].date_text == "1 de marzo de 2014"
-    assert reply.hits[0].age == "10 años antes"
+    assert reply.hits[0].age == say_years(10, "es")
     assert [button.label for button in reply.buttons[-1]] == ["Más", "¿Por qué?", "Imagen"]
 
 
@@ -191,14 +192,14 @@ async def test_a_page_gives_headline_and_date(bot: Bot) -> None:
 
     async with bot_on(bot.claims._database, read_headline=fetched) as reader:
         reply = await reader.say("https://news.example/a")
-        assert (reply.headline, reply.hits[0].age) == ("Coffee prices soar", "2 years before")
+        assert (reply.headline, reply.hits[0].age) == ("Coffee prices soar", say_years(2))
 
 
 async def test_a_headline_is_as_old_as_the_message_it_stands_in(bot: Bot) -> None:
     written = datetime(2018, 12, 3, 9, tzinfo=UTC)
     reply = await bot.say("Coffee prices soar", written_at=written)
     assert bot.engine.dates == [written]
-    assert reply.hits[0].age == "4 years before"
+    assert reply.hits[0].age == say_years(4)
     assert reply.notice == "The headline is of December 3, 2018."
     assert "December 3, 2018" in ((await bot.say("/more")).notice or "")
 
@@ -294,7 +295,7 @@ def test_the_card_says_what_the_answer_said() -> None:
     card = card_of(picture_answer(answer), words_for("es"))
     assert (card.headline, card.headline_date) == ("Coffee prices soar", "1 de mayo de 2016")
     assert (card.text, card.author, card.handle) == ("Coffee will be dear", "", "@ana")
-    assert (card.date_text, card.lead_time_text) == ("1 de marzo de 2014", "2 años antes")
+    assert (card.date_text, card.lead_time_text) == ("1 de marzo de 2014", say_years(2, "es"))
     assert card.marks == ("anunciado", "reenvío")
 
 
@@ -310,7 +311,7 @@ def test_what_is_not_known_is_left_out() -> None:
     card = card_of(picture_answer(answer), words_for("en"))
     assert (card.headline_source, card.handle, card.marks) == ("", "", ("foretold",))
     assert card.headline_date == "June 1, 2024"  # the day it was asked, which the age refers to
-    assert card.lead_time_text == "10 years before"
+    assert card.lead_time_text == say_years(10)
 
 
 async def test_a_picture_comes_with_its_link(bot: Bot) -> None:

@@ -12,6 +12,7 @@ from bot.jobs.digest import digest
 from bot.reply import Reply
 from db.pool import Database
 from engine.posting.delivery import PostingMode, Subscription
+from tests.ages import say_years
 from tests.bot.commands.news import News, news_on
 from tests.bot.conversing import GROUP
 from tests.bot.prophecies import NOW
@@ -105,7 +106,7 @@ async def test_a_template_words_the_post_and_is_previewed(news: News) -> None:
     assert "9: One day a boat will get stuck sideways." in ((await say("/preview")).text or "")
     (story,) = await news.stories("Coffee prices soar")
     await news.found(story, 6, text="Coffee will be dear")
-    said = f"10 years before: Coffee will be dear\n({story.source})"
+    said = f"{say_years(10)}: Coffee will be dear\n({story.source})"
     assert said in ((await say("/preview")).text or "")
     assert await digest(news.bot.services.news.deciding, now=NOW + timedelta(hours=21)) == 1
     ((_, post),) = await owed(news)

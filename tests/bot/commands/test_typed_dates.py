@@ -7,6 +7,7 @@ import pytest
 from bot.replies.dates import TypedHeadline, read_typed
 from engine.errors import UsageError
 from engine.search import Filters
+from tests.ages import say_years
 from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW
 
@@ -78,7 +79,7 @@ async def test_the_answer_shows_the_date_that_it_used(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar date:2018-12-24")
     assert bot.engine.dates == [day(2018, 12, 24)]
     assert reply.notice == "The headline is of December 24, 2018."
-    assert reply.hits[0].age == "4 years before"
+    assert reply.hits[0].age == say_years(4)
 
 
 async def test_a_younger_tweet_than_the_minimum_age_is_news(bot: Bot) -> None:

@@ -17,6 +17,7 @@ from db.posting.feed_updates import owe_notices
 from engine.compose.composition import Composition
 from engine.messages import as_message
 from engine.posting.delivery import Leased, OwedNotice, Subscription
+from tests.ages import say_years
 from tests.bot.commands.news import News, news_on
 from tests.bot.commands.test_compose import StandInComposer
 from tests.bot.conversing import GROUP, event
@@ -84,7 +85,7 @@ class TestToday:
             await with_finds(news)
             reply = await news.bot.say("/today")
             assert [item.headline for item in reply.items] == [f"{COFFEE}!"]
-            assert "1. 10 years before: " in ((await news.bot.press(reply, "why")).text or "")
+            assert f"1. {say_years(10)}: " in ((await news.bot.press(reply, "why")).text or "")
             assert await owed(news) == []
 
 
@@ -131,7 +132,7 @@ class TestPreview:
             "",
             "As of now it would tell:",
             f"1. {COFFEE}!",
-            "   March 1, 2014, 10 years before: Coffee will be dear, mark my words",
+            f"   March 1, 2014, {say_years(10)}: Coffee will be dear, mark my words",
             "",
             "Left out:",
             f"- {TEA}!: judged 3 of 6, less than 5",

@@ -14,6 +14,7 @@ from bot.request import Person, Trigger
 from db.pool import Database
 from engine.chat import Answer
 from engine.search import Headline
+from tests.ages import say_years
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 
@@ -187,7 +188,7 @@ async def test_ages_in_the_top_are_those_that_were_shown(storage: Database) -> N
         reply = await bot.say("Coffee prices soar")
         await vote(bot, reply, "up 1")
         assert (await bot.say("/top")).items[0].hit.age == reply.hits[0].age
-        assert reply.hits[0].age == "2 years before"
+        assert reply.hits[0].age == say_years(2)
 
 
 def values(reply: Reply) -> list[str]:

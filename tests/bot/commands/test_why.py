@@ -13,6 +13,7 @@ from bot.request import Quoted, Revision
 from engine.messages import as_message
 from engine.search import Expansion, Hit, Mode, Verdict
 from engine.values import Usage
+from tests.ages import say_years
 from tests.bot.conversing import GROUP, PRIVATE, Bot, event
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 
@@ -139,7 +140,9 @@ def test_many_words_in_common_are_cut() -> None:
 
 def explained(reply: Reply) -> list[int]:
     """The ranks of the hits that a reply explains."""
-    return [int(rank) for rank in re.findall(r"^(\d+)\. 10 years before: ", reply.text or "", re.M)]
+    return [
+        int(rank) for rank in re.findall(rf"^(\d+)\. {say_years(10)}: ", reply.text or "", re.M)
+    ]
 
 
 async def test_why_explains_what_was_shown_last(bot: Bot) -> None:
@@ -153,7 +156,7 @@ async def test_why_says_it_in_words(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
     said = await bot.say("/why 1")
     assert (said.text or "").splitlines() == [
-        "1. 10 years before: The model read it as the same event.",
+        f"1. {say_years(10)}: The model read it as the same event.",
         "   Words in common: coffee, prices.",
     ]
     bot.engine.parts = {"judgment": None, "lexical": 1.0, "age": 1.0}

@@ -11,6 +11,7 @@ from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Prophecy, Verdict
 from engine.values import Flag
+from tests.ages import say_years
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
 
 ENGLISH = words_for("en")
@@ -36,11 +37,9 @@ def test_a_hit_is_shown_as_it_was_written() -> None:
 def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
     hit = make_hit(created_at=datetime(2014, 3, 1, tzinfo=UTC))
     dated = make_prophecy(hit, date=datetime(2016, 5, 1, tzinfo=UTC))
-    assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == "2 years before"
-    assert (
-        prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH).hits[0].age
-        == "10 years before"
-    )
+    assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == say_years(2)
+    undated = prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH)
+    assert undated.hits[0].age == say_years(10)
 
 
 @pytest.mark.parametrize(
@@ -195,11 +194,11 @@ def test_notices_are_said_in_the_reader_s_language() -> None:
 @pytest.mark.parametrize(
     ("authors", "introduction"),
     [
-        (("ana", "ana"), ("10 years before",)),
-        (("ana", "luis"), ("@luis", "10 years before")),
-        (("luis", "ana"), ("@ana", "10 years before")),
-        ((None, None), ("10 years before",)),
-        (("ana", None), ("10 years before",)),
+        (("ana", "ana"), (say_years(10),)),
+        (("ana", "luis"), ("@luis", say_years(10))),
+        (("luis", "ana"), ("@ana", say_years(10))),
+        ((None, None), (say_years(10),)),
+        (("ana", None), (say_years(10),)),
     ],
 )
 def test_a_line_of_a_short_answer_names_its_author_where_several_are_shown(

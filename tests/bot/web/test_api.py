@@ -21,6 +21,7 @@ from engine.contracts.answers import (
     QuestionAnswer,
 )
 from engine.values import Kind
+from tests.ages import say_years
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
 from tests.db.loading import START, document, load, load_texts
 from tests.db.vectors import can_keep_vectors
@@ -209,7 +210,7 @@ class TestProphecy:
         assert answer["judged"]
         assert answer["date"] == "2023-05-04T00:00:00+00:00"
         assert answer["hits"][0]["text"] == TWEETS[0]
-        assert answer["hits"][0]["age"] == "12 years before"
+        assert answer["hits"][0]["age"] == say_years(12)
         assert (answer["cached"], again["cached"], model.calls) == (False, True, 1)
 
     async def test_holds_nothing_newer_than_its_headline(self, coffee_web: WebStage) -> None:

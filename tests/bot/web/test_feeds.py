@@ -12,6 +12,7 @@ from db.posting.outbox import Outbox
 from engine.feeds.read import read_json_feed
 from engine.posting.delivery import Chosen, PostingMode
 from engine.values import Kind
+from tests.ages import say_years
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.news import MINUTE, NOW, configured, decide_instant, some_chosen, subscribed
@@ -62,7 +63,7 @@ async def test_it_holds_what_was_sent_once_and_newest_first(web: WebStage) -> No
     ]
     newest = read.entries[0]
     assert f"“I said so <{chosen[-1].find.story.id}>”" in newest.content[0].value
-    assert "10 years before" in newest.content[0].value
+    assert say_years(10) in newest.content[0].value
     assert datetime.fromisoformat(newest.updated) == NOW + MINUTE
     assert newest.link.startswith(f"{ADDRESS}/prophecy?headline=number1")
     assert (await web.get(newest.link.removeprefix(ADDRESS))).status_code == 200
@@ -77,7 +78,7 @@ async def test_both_forms_say_the_same(web: WebStage) -> None:
     told = answered.json()
     assert (told["version"], told["language"]) == ("https://jsonfeed.org/version/1.1", "es")
     assert [item["id"] for item in told["items"]] == [entry.id for entry in atoms]
-    assert "10 años antes" in told["items"][0]["content_text"]
+    assert say_years(10, "es") in told["items"][0]["content_text"]
     read = read_json_feed(answered.text, f"{ADDRESS}/feed.json")
     assert [entry.title for entry in read.entries] == [entry.title for entry in atoms]
 

@@ -18,6 +18,7 @@ from engine.corpora import Document
 from engine.errors import FetchUntitled
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
+from tests.ages import say_years
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.bot.web.test_voting import decided
 from tests.db.loading import document, load
@@ -52,7 +53,7 @@ class TestProphecy:
         assert texts(page, "h1") == [HEADLINE]
         assert len(page.css(".card")) == 3
         assert TWEETS[0] in texts(page, "blockquote")
-        assert "12 years before" in texts(page, ".lead")
+        assert say_years(12) in texts(page, ".lead")
         assert one(page, "#hit-1 time").attributes["datetime"] == "2010-10-28"
         marked = texts(page, "#hit-1 mark")
         assert {"Coffee", "prices", "record"} <= set(marked)

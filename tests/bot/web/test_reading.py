@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from engine.posting.delivery import Chosen
 from engine.values import Flag, Kind
+from tests.ages import say_years
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.bot.web.test_feeds import filled, posted
@@ -61,7 +62,7 @@ class TestCorpora:
         for path in ("/corpora/demo", "/wall"):
             page = read(await coffee_web.get(path))
             assert texts(page, ".leads .story") == [HEADLINE]
-            assert texts(page, ".leads b") == ["12 years before"]
+            assert texts(page, ".leads b") == [say_years(12)]
             words, counts = texts(page, ".subjects tbody th"), texts(page, ".subjects td")
             subjects = dict(zip(words, counts, strict=True))
             assert set(subjects) >= {"coffee", "prices"}

@@ -1,12 +1,13 @@
 """Exactly one answer, at the right place, to everything that asks for one."""
 
+from tests.ages import read_years
 from tests.fakes.slack import Fault, Message
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE
 
 
 def is_answer(message: Message) -> bool:
-    return message.visible.count("years before") == 3
+    return len(read_years(message.visible)) == 3
 
 
 def is_below_its_headline(answer: Message, asked: Message) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.ages import read_years
 from tests.fakes.slack import App, Channel, Fault, SlackServer
 from tests.scenarios.slack.stage import SlackStage, opens_share, slack_staged
 from tests.scenarios.stage import HEADLINE
@@ -150,7 +151,7 @@ async def test_hostile_headlines_are_shown_or_cut_and_call_nobody(
 ) -> None:
     await slack_bot.alice.says(direct, text)
     (answer,) = await slack_bot.replies(1)
-    assert "years before" in answer.visible
+    assert read_years(answer.visible)
     assert answer.text
     assert not answer.mentions_channel
     assert answer.mentioned_users == ()
