@@ -49,7 +49,7 @@ CORE = {
 }
 RIGHT = 0.9
 _LEAST_SECONDS = 60.0  # for the tests of a fault; else five times what they take without one
-_COPIED = ("bot", "db", "engine", "tests", "bench", "pyproject.toml")
+_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info")
 _SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -153,10 +153,7 @@ class Copies:
         self._environment = {**os.environ, "PRESAGIO_TEST_DATABASE_URL": database_url}
         for each in range(number):
             place = parent / f"copy-{each}"
-            place.mkdir()
-            for name in _COPIED:
-                copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-                copied(ROOT / name, place / name)
+            shutil.copytree(ROOT, place, ignore=_LEFT_OUT)
             self._idle.put(place)
 
     def is_noticed(self, module: str, source: str, tests: Sequence[str], seconds: float) -> bool:

@@ -51,18 +51,18 @@ def test_other_modules_have_the_tests_that_mirror_them() -> None:
 
 
 def test_what_no_test_notices_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mutants, "ROOT", tmp_path)
-    monkeypatch.setattr(mutants, "_COPIED", ("short.py", "tests"))
+    source, copied = tmp_path / "source", tmp_path / "copied"
+    copied.mkdir()
+    monkeypatch.setattr(mutants, "ROOT", source)
     monkeypatch.setitem(CORE, "short.py", ("test_short.py",))
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "short.py").write_text("def is_short(text):\n    return len(text) < 3\n")
-    tests = tmp_path / "tests" / "test_short.py"
+    (source / "tests").mkdir(parents=True)
+    (source / "short.py").write_text("def is_short(text):\n    return len(text) < 3\n")
+    tests = source / "tests" / "test_short.py"
     tests.write_text(
         "from short import is_short\n"
         "def test_short():\n    assert is_short('ab')\n    assert not is_short('abcd')\n"
     )
-    (tmp_path / "copies").mkdir()
-    copies = Copies(tmp_path / "copies", 1, "")
+    copies = Copies(copied, 1, "")
     arguments = argparse.Namespace(seed=0, number=9)
     with ThreadPoolExecutor(1) as pool:
         tried, survivors = try_module("short.py", copies, pool, arguments)

@@ -1,5 +1,6 @@
 """Scores are shares of what is known, and their order is always the same."""
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -60,6 +61,11 @@ def ids(found_hits: Sequence[Hit]) -> list[int]:
 @pytest.mark.parametrize(("days", "value"), [(0, 0.0), (-5, 0.0), (3652.5, 1.0), (9000, 1.0)])
 def test_the_ends_of_the_scale_of_age(days: float, value: float) -> None:
     assert age(NOW - timedelta(days=days), NOW, 10) == pytest.approx(value)
+
+
+def test_an_age_is_counted_in_days() -> None:
+    one_day = age(NOW - timedelta(days=1), NOW, 10)
+    assert one_day == pytest.approx(math.log(2) / math.log(3653.5))
 
 
 @given(st.floats(0, 20_000), st.floats(0, 1000))

@@ -5,7 +5,18 @@ from dataclasses import replace
 import pytest
 
 from engine.query.find import reference
-from engine.query.query import Phrase, Plan, Unit, Wanted, Word, plan_query, units
+from engine.query.query import (
+    Alternative,
+    Group,
+    Phrase,
+    Plan,
+    Query,
+    Unit,
+    Wanted,
+    Word,
+    plan_query,
+    units,
+)
 from engine.query.read import parse_query
 from engine.ranking import idf
 from engine.text.terms import Reading
@@ -41,6 +52,10 @@ def plan(text: str, languages: tuple[str, ...] = LANGUAGES, aliases: str = "") -
     query = parse_query(text)
     if aliases:
         query = query.expand_aliases(lambda _: [(Word(name), 0.5) for name in aliases.split()])
+    return plan_read(query, languages)
+
+
+def plan_read(query: Query, languages: tuple[str, ...] = LANGUAGES) -> Wanted:
     readings = [
         Reading(
             unit=number,
@@ -161,6 +176,13 @@ def test_every_part_is_read_once() -> None:
 def test_what_a_query_asks_is_each_group_s_rarest_alternative(text: str, expected: float) -> None:
     found = plan(text, ("english",))
     assert reference(parse_query(text), found, CORPUS) == pytest.approx(expected)
+
+
+def test_an_alias_of_several_words_is_asked_for_where_each_of_them_is_read() -> None:
+    alias = Alternative(Word("casas"), 0.5, alias_of=Phrase("the wall"))
+    group = Group((Alternative(Word("the")), alias))
+    found = plan_read(replace(parse_query("the"), groups=(group,)))
+    assert required(found) == {"spanish": [["the", "cas"]]}
 
 
 def test_an_alias_asks_for_less_than_its_word_would() -> None:

@@ -30,6 +30,8 @@ def groups(query: Query) -> list[list[str]]:
         ("a OR b c OR d", [["a", "b"], ["c", "d"]], [], []),
         ('x a OR "b c" y', [["x"], ["a", '"b c"'], ["y"]], [], []),
         ("a OR OR b", [["a", "b"]], [], []),
+        ("a OR -b c", [["a"], ["c"]], ["b"], []),
+        ("a OR from:b c", [["a"], ["c"]], [], ["from:b"]),
         ("a or b", [["a"], ["or"], ["b"]], [], []),
         ("A OR B -C -D", [["A", "B"]], ["C", "D"], []),
         ("-a", [], ["a"], []),

@@ -25,6 +25,10 @@ def test_a_part_by_hand(tf: int, length: int, part: float) -> None:
     assert Bm25(k1=1.2, b=0.75).part(tf, length, 10) == pytest.approx(part)
 
 
+def test_usual_parameters_are_those_of_the_literature() -> None:
+    assert Bm25() == Bm25(k1=1.2, b=0.75)
+
+
 @given(tf=st.integers(1, 254), length=st.integers(1, 500), average=st.floats(1, 100), **_parameters)
 def test_more_mentions_count_more_and_never_more_than_the_limit(
     tf: int, length: int, average: float, k1: float, b: float
