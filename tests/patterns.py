@@ -4,6 +4,7 @@
 takes, many times, and an end that does not fit.
 """
 
+import gc
 import importlib
 import inspect
 import pkgutil
@@ -28,7 +29,7 @@ _MOST_TEXTS = 150
 _TIMES = 8
 _ATTEMPTS = 3
 _RESOLUTION = 0.0005  # seconds; shorter times say nothing about growth
-_ENDLESS = 2.0  # seconds, for texts that take a millisecond
+_ENDLESS = 0.5  # seconds, for texts that take a millisecond
 
 T = TypeVar("T")
 needs_timer = pytest.mark.skipif(sys.platform == "win32", reason="needs a timer of processor time")
@@ -237,13 +238,15 @@ def _in(op: Any, value: Any, sign: str) -> bool:
     return False
 
 
-def grows_faster(make: Callable[[int], T], use: Callable[[T], object], size: int = 20_000) -> bool:
+def grows_faster(make: Callable[[int], T], use: Callable[[T], object], size: int = 8_000) -> bool:
     """Tell whether the processor time of using a text grows faster than the text.
 
     Compares a text with one of an eighth of its size. If the longer one takes more than three times
     its share, the comparison is repeated, because time is measured roughly.
     """
     short, long = make(size // _TIMES), make(size)
+    if not seconds_over(3 * _TIMES * _RESOLUTION, lambda: use(long)):
+        return False
     for _ in range(_ATTEMPTS):
         spent = _least_seconds(lambda: use(short))
         if spent >= _ENDLESS:
@@ -270,6 +273,7 @@ def seconds_over(seconds: float, work: Callable[[], object]) -> bool:
         raise _TooSlow
 
     before = signal.signal(signal.SIGVTALRM, end)
+    gc.disable()  # what is raised within a callback of the collector is lost
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         work()
@@ -277,5 +281,6 @@ def seconds_over(seconds: float, work: Callable[[], object]) -> bool:
         return True
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        gc.enable()
         signal.signal(signal.SIGVTALRM, before)
     return False
