@@ -40,7 +40,7 @@ _SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # Time limits a test example would make tests depend on how busy the machine is. The same examples
 # each time: a first run is green or red for everybody. `make test-slow` looks for new ones.
-hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("project", deadline=None, derandomize=True, max_examples=30)
 hypothesis.settings.register_profile("random", deadline=None, max_examples=500)
 _PROFILE = os.environ.get("PRESAGIO_TEST_PROPERTIES", "project")
 hypothesis.settings.load_profile(_PROFILE)

@@ -29,6 +29,7 @@ def drawn(**environment: str) -> str:
     ).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("profile", "same"), [(None, True), ("random", False)])
 def test_two_runs_draw_the_same_examples_unless_asked(profile: str | None, same: bool) -> None:
     environment = {"PRESAGIO_TEST_PROPERTIES": profile} if profile else {}

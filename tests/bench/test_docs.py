@@ -118,16 +118,23 @@ def resolve(arguments: Sequence[str]) -> Any:
     return command
 
 
-@pytest.mark.parametrize("page", PAGES, ids=path_of)
-def test_commands_and_options_of_a_page_exist(page: Path) -> None:
-    for arguments in commands_of(TEXTS[page]):
+def is_known(arguments: Sequence[str]) -> bool:
+    try:
         resolve(arguments)
+    except (KeyError, typer.BadParameter, TyperException):
+        return False
+    return True
+
+
+def test_commands_and_options_of_pages_exist() -> None:
+    told = [(path_of(page), each) for page in PAGES for each in commands_of(TEXTS[page])]
+    assert len(told) > 50
+    assert [each for each in told if not is_known(each[1])] == []
 
 
 @pytest.mark.parametrize("wrong", ["serach x", "search x --limti 3", "corpora lits", "--nope demo"])
 def test_a_command_or_option_that_does_not_exist_is_noticed(wrong: str) -> None:
-    with pytest.raises((KeyError, typer.BadParameter, TyperException)):
-        resolve(wrong.split())
+    assert not is_known(wrong.split())
 
 
 @pytest.mark.parametrize("name", ["search", "ask", "compose"])

@@ -33,7 +33,7 @@ def tool(name: str) -> str:
     return path
 
 
-def run(*command: str | Path) -> str:
+def assert_runs(*command: str | Path) -> str:
     """Run a program in the root of the project, and return what it wrote."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -102,9 +102,11 @@ class TestFigures:
 class TestAlerts:
     def test_are_valid_and_fire_as_they_should(self) -> None:
         promtool = tool("promtool")
-        run(promtool, "check", "rules", ALERTS)
-        run(promtool, "test", "rules", ALERTS.with_name("alerts.test.yml"))
-        run(promtool, "check", "config", "--syntax-only", ALERTS.with_name("prometheus.yml"))
+        assert_runs(promtool, "check", "rules", ALERTS)
+        assert_runs(promtool, "test", "rules", ALERTS.with_name("alerts.test.yml"))
+        assert_runs(
+            promtool, "check", "config", "--syntax-only", ALERTS.with_name("prometheus.yml")
+        )
 
     def test_are_each_explained(self) -> None:
         told = re.findall(r"^\| `(Presagio\w+)` \|", OPERATING.read_text(), re.M)
@@ -157,7 +159,9 @@ class TestUnit:
         closed = {"NoNewPrivileges": "yes", "UMask": "0077", "CapabilityBoundingSet": ""}
         assert closed.items() <= dict(re.findall(r"^(\w+)=(.*)$", self.TEXT, re.M)).items()
         unit = ROOT / "deploy" / "presagio.service"
-        said = run(tool("systemd-analyze"), "security", "--offline=true", "--no-pager", unit)
+        said = assert_runs(
+            tool("systemd-analyze"), "security", "--offline=true", "--no-pager", unit
+        )
         exposure = re.search(r"Overall exposure level for presagio.service: ([\d.]+)", said)
         assert exposure, said
         assert float(exposure[1]) < 3
@@ -167,7 +171,7 @@ class TestImage:
     TEXT = (ROOT / "Dockerfile").read_text()
 
     def test_passes_a_linter(self) -> None:
-        run(tool("hadolint"), "Dockerfile")
+        assert_runs(tool("hadolint"), "Dockerfile")
 
     def test_gets_what_it_copies(self) -> None:
         shown = [
@@ -203,8 +207,8 @@ class TestCompose:
         compose = tool("docker-compose")
         (tmp_path / ".env").write_text("POSTGRES_PASSWORD=secret\n")
         shutil.copy(ROOT / "compose.yaml", tmp_path)
-        said = run(compose, "--project-directory", tmp_path, "--file", tmp_path / "compose.yaml",
-                   "--profile", "metrics", "config")  # fmt: skip
+        files = ("--project-directory", tmp_path, "--file", tmp_path / "compose.yaml")
+        said = assert_runs(compose, *files, "--profile", "metrics", "config")
         bot = yaml.safe_load(said)["services"]["bot"]
         address = "postgresql://presagio:secret@database:5432/presagio"
         assert bot["environment"]["DATABASE_URL"] == address

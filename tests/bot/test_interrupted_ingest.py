@@ -85,6 +85,7 @@ class TestSignals:
         assert ask(database, "SELECT count(*) FROM document") == 0
         assert_completes(invoke, file, total=50)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("records", [0, 5], ids=["before", "within"])
     def test_end_it_while_standard_input_says_nothing(
         self, database: str, tmp_path: Path, records: int
@@ -149,6 +150,7 @@ def test_a_killed_one_is_completed_by_the_next(invoke: Invoke, database: str, fi
     assert_completes(invoke, file)
 
 
+@pytest.mark.slow
 def test_a_writer_whose_connection_is_cut_fails_in_one_line(
     invoke: Invoke, database: str, file: Path
 ) -> None:
@@ -169,6 +171,7 @@ def test_a_writer_whose_connection_is_cut_fails_in_one_line(
     assert_completes(invoke, file)
 
 
+@pytest.mark.slow
 def test_a_full_disk_fails_in_one_line(invoke: Invoke, database: str, file: Path) -> None:
     full = "RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'"
     before_insert(database, f"IF ({DOCUMENTS}) > 0 THEN {full}; END IF")
@@ -182,6 +185,7 @@ def test_a_full_disk_fails_in_one_line(invoke: Invoke, database: str, file: Path
     assert_completes(invoke, file)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_at_once_promises_nothing(
     invoke: Invoke, database: str, file: Path
 ) -> None:
@@ -191,6 +195,7 @@ def test_a_disk_that_is_full_at_once_promises_nothing(
     assert ask(database, DOCUMENTS) == 0
 
 
+@pytest.mark.slow
 def test_two_at_once_into_one_corpus_both_succeed(
     invoke: Invoke, database: str, tmp_path: Path
 ) -> None:

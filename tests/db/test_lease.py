@@ -382,6 +382,7 @@ async def test_a_lapse_is_told_although_the_database_does_not_answer(database_ur
             await until(lease, held=True)
             line.stop_carrying()
             await until(lease, held=False)
+            assert lease.fence == 1
             line.cut()
         await database.close()
 
@@ -422,6 +423,7 @@ async def test_two_that_saw_the_same_end_do_not_both_take_it(database: Database)
     await asyncio.gather(*(lease.__aexit__(None, None, None) for lease in leases))
 
 
+@pytest.mark.slow
 async def test_it_survives_a_restart_of_the_server(server_folder: Path) -> None:
     server = EmbeddedServer(server_folder, extra=CARELESS)
     await asyncio.to_thread(server.acquire)
@@ -442,6 +444,7 @@ async def test_it_survives_a_restart_of_the_server(server_folder: Path) -> None:
         await asyncio.to_thread(server.release)
 
 
+@pytest.mark.slow
 async def test_a_crash_of_the_server_undoes_no_renewal_and_restarts_the_wait(
     server_folder: Path,
 ) -> None:
@@ -545,6 +548,7 @@ async def renewals(database: Database, *, at_least: int) -> int:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow
 async def test_without_a_database_nobody_holds_it(server_folder: Path) -> None:
     server = EmbeddedServer(server_folder, extra=CARELESS)
     await asyncio.to_thread(server.acquire)

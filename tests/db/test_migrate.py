@@ -79,6 +79,7 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
+@pytest.mark.slow
 async def test_four_processes_run_each_migration_once_and_all_find_the_tables(
     empty_url: str,
 ) -> None:

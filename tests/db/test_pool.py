@@ -99,6 +99,7 @@ async def server(server_folder: Path) -> AsyncIterator[EmbeddedServer]:
     await asyncio.to_thread(server.release)
 
 
+@pytest.mark.slow
 async def test_a_server_that_restarts_is_used_again(server: EmbeddedServer) -> None:
     database = await Database.open(server.url("postgres"))
     await database.migrate()

@@ -126,7 +126,15 @@ def test_the_models_of_the_sdk_write_what_is_taken() -> None:
         kit.ActionsBlock(elements=[kit.ButtonElement(text="More", action_id="more", value="1")]),
         kit.DividerBlock(),
     ]
-    check_blocks([block.to_dict() for block in made])
+    blocks = [block.to_dict() for block in made]
+    check_blocks(blocks)
+    assert [block["type"] for block in blocks] == [
+        "header",
+        "section",
+        "context",
+        "actions",
+        "divider",
+    ]
 
 
 def test_names_are_given_where_the_app_gave_none() -> None:

@@ -247,6 +247,7 @@ async def test_a_new_connection_is_made_when_slack_asks_for_it(slack: SlackServe
         await slack.until(lambda: slack.connections and first not in slack.connections)
         await alice.mentions_bot(general, "still there?")
         await slack.until(lambda: heard)
+        assert first not in slack.connections
     assert len(slack.calls_of("apps.connections.open")) == 2
 
 
@@ -265,9 +266,11 @@ async def test_the_client_comes_back_after_a_dead_line(slack: SlackServer, how: 
         await slack.until(lambda: slack.connections and first not in slack.connections)
         await alice.mentions_bot(general, "still there?")
         await slack.until(lambda: heard)
+        assert first not in slack.connections
 
 
 async def test_both_sides_are_kept_alive_by_pings(slack: SlackServer) -> None:
     async with connected(bolt_app(slack), slack, ping_seconds=0.2):
         (connection,) = slack.connections
         await slack.until(lambda: connection.pings >= 2 and connection.pongs >= 1)
+        assert slack.connections == [connection]

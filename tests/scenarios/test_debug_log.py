@@ -35,7 +35,7 @@ async def talking(stage: Surroundings, log: Path) -> AsyncIterator[None]:
             one.kill()
 
 
-def holds_nothing(log: Path, *secrets: str) -> None:
+def assert_holds_nothing(log: Path, *secrets: str) -> None:
     text = log.read_text()
     assert "presagio." in text  # it was written
     for each in (KEY, HEADLINE, *TWEETS, *secrets):
@@ -54,7 +54,7 @@ async def test_telegram_in_the_log(stage: Stage, tmp_path: Path) -> None:
         await stage.telegram.until_called("getUpdates", 1, timeout=SECONDS)
         await (await alice.says(chat, HEADLINE)).answer()
     number, _, secret = stage.telegram.token.partition(":")
-    holds_nothing(log, stage.telegram.token, f"bot{number}", secret)
+    assert_holds_nothing(log, stage.telegram.token, f"bot{number}", secret)
 
 
 @pytest.fixture
@@ -69,4 +69,6 @@ async def test_slack_in_the_log(slack: SlackStage, tmp_path: Path) -> None:
         await slack.slack.until(lambda: slack.slack.connections, within=SECONDS)
         await slack.alice.mentions_bot(slack.general, HEADLINE)
         await slack.reply(slack.general)
-    holds_nothing(log, slack.slack.bot_token, slack.slack.app_token, "ticket", "xoxb", "xapp")
+    assert_holds_nothing(
+        log, slack.slack.bot_token, slack.slack.app_token, "ticket", "xoxb", "xapp"
+    )

@@ -20,7 +20,7 @@ async def test_a_refused_adapter_says_so_and_the_other_one_answers(stage: Stage)
             await _said(stage, "slack: ")
             alice = stage.telegram.user("Alice")
             asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
-            await asked.answer()
+            assert "Coffee prices" in (await asked.answer()).text
 
 
 async def test_what_lacks_vectors_gets_them_while_serving(stage: Stage) -> None:

@@ -65,7 +65,7 @@ async def _listens(port: int) -> bool:
     return all(adapter["listening"] for adapter in answered.json()["faces"].values())
 
 
-def nothing_ran_out(log: Path) -> None:
+def assert_nothing_ran_out(log: Path) -> None:
     lines = log.read_text().splitlines()
     assert not [line for line in lines if "out of system resource" in line]
     assert len(lines) < 50, lines[:5]
@@ -84,7 +84,7 @@ async def test_the_page_and_the_chats_are_served_beside_them(stage: Stage, tmp_p
                     assert answered.status_code == 200
             asked = await alice.says(chat, HEADLINE)
             await asked.answer()
-    nothing_ran_out(log)
+    assert_nothing_ran_out(log)
 
 
 async def test_telegram_pushes_beside_them(stage: Stage, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ async def test_telegram_pushes_beside_them(stage: Stage, tmp_path: Path) -> None
                 session.post(url, json={"update_id": 1}, headers={HEADER: SECRET}) as answered,
             ):
                 assert answered.status == 200
-    nothing_ran_out(log)
+    assert_nothing_ran_out(log)
 
 
 @pytest.fixture
@@ -123,4 +123,4 @@ async def test_slack_sends_beside_them(signed: SlackStage, tmp_path: Path) -> No
         with silent(port):
             async with asyncio.timeout(SECONDS):
                 await request_url.verify()
-    nothing_ran_out(log)
+    assert_nothing_ran_out(log)

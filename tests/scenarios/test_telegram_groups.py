@@ -41,7 +41,7 @@ async def test_three_channels_of_one_person_have_one_quota(stage: Stage) -> None
     assert await stage.rows("SELECT DISTINCT source FROM model_call") == [("chats",)]
 
 
-async def silence(bot: Stage, chat: Chat) -> None:
+async def assert_silence(bot: Stage, chat: Chat) -> None:
     """Everything was dealt with, and the bot has said nothing."""
     await bot.telegram.until_acknowledged()
     assert chat.bot_messages == []
@@ -75,7 +75,7 @@ async def test_what_is_meant_for_others_is_left_alone(
     bot: Stage, group: Chat, bob: User, text: str
 ) -> None:
     await bob.says(group, text)
-    await silence(bot, group)
+    await assert_silence(bot, group)
 
 
 async def test_a_reply_to_the_bot_and_a_name_below_a_headline_are_answered(
@@ -186,7 +186,7 @@ async def test_edited_messages_and_other_bots_are_ignored(
     await bob.edits(said, f"/p {HEADLINE}")
     robot = bot.telegram.user("Robot", is_bot=True)
     await robot.says(group, f"/p {HEADLINE}")
-    await silence(bot, group)
+    await assert_silence(bot, group)
 
 
 async def test_an_answer_stays_in_its_topic(bot: Stage, alice: User) -> None:

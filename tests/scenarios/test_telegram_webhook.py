@@ -112,7 +112,7 @@ async def test_what_was_under_way_at_a_crash_is_pushed_again(pushed: Stage) -> N
     await pushed.telegram.start()
     asked = await alice.says(chat, HEADLINE)
     async with pushed.serving():
-        await asked.answer()
+        assert "Coffee prices" in (await asked.answer()).text
         await pushed.telegram.until_acknowledged()
     assert len(chat.bot_messages) == 1
 
@@ -126,7 +126,7 @@ async def test_from_webhook_to_polling_nothing_is_lost(pushed: Stage) -> None:
     for name in ("PRESAGIO_TELEGRAM__WEBHOOK_URL", "TELEGRAM_WEBHOOK_SECRET"):
         del pushed.environment[name]
     async with pushed.serving():
-        await asked.answer()
+        assert "Coffee prices" in (await asked.answer()).text
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def test_a_restore_waits_for_nobody(database: str, backup: Path, invoke: Invoke)
     assert ask(database, CORPORA) == "kept,new"
 
 
+@pytest.mark.slow
 def test_an_upgrade_says_so_and_can_be_undone(
     server_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
 ) -> None:
@@ -173,6 +174,7 @@ class TestRun:
         heard.hand_on_to(process)
         assert process.wait() == -signal.SIGTERM
 
+    @pytest.mark.slow
     def test_the_embedded_server_runs_as_long(
         self, server_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:

@@ -118,6 +118,7 @@ class TestSources:
         assert "none does not exist" in invoke("ingest", str(file), "none").complaint()
         assert ask(database, "SELECT count(*) FROM corpus") == 0
 
+    @pytest.mark.slow
     def test_what_stands_before_the_damage_goes_in(
         self, invoke: Invoke, database: str, tmp_path: Path
     ) -> None:
@@ -135,6 +136,7 @@ class TestSources:
         assert again.json == counts(20_000, 20_000 - stored, 0, stored, 0)
         assert_exact(invoke)
 
+    @pytest.mark.slow
     def test_a_command_that_takes_too_much_stops_and_the_next_goes_on(
         self, invoke: Invoke, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -341,6 +341,7 @@ class TestDatabaseWithoutTables:
         said = invoke(*arguments).complaint()
         assert said == "The database is not set up. Run: presagio init"
 
+    @pytest.mark.slow
     def test_gets_them_from_serve_when_asked(
         self, empty_database: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -356,6 +357,7 @@ class TestDatabaseWithoutTables:
             assert finish(serving).code == 128 + signal.SIGTERM
         assert ask(empty_database, "SELECT count(*) FROM migration") == len(available())
 
+    @pytest.mark.slow
     def test_gets_them_once_from_any_number_of_processes(self, empty_database: str) -> None:
         env = os.environ | {"DATABASE_URL": empty_database}
         outcomes = [finish(one) for one in [start("init", env=env) for _ in range(3)]]

@@ -116,6 +116,7 @@ async def test_a_failed_connect_does_not_leave_the_bot_deaf(
         assert slack.sockets.handshakes.count(503) == refusals
         await alice.says(slack.im(alice), "Coffee")
         await slack.until(lambda: slack.bot_messages)
+        assert {message.channel for message in slack.bot_messages} == {slack.im(alice)}
 
 
 async def test_a_lost_socket_is_told_and_comes_back(
@@ -146,6 +147,7 @@ async def test_a_frozen_line_is_replaced(slack: SlackServer, alice: User, bot: B
         await slack.until(lambda: frozen not in slack.connections)
         await alice.says(slack.im(alice), "Coffee")
         await slack.until(lambda: slack.bot_messages)
+        assert {message.channel for message in slack.bot_messages} == {slack.im(alice)}
 
 
 @pytest.mark.parametrize(

@@ -40,31 +40,18 @@ async def statuses(web: WebStage, host: str, paths: tuple[str, ...] = PATHS) -> 
 
 class TestNames:
     @PLACES
-    @pytest.mark.parametrize(
-        ("host", "status"),
-        [
-            ("localhost", 200),
-            ("localhost:8080", 200),
-            ("LOCALHOST.", 200),
-            ("127.0.0.1:8080", 200),
-            ("[::1]:8080", 200),
-            ("evil.example", 400),
-            ("evil.example:8080", 400),
-            ("localhost.evil.example", 400),
-            ("127.0.0.1.evil.example", 400),
-            ("omen.example.org", 400),
-            ("192.168.0.7:8080", 400),
-            ("0.0.0.0:8080", 400),
-            ("bot:8080", 400),
-            ("[::1", 400),
-            ("", 400),
-        ],
-    )
     async def test_of_other_sites_do_not_lead_here(
-        self, coffee_url: str, place: dict[str, str], host: str, status: int
+        self, coffee_url: str, place: dict[str, str]
     ) -> None:
+        own = ("localhost", "localhost:8080", "LOCALHOST.", "127.0.0.1:8080", "[::1]:8080")
+        others = (
+            *("evil.example", "evil.example:8080", "localhost.evil.example"),
+            *("127.0.0.1.evil.example", "omen.example.org", "192.168.0.7:8080", "0.0.0.0:8080"),
+            *("bot:8080", "[::1", ""),
+        )
         async with web_stage(named(coffee_url) | place) as web:
-            assert await statuses(web, host) == {status}
+            answers = {host: await statuses(web, host) for host in (*own, *others)}
+        assert answers == {host: {200 if host in own else 400} for host in answers}
 
     async def test_that_are_refused_are_told_what_to_set(self, coffee_web: WebStage) -> None:
         foreign = {"host": "omen.example.org"}

@@ -201,13 +201,15 @@ async def test_each_byte_does_not_bring_more_time(
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
     async with served({"DATABASE_URL": coffee_url}) as one:
         reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
-        closed = asyncio.create_task(until_closed(reader))
+        clock = asyncio.get_running_loop().time
+        begun, closed = clock(), asyncio.create_task(until_closed(reader))
         while not closed.done():
             with suppress(ConnectionError):
                 writer.write(b"G")
                 await writer.drain()
             await asyncio.wait({closed}, timeout=0.05)
         await closed
+        assert clock() - begun >= 0.5
         writer.close()
 
 

@@ -340,6 +340,7 @@ async def test_what_was_taken_over_is_not_given_back_by_who_lost_it(
     assert await state(database) == "taken"
 
 
+@pytest.mark.slow
 async def test_it_survives_a_restart_of_the_server(
     server_folder: Path,
 ) -> None:
@@ -372,6 +373,7 @@ async def test_it_survives_a_restart_of_the_server(
         await asyncio.to_thread(server.release)
 
 
+@pytest.mark.slow
 async def test_without_a_database_nothing_begins(server_folder: Path) -> None:
     server = EmbeddedServer(server_folder, extra=CARELESS)
     await asyncio.to_thread(server.acquire)

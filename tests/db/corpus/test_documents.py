@@ -311,6 +311,7 @@ asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
 
 
+@pytest.mark.slow
 async def test_two_processes_leave_exact_statistics(database: Database, database_url: str) -> None:
     corpus = await new_corpus(database)
     writers = [
@@ -540,4 +541,6 @@ async def test_settling_empties_the_pending_lists_and_tells_the_planner(
 
 
 async def test_settling_an_empty_corpus_does_no_harm(database: Database) -> None:
-    await Documents(database).settle(await new_corpus(database))
+    corpus = await new_corpus(database)
+    await Documents(database).settle(corpus)
+    assert await Corpora(database).get(corpus.name) == corpus

@@ -30,8 +30,8 @@ async def library(database: Database, name: str = "lib", texts: Sequence[str] = 
     return await load(database, name, documents, kind=Kind.LIBRARY)
 
 
-async def stored(database: Database, corpus: Corpus) -> int:
-    """How many postings there are, by number and content those of the documents."""
+async def assert_postings_agree(database: Database, corpus: Corpus) -> int:
+    """Check that the postings are those of the documents, and return their number."""
     assert not await Postings(database).count_differences(corpus)
     async with database.connection() as connection:
         return int(await connection.fetchval(f"SELECT count(*) FROM postings_{corpus.id}"))
@@ -68,7 +68,7 @@ def test_libraries_and_long_texts_have_postings() -> None:
 async def test_a_library_has_them_from_its_first_document(database: Database) -> None:
     corpus = await library(database)
     assert corpus.postings
-    assert await stored(database, corpus) == 4 + 4 + 1 + 1
+    assert await assert_postings_agree(database, corpus) == 4 + 4 + 1 + 1
     assert await found(database, corpus, "canal") == ["4", "1", "0"]
 
 
@@ -100,7 +100,7 @@ async def test_they_follow_every_statement(database: Database, statement: str) -
     await load_texts(database, "tweets", ["canal of a third"])
     await execute(database, statement.format(corpus.id))
     for one in (corpus, other):
-        await stored(database, one)
+        await assert_postings_agree(database, one)
 
 
 async def test_a_text_that_stays_is_not_written_again(database: Database) -> None:
@@ -114,12 +114,12 @@ async def test_a_text_that_stays_is_not_written_again(database: Database) -> Non
 
 async def test_what_fails_leaves_nothing(database: Database) -> None:
     corpus = await library(database)
-    before = await stored(database, corpus)
+    before = await assert_postings_agree(database, corpus)
     with pytest.raises(ZeroDivisionError):
         async with database.transaction() as connection:
             await connection.execute("DELETE FROM document")
             raise ZeroDivisionError
-    assert await stored(database, corpus) == before
+    assert await assert_postings_agree(database, corpus) == before
 
 
 async def test_ingest_stitching_and_forgetting_keep_them_exact(database: Database) -> None:
@@ -151,7 +151,7 @@ async def test_long_texts_that_were_there_get_them_page_by_page(database: Databa
     assert await fill(database, corpus) == [3, 3, 3, 1]
     posted = await Corpora(database).get("c")
     assert posted.postings
-    assert await stored(database, posted) == len(LONG_TEXTS) * LONG
+    assert await assert_postings_agree(database, posted) == len(LONG_TEXTS) * LONG
     assert await found(database, posted, "w1 w2 w3") == before
     assert await fill(database, posted) == []
     assert await fill(database, corpus) == []  # as another process knows it
@@ -208,7 +208,7 @@ async def test_a_library_without_them_gets_them(database: Database) -> None:
     assert not old.postings
     assert await found(database, old, "canal") == ["4", "1", "0"]
     assert await fill(database, old) == [3, 2]
-    assert await stored(database, old) == 10
+    assert await assert_postings_agree(database, old) == 10
 
 
 async def test_an_empty_corpus_of_old_gets_its_table(database: Database) -> None:
@@ -218,7 +218,7 @@ async def test_an_empty_corpus_of_old_gets_its_table(database: Database) -> None
     )
     assert await fill(database, await Corpora(database).get("lib")) == []
     assert (await library(database)).postings
-    assert await stored(database, corpus) == 10
+    assert await assert_postings_agree(database, corpus) == 10
 
 
 async def test_dropping_the_corpus_drops_them(database: Database) -> None:

@@ -221,6 +221,7 @@ def hold(path: Path) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 class TestCrashes:
     async def test_a_killed_server_is_started_again_and_has_its_data(self, data_dir: Path) -> None:
         durable = EmbeddedServer(data_dir)
@@ -424,6 +425,7 @@ def leave_pid_file(data_dir: Path, text: str) -> None:
     os.chown(path, owner.st_uid, owner.st_gid)
 
 
+@pytest.mark.slow
 class TestCopies:
     async def test_a_copy_of_a_running_server_is_refused_and_the_original_goes_on(
         self, data_dir: Path, server_folder: Path
@@ -545,6 +547,7 @@ def acting_as(account: pwd.struct_passwd) -> Iterator[None]:
         os.setegid(0)
 
 
+@pytest.mark.slow
 class TestPlaces:
     @pytest.mark.parametrize("name", ["ñandú café 日本", """it's "$HOME" `b` \\ c, d"""])
     async def test_unusual_characters_in_the_path(self, server_folder: Path, name: str) -> None:

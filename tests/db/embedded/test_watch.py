@@ -59,7 +59,9 @@ async def test_five_times_are_the_end(look: bool | StorageError) -> None:
 
 async def test_one_that_ran_well_for_long_may_die_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "_STEADY_SECONDS", -1.0)
-    await watched(Server([True] * 20))
+    server = Server([True] * 20)
+    await watched(server)
+    assert server.seen > 20
 
 
 async def test_each_death_is_logged(caplog: pytest.LogCaptureFixture) -> None:

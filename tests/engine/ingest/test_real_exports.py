@@ -25,8 +25,8 @@ from tests.engine.ingest.reading import documents, moment_of, records
         ("exports/mastodon_philhawksworth/outbox.json", "mastodon", 216),
         ("exports/telegram_fragment", "telegram", 7),
         ("exports/telegram_fragment/result.json", "telegram", 7),
-        ("tweets/trump_archive.jsonl", "jsonl", 56_573),
-        ("tweets/argentina_2019.jsonl", "jsonl", 47_755),
+        pytest.param("tweets/trump_archive.jsonl", "jsonl", 56_573, marks=pytest.mark.slow),
+        pytest.param("tweets/argentina_2019.jsonl", "jsonl", 47_755, marks=pytest.mark.slow),
     ],
 )
 def test_every_record_of_a_real_export_becomes_a_document(
@@ -51,6 +51,7 @@ def test_long_posts_of_a_real_export_are_completed(shared_data: Path) -> None:
     assert all(document.flags == Flag.REPOST | Flag.TRUNCATED for document in cut)
 
 
+@pytest.mark.slow
 def test_reposts_without_the_flag_are_found_in_the_real_archive(shared_data: Path) -> None:
     good, _ = records(shared_data / "tweets" / "trump_archive.jsonl")
     flagged = sum(record.payload["is_retweet"] is True for record in good)

@@ -270,7 +270,9 @@ def test_no_page_raises_and_what_is_read_can_be_stored(pieces: list[str], rest: 
 
 @given(st.binary(), st.one_of(st.none(), st.text()))
 def test_no_bytes_and_no_header_raise(body: bytes, content_type: str | None) -> None:
-    read_page(body, content_type, now=NOW)
+    page = read_page(body, content_type, now=NOW)
+    assert page.title is None or page.title.strip()
+    assert page.published is None or page.published <= NOW
 
 
 @pytest.mark.parametrize(

@@ -298,6 +298,7 @@ async def test_the_parser_sees_words_where_it_would_see_hosts_and_files(parsed: 
     assert [token for kind, token in found if kind == "file"] == ["U.S"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trump_archive", "argentina_2019"])
 async def test_the_parser_glues_nothing_in_real_tweets(
     name: str, parsed: Parse, shared_data: Path
