@@ -63,6 +63,7 @@ class SourcePassage:
     page: int | None = None  # of a library's item
     author: str | None = None
     corpus: str | None = None
+    gap: str | None = None  # the query for what the corpora lack, by which the web gave it
     cosine: float | None = None  # of its stored vector with the request, by the local model
     pinned: bool = False  # one of the request's own texts, used whatever its score
     flags: Flag = Flag.NONE

@@ -95,6 +95,11 @@ def outside_quotations(text: str, change: Callable[[str], str]) -> str:
     return "".join((*parts, change(text[at:])))
 
 
+def without_quotations(text: str) -> str:
+    """Return a text without what stands between quotation marks."""
+    return _QUOTED.sub(" ", text)
+
+
 def open_quotation(text: str) -> str:
     """Return what follows a quotation mark that is never closed, or "" if all are."""
     rest = _QUOTED.sub(lambda found: " " * len(found[0]), text)

@@ -346,4 +346,7 @@ def _judge_claim(
     kept, why = settle_sentence(sentence, result, verdicts)
     objection = Objection(text=claim.text, why=why) if why else None
     text = kept.text if kept else claim.text
-    return replace(claim, text=text, supported=kept is not None, objection=objection)
+    sources = kept.sources if kept else claim.passages
+    return replace(
+        claim, text=text, passages=sources, supported=kept is not None, objection=objection
+    )

@@ -41,6 +41,7 @@ from engine.errors import ModelError, StorageInterrupted, UsageError
 from engine.messages import Message, join_messages
 from engine.ports import Reranker
 from engine.settings.models import ComposeSettings
+from engine.text.language import detect_language, language_code, names_language
 from engine.values import Corpus
 from engine.web.results import Web, WebFindings
 
@@ -194,18 +195,27 @@ class ComposeRun:
     ) -> tuple[Drafts, Message]:
         """Return the drafts, and what to say if there are none."""
         given = texts_of(passages, (fact.passage for fact in facts))
+        language = _find_language(self._request)
         async with self.journal.step(StepName.WRITE) as step:
             told = await self._ask_step(
                 StepName.WRITE,
-                draft_content(self._request, facts, passages),
+                draft_content(self._request, facts, passages, voice=self._settings.voice),
                 lambda text, damage: read_drafts(
                     text, damage, given=given, variants=self._request.variants
                 ),
-                satisfied=lambda drafts: drafts.fit,
+                satisfied=lambda drafts: drafts.fit and drafts.is_in(language),
             )
             step.take(told)
             drafts = told.value or Drafts(variants=())
             step.figures["variants"] = len(drafts.variants)
+        if not drafts.is_in(language):
+            self.journal.notice(
+                Message(
+                    "Written in another language than asked for: {written} in place of {asked}.",
+                    written=drafts.written_in,
+                    asked=language,
+                )
+            )
         if told.failure:
             return drafts, Message("Nothing was written: {reason}", reason=told.failure)
         return drafts, Message("Nothing was written: the model wrote no tweet.")
@@ -256,6 +266,13 @@ class ComposeRun:
             now=self._now,
             satisfied=satisfied,
         )
+
+
+def _find_language(request: ComposeRequest) -> str | None:
+    """Return the language to write in, or None if it cannot be told."""
+    if request.language:
+        return language_code(request.language)
+    return None if names_language(request.prompt) else detect_language(request.prompt)
 
 
 class Composer:
@@ -318,4 +335,6 @@ async def _composition(run: ComposeRun, request: ComposeRequest) -> Composition:
         step.figures["faults"] = sum(bool(result.vetoes(finding)) for finding in result.findings)
     verdicts = await run.check(result, passages)
     done = finish_drafts(result, verdicts, passages, evidence.facts, threads=request.thread)
-    return run.journal.conclude(done, drafts.language, passages, evidence.facts)
+    return run.journal.conclude(
+        done, drafts.written_in or drafts.language, passages, evidence.facts
+    )

@@ -29,6 +29,7 @@ _WORD = re.compile(r"\w+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _PER_SITE = 2  # the most passages of one web site
 _RERANKED = 24  # passages that are ordered by how well they answer
+_RERANKED_OF_GAP = 2  # of each gap among them
 _RERANK_SECONDS = 5.0  # for ordering them; else words alone decide
 
 
@@ -43,6 +44,7 @@ def web_passages(pages: Iterable[WebPage]) -> list[SourcePassage]:
             date=page.date,
             url=page.url,
             author=page.author,
+            gap=page.query or None,
         )
         for page in pages
         for part, chunk in enumerate(
@@ -114,25 +116,43 @@ def best(
     boost: float,
     most: int,
     per_site: int,
+    per_gap: int = 1,
 ) -> list[SourcePassage]:
     """Return the best passages, those of corpora weighing `boost` times as much.
 
-    The request's own texts always stay. At most `per_site` passages come from one web site.
+    The request's own texts always stay, and so do the best `per_gap` of each gap, in up to a half
+    of the places and one more. At most `per_site` others come from one web site.
     """
     scored = [replace(passage, score=scores.get(passage.key, 0.0)) for passage in passages]
     ordered = sorted(
         scored, key=lambda passage: (not passage.pinned, -round(_weight(passage, boost), 9))
     )
+    of_gaps = _best_of_gaps(ordered, per_gap)[: most // 2 + 1]
+    free = most - len(of_gaps)
     sites: Counter[str] = Counter()
     chosen: list[SourcePassage] = []
     for passage in ordered:
         site = _site(passage)
-        if site and sites[site] >= per_site:
-            continue
-        if passage.pinned or len(chosen) < most:
-            sites[site] += 1
+        if passage.key in of_gaps:
             chosen.append(passage)
+        elif passage.pinned or (free > 0 and (not site or sites[site] < per_site)):
+            chosen.append(passage)
+            free -= 1
+        else:
+            continue
+        sites[site] += 1
     return chosen
+
+
+def _best_of_gaps(ordered: Sequence[SourcePassage], per_gap: int) -> list[str]:
+    """Return the keys of the best passages of each gap, the best of all gaps first."""
+    places: dict[int, list[str]] = {}
+    found: Counter[str] = Counter()
+    for passage in ordered:
+        if passage.gap and not passage.pinned:
+            places.setdefault(found[passage.gap], []).append(passage.key)
+            found[passage.gap] += 1
+    return [key for place in range(per_gap) for key in places.get(place, ())]
 
 
 def _weight(passage: SourcePassage, boost: float) -> float:
@@ -204,11 +224,16 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
         dated_by=candidate.dated_by,
         url=candidate.url,
         page=place.page if place else None,
-        author=author if place else None,  # else it is the title
+        author=author if place else _display_name(author, corpus),  # else it is the title
         corpus=found.corpus,
         pinned=pinned,
         flags=candidate.flags,
     )
+
+
+def _display_name(author: str | None, corpus: Corpus | None) -> str | None:
+    """Return the name for people of the account whose corpus this is."""
+    return corpus.display_name if corpus and author == corpus.author else None
 
 
 def passage_key(found: Found) -> str:
@@ -251,40 +276,39 @@ class Chooser:
         kept, repeats = distinct(together, internal.alike)
         scores = _scores(query, kept)
         # The limit of a site holds for what is chosen in the end, when its best passages are known.
-        first = self._best(kept, scores, _RERANKED, _RERANKED)
-        reranked, notice = await self._rerank_passages(query, first)
-        passages = self._best(first, {**scores, **reranked}, self._settings.passages, _PER_SITE)
-        return ChosenPassages(passages=passages, repeats=repeats, notice=notice)
-
-    def _best(
-        self,
-        passages: Sequence[SourcePassage],
-        scores: Mapping[str, float],
-        most: int,
-        per_site: int,
-    ) -> list[SourcePassage]:
         boost = self._settings.internal_boost
-        return best(passages, scores, boost=boost, most=most, per_site=per_site)
+        first = best(
+            kept, scores, boost=boost, most=_RERANKED, per_site=_RERANKED, per_gap=_RERANKED_OF_GAP
+        )
+        reranked, notice = await self._rerank_passages(query, first)
+        most = self._settings.passages
+        scores = {**scores, **reranked}
+        passages = best(first, scores, boost=boost, most=most, per_site=_PER_SITE)
+        return ChosenPassages(passages=passages, repeats=repeats, notice=notice)
 
     async def _rerank_passages(
         self, query: str, passages: Sequence[SourcePassage]
     ) -> tuple[Mapping[str, float], Message | None]:
         """Return the reranker's scores by key, or none and why."""
-        if self._reranker is None or len(passages) < 2:
+        reranker = self._reranker
+        if reranker is None or len(passages) < 2:
             return {}, None
         seconds = _RERANK_SECONDS
+        groups = _group_by_query(query, passages)
         try:
             async with asyncio.timeout(seconds):
-                scores = await self._reranker.rerank(
-                    query, [_to_scored_text(passage) for passage in passages]
-                )
+                scored = [
+                    await reranker.rerank(asked, [_to_scored_text(passage) for passage in group])
+                    for asked, group in groups.items()
+                ]
         except TimeoutError:
             reason = Message("The reranker gave nothing within {seconds:g} s.", seconds=seconds)
         except PresagioError as error:
             reason = error.said
         else:
+            scores = [score for group in scored for score in group]
             if len(scores) == len(passages):
-                keys = (passage.key for passage in passages)
+                keys = (passage.key for group in groups.values() for passage in group)
                 return dict(zip(keys, scores, strict=True)), None
             reason = Message("The reranker did not score every passage.")
         return {}, Message("Ordered by words alone: {reason}", reason=reason)
@@ -292,14 +316,23 @@ class Chooser:
 
 def _scores(query: str, passages: Sequence[SourcePassage]) -> dict[str, float]:
     """Return the score of each passage by key: that of its corpus, which knows which words are
-    rare, and for the web that of its words among all these passages."""
-    words = by_words(query, passages)
-    return {
-        passage.key: min(1.0, _ON_SCALE * score)
-        if passage.kind is SourceKind.WEB
-        else passage.score
-        for passage, score in zip(passages, words, strict=True)
-    }
+    rare, and for the web that of the words of its query among all these passages."""
+    scores = {passage.key: passage.score for passage in passages}
+    for asked in _group_by_query(query, passages):
+        for passage, score in zip(passages, by_words(asked, passages), strict=True):
+            if passage.kind is SourceKind.WEB and (passage.gap or query) == asked:
+                scores[passage.key] = min(1.0, _ON_SCALE * score)
+    return scores
+
+
+def _group_by_query(
+    query: str, passages: Sequence[SourcePassage]
+) -> dict[str, list[SourcePassage]]:
+    """Return passages by what they have to answer: the gap they were found for, or the request."""
+    groups: dict[str, list[SourcePassage]] = {}
+    for passage in passages:
+        groups.setdefault(passage.gap or query, []).append(passage)
+    return groups
 
 
 def _to_scored_text(passage: SourcePassage) -> ScoredText:

@@ -25,6 +25,9 @@ class ComposeSettings(Section):
     )
     evidence_model: str = Field("", description="Model that takes facts from the passages.")
     write_model: str = Field("", description="Model that writes.")
+    voice: Literal["plain", "dry"] = Field(
+        "plain", description="How it writes: plain, or dry, with an understated wit."
+    )
     check: bool = Field(
         True, description="Whether a model compares each sentence with what it cites."
     )

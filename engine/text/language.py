@@ -134,6 +134,13 @@ def language_code(name: str) -> str | None:
     return codes.get(said) or (said[:2] if re.fullmatch(r"[a-z]{2}(?:[-_]\w+)?", said) else None)
 
 
+def names_language(text: str) -> bool:
+    """Return whether a text names a language: "in French", "en francés"."""
+    words = _WORD.findall(text.casefold())
+    return any(word in _OWN_NAMES or word in _NAMED for word in words)
+
+
+_NAMED = frozenset(NAMES.values())
 _OWN_NAMES = {
     "español": "es",
     "castellano": "es",
@@ -146,6 +153,16 @@ _OWN_NAMES = {
     "polski": "pl",
     "日本語": "ja",
     "中文": "zh",
+    "inglés": "en",
+    "francés": "fr",
+    "alemán": "de",
+    "portugués": "pt",
+    "catalán": "ca",
+    "japonés": "ja",
+    "englisch": "en",
+    "spanisch": "es",
+    "anglais": "en",
+    "espagnol": "es",
 }
 
 

@@ -438,3 +438,76 @@ async def test_each_step_may_have_a_model_and_none_is_sent_a_temperature(bench: 
     asked = [str(one.body["model"]) for one in bench.server.requests]
     assert asked == ["openai/gpt-5-mini", "openai/gpt-5-mini", "small/model"]
     assert all("temperature" not in one.body for one in bench.server.requests)
+
+
+def judging_pairs(*checks: tuple[int, list[int]]) -> Step:
+    """A checker that finds sentences supported, each by some of what it cites."""
+    entries = [
+        {"i": number, "verdict": "supported", "sources": sources, "edit": ""}
+        for number, sources in checks
+    ]
+    return answer(json.dumps({"checks": entries}))
+
+
+async def test_a_sentence_keeps_only_citations_that_support_it(bench: Bench) -> None:
+    bench.writer.says["evidence"] = FACTS
+    bench.writer.says["draft"] = drafting("Prices rose by 14 % in 2011 [2][1]. Frost came [1][2].")
+    bench.writer.says["check"] = judging_pairs((1, [1]), (2, [1]))
+    composition = await bench.compose()
+    assert composition.variants[0].tweets[0].text == (
+        "Prices rose by 14 % in 2011. [1] Frost came. [1]"
+    )
+    # The number stands in the first passage alone, whatever the checker says.
+    bench.writer.says["check"] = judging_pairs((1, [2]), (2, [2]))
+    composition = await bench.compose()
+    assert composition.variants[0].tweets[0].text == (
+        "Prices rose by 14 % in 2011. [1][2] Frost came. [1]"
+    )
+
+
+async def test_the_quote_beside_a_source_is_that_of_its_sentence(bench: Bench) -> None:
+    bench.held = (passage("Coffee prices rose by 14 % in 2011. Frost killed the harvest."),)
+    bench.writer.says["evidence"] = finding(
+        (1, "Prices rose by 14 % in 2011.", "prices rose by 14 % in 2011"),
+        (1, "Frost killed the harvest.", "Frost killed the harvest"),
+    )
+    for said, quote in (
+        ("The frost killed a harvest [1].", "Frost killed the harvest"),
+        ("Prices rose by 14 % [1].", "prices rose by 14 % in 2011"),
+    ):
+        bench.writer.says["draft"] = drafting(said)
+        assert (await bench.compose()).sources[0].quote == quote
+
+
+async def test_another_language_is_asked_for_once_more_and_then_told(bench: Bench) -> None:
+    english = "The prices of coffee rose by 14 % and it was the frost that did this [1]."
+    spanish = "Los precios del café subieron un 14 % por la helada que hubo en el país [1]."
+    bench.writer.says["draft"] = drafting(english)
+    composition = await bench.compose(language="es")
+    assert len(bench.writer.asked["draft"]) == 2
+    assert composition.language == "en"
+    assert "another language than asked for: en in place of es" in str(composition.notice)
+    bench.writer.says["draft"] = drafting(spanish)
+    composition = await bench.compose(language="es")
+    assert len(bench.writer.asked["draft"]) == 3
+    assert composition.language == "es"
+    assert "another language" not in str(composition.notice)
+    await bench.compose(prompt="Write a tweet in French about what it was that the frost did")
+    assert len(bench.writer.asked["draft"]) == 4  # a prompt that names a language is in another
+
+
+async def test_a_tweet_of_a_thread_that_loses_its_sentences_goes(bench: Bench) -> None:
+    bench.writer.says["evidence"] = FACTS
+    bench.writer.says["draft"] = drafting(
+        "Why is coffee dear?", "What else? It rose by 99 % [1].", "\U0001f9f5 #coffee", RIGHT
+    )
+    composition = await bench.compose(thread=True)
+    texts = [tweet.text for tweet in composition.variants[0].tweets]
+    assert texts[:2] == ["Why is coffee dear?", RIGHT.replace(" [1].", ". [1]")]
+    assert texts[2].startswith("Sources:") and len(texts) == 3
+
+
+async def test_the_writer_is_told_the_voice(bench: Bench) -> None:
+    bench.settings = ComposeSettings(voice="dry")
+    await bench.compose()
+    assert lines_of(bench.writer.asked["draft"][0])[0]["voice"] == "dry"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -22,7 +23,7 @@ from engine.search import ItemPlace
 from engine.settings.models import ComposeSettings
 from engine.values import Flag, ScoredText
 from engine.web.results import WebPage
-from tests.engine.compose.bench import passage
+from tests.engine.compose.bench import Preferring, passage
 from tests.engine.passages import ME, scored
 from tests.engine.passages import passage as found
 
@@ -165,3 +166,29 @@ def test_a_text_that_ocr_has_read_is_known_as_such() -> None:
     scanned = replace(one, hit=replace(one.hit, candidate=candidate))
     assert source_passage(scanned, ME).is_recognised
     assert not source_passage(one, ME).is_recognised
+
+
+@pytest.mark.parametrize("reranked", [False, True])
+async def test_a_page_found_for_each_gap_reaches_the_evidence(reranked: bool) -> None:
+    """It is ranked by the query that found it, as it has no word of the request."""
+    topics = ("frost", "tariffs", "ships", "wages", "fungus")
+    pages = [
+        WebPage(
+            url=f"https://{name}.example/a",
+            title="Report",
+            text=f"A report about {name} in the tropics.",
+            query=f"{name} in the tropics",
+        )
+        for name in topics
+    ]
+    held = [
+        passage(f"The price of coffee rose, said nobody, time {at}.", key=str(at), score=0.9)
+        for at in range(50)
+    ]
+    chooser = Chooser(ComposeSettings(), Preferring("coffee") if reranked else None)
+    found = await chooser.choose("price of coffee", RetrievedPassages(passages=tuple(held)), pages)
+    chosen = found.passages
+    assert {urlsplit(one.url or "").hostname for one in chosen if one.gap} == {
+        f"{name}.example" for name in topics
+    }
+    assert len(chosen) == ComposeSettings().passages

@@ -143,6 +143,13 @@ def test_only_a_place_in_the_thread_goes(tweets: list[str], kept: list[str]) -> 
     assert without_counters(tweets) == kept
 
 
+@pytest.mark.parametrize(
+    "text", ["It rose [1].\nSources: [1] Report", "It rose [1]. Fuentes: the board [1]."]
+)
+def test_a_list_of_sources_of_the_model_goes(text: str) -> None:
+    assert [one.text for one in read_sentences(text, {1: "It rose."})] == ["It rose."]
+
+
 def test_a_quotation_of_several_sentences_is_one() -> None:
     (one,) = read_sentences("She said “Coffee is dear. Tea is not. So it is.” in May [1].", {1: ""})
     assert one.text.startswith("She said “Coffee is dear. Tea") and one.sources == (1,)
