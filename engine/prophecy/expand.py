@@ -43,7 +43,9 @@ def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
     out. If there are several lists, the last one is used.
     """
     text = content[:_MOST_READ].rpartition("</think>")[2]
-    lists = [one["phrases"] for one in objects(text) if isinstance(one.get("phrases"), list)]
+    lists = [
+        written["phrases"] for written in objects(text) if isinstance(written.get("phrases"), list)
+    ]
     if not lists:
         return None
     read = lists[-1]
@@ -52,9 +54,9 @@ def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
 
 
 def _clean_phrases(read: Iterable[object]) -> Iterator[str]:
-    for one in read:
-        if isinstance(one, str):
-            words = [word for word in one.split() if "//" not in word and "www." not in word]
+    for phrase in read:
+        if isinstance(phrase, str):
+            words = [word for word in phrase.split() if "//" not in word and "www." not in word]
             yield one_line(_NOT_SAID.sub(" ", " ".join(words)), LONGEST_PHRASE).strip(" .,-+")
 
 

@@ -57,7 +57,9 @@ def read_headline(message: str, *, date: datetime | None = None) -> Headline:
 def first_paragraph(text: str) -> str:
     """Return the first paragraph that is long enough for a headline, or the whole text."""
     paragraphs = _PARAGRAPHS.split(text)
-    titles = (one for one in paragraphs if len(_WORDS.findall(one)) >= _FEWEST_OF_TITLE)
+    titles = (
+        paragraph for paragraph in paragraphs if len(_WORDS.findall(paragraph)) >= _FEWEST_OF_TITLE
+    )
     return next(titles, text)
 
 

@@ -157,8 +157,8 @@ async def similarities(
     question = await question_of(meaning, corpus, text)
     if question is None:
         return {}
-    cosines = await question.cosines([one.id for one in best_first])
-    return {one: question.shown(cosine) for one, cosine in cosines.items()}
+    cosines = await question.cosines([document_id.id for document_id in best_first])
+    return {near: question.shown(cosine) for near, cosine in cosines.items()}
 
 
 def embedder_of(meaning: Meaning | None, corpus: Corpus) -> Embedder | None:

@@ -62,23 +62,27 @@ def together(
     which are made comparable. There must be at least one answer, and all must be to one headline.
     """
     prophecies = [prophecy for _, prophecy in answers]
-    hits = _best([(corpus, one.hits) for corpus, one in answers], limit, weights, after=0)
-    near = _best([(corpus, one.near) for corpus, one in answers], limit, weights, after=len(hits))
-    by_meaning = next((one for one in prophecies if one.embedding_model), prophecies[0])
+    hits = _best([(corpus, answer.hits) for corpus, answer in answers], limit, weights, after=0)
+    near = _best(
+        [(corpus, answer.near) for corpus, answer in answers], limit, weights, after=len(hits)
+    )
+    by_meaning = next(
+        (answered for answered in prophecies if answered.embedding_model), prophecies[0]
+    )
     return replace(
         prophecies[0],
         corpus=ALL,
         hits=hits,
         near=near,
         terms=_terms(prophecies),
-        candidates=tuple(chain.from_iterable(one.candidates for one in prophecies)),
-        verdict=_verdict([one.verdict for one in prophecies]),
-        coverage=max(one.coverage for one in prophecies),
-        notice=_distinct(one.notice for one in prophecies),
+        candidates=tuple(chain.from_iterable(answered.candidates for answered in prophecies)),
+        verdict=_verdict([answered.verdict for answered in prophecies]),
+        coverage=max(answered.coverage for answered in prophecies),
+        notice=_distinct(answered.notice for answered in prophecies),
         mode=by_meaning.mode,
         embedding_model=by_meaning.embedding_model,
-        expansion=_expansion([one.expansion for one in prophecies]),
-        compared=sum(one.compared for one in prophecies),
+        expansion=_expansion([answered.expansion for answered in prophecies]),
+        compared=sum(answered.compared for answered in prophecies),
     )
 
 
@@ -103,7 +107,7 @@ def _name_author(hit: Hit, corpus: Corpus) -> Hit:
 
 def _terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:
     terms: dict[str, Term] = {}
-    for term in chain.from_iterable(one.terms for one in prophecies):
+    for term in chain.from_iterable(prophecy.terms for prophecy in prophecies):
         # A word that one archive has needs no neighbour in the answer of all.
         written = term.neighbour_of or term.word
         if written not in terms or terms[written].neighbour_of:
@@ -112,39 +116,44 @@ def _terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:
 
 
 def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    judging = [one for one in verdicts if one.scores]
-    usage = _sum(one.usage for one in verdicts if not one.cached)
+    judging = [verdict for verdict in verdicts if verdict.scores]
+    usage = _sum(verdict.usage for verdict in verdicts if not verdict.cached)
     return replace(
         judging[0] if judging else verdicts[0],
-        scores={key: score for one in verdicts for key, score in one.scores.items()},
-        reasons={key: why for one in verdicts for key, why in one.reasons.items()},
+        scores={key: score for verdict in verdicts for key, score in verdict.scores.items()},
+        reasons={key: why for verdict in verdicts for key, why in verdict.reasons.items()},
         usage=usage,
-        cached=bool(judging) and all(one.cached for one in judging) and usage is None,
-        notice=_distinct(one.notice for one in verdicts),
-        withheld=all(one.withheld for one in verdicts),
-        damage=dict(sum((Counter(one.damage) for one in verdicts), Counter())),
+        cached=bool(judging) and all(verdict.cached for verdict in judging) and usage is None,
+        notice=_distinct(verdict.notice for verdict in verdicts),
+        withheld=all(verdict.withheld for verdict in verdicts),
+        damage=dict(sum((Counter(verdict.damage) for verdict in verdicts), Counter())),
     )
 
 
 def _expansion(expansions: Sequence[Expansion]) -> Expansion:
     """Return the phrases of all, each once, and what they cost together."""
-    naming = [one for one in expansions if one.phrases]
+    naming = [expansion for expansion in expansions if expansion.phrases]
     return replace(
         naming[0] if naming else expansions[0],
-        phrases=tuple(dict.fromkeys(chain.from_iterable(one.phrases for one in expansions))),
-        usage=_sum(one.usage for one in expansions),
-        cached=bool(naming) and all(one.cached for one in naming),
-        late=any(one.late for one in expansions),
-        seconds=max((one.seconds for one in expansions if one.seconds is not None), default=None),
+        phrases=tuple(
+            dict.fromkeys(chain.from_iterable(expansion.phrases for expansion in expansions))
+        ),
+        usage=_sum(expansion.usage for expansion in expansions),
+        cached=bool(naming) and all(expansion.cached for expansion in naming),
+        late=any(expansion.late for expansion in expansions),
+        seconds=max(
+            (expansion.seconds for expansion in expansions if expansion.seconds is not None),
+            default=None,
+        ),
     )
 
 
 def _sum(usages: Iterable[Usage | None]) -> Usage | None:
-    known = [one for one in usages if one]
+    known = [usage for usage in usages if usage]
     return sum(known, Usage()) if known else None
 
 
 def _distinct(notices: Iterable[Message | None]) -> Message | None:
     """Return the notices as one, each once, or None."""
-    joined: Message | None = join_messages(*dict.fromkeys(one for one in notices if one))
+    joined: Message | None = join_messages(*dict.fromkeys(notice for notice in notices if notice))
     return joined

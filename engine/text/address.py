@@ -98,7 +98,9 @@ def canonical_address(url: str) -> str | None:
     if not _HOST_NAME.fullmatch(host):
         return None
     place = host if port in (None, _DEFAULT_PORTS[scheme]) else f"{host}:{port}"
-    query = "&".join(one for one in parts.query.split("&") if one and not _TRACKING.fullmatch(one))
+    query = "&".join(
+        part for part in parts.query.split("&") if part and not _TRACKING.fullmatch(part)
+    )
     path = quote(parts.path or "/", safe=_KEPT)
     address = urlunsplit((scheme, place, path, quote(query, safe=_KEPT + "?"), ""))
     return address if len(address) <= _LONGEST_ADDRESS else None
@@ -118,7 +120,9 @@ def link_key(url: str) -> str | None:
         asked = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
     except ValueError:
         return None
-    query = urlencode(sorted(one for one in asked if not _OF_READERS.fullmatch(one[0])))
+    query = urlencode(
+        sorted(parameter for parameter in asked if not _OF_READERS.fullmatch(parameter[0]))
+    )
     path = _SESSION.sub("", parts.path).rstrip("/")
     if not host or not (path or query):
         return None

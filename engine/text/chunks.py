@@ -32,7 +32,7 @@ def sentences(text: str) -> list[str]:
 
     A line end ends a sentence. "Dr." and "U.S." do not.
     """
-    return [one for line in text.split("\n") for one in _of_line(line)]
+    return [sentence for line in text.split("\n") for sentence in _of_line(line)]
 
 
 def _of_line(line: str) -> list[str]:
@@ -46,7 +46,7 @@ def _of_line(line: str) -> list[str]:
             continue
         found.append(sentence)
         start = end.end()
-    return [one for one in (*found, line[start:].strip()) if one]
+    return [part for part in (*found, line[start:].strip()) if part]
 
 
 LEAST, MOST, OVERLAP = 300, 500, 60  # tokens

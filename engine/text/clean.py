@@ -93,7 +93,7 @@ def _without_tags(text: str) -> str:
     if "<" not in text:
         return text
     text = _SLACK_LINK.sub(lambda found: found[1] or " ", text)
-    named = [(one[1], (one[2] or "").lower()) for one in _TAG.finditer(text)]
+    named = [(match[1], (match[2] or "").lower()) for match in _TAG.finditer(text)]
     closed = {name for slash, name in named if slash} & {name for slash, name in named if not slash}
 
     def replace_entity(found: re.Match[str]) -> str:

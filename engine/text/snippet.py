@@ -190,13 +190,13 @@ def voice_terms(
     written: dict[tuple[str, ...], str] = {}
     counted: Counter[tuple[str, ...]] = Counter()
     rarity: dict[tuple[str, ...], float] = {}
-    for (one, first), (other, second) in pairwise(spots):
-        if not (first and second and text[one.end : other.start] in _BESIDE):
+    for (earlier, first), (other, second) in pairwise(spots):
+        if not (first and second and text[earlier.end : other.start] in _BESIDE):
             continue
-        if not (_tells(one, first) and _tells(other, second)):
+        if not (_tells(earlier, first) and _tells(other, second)):
             continue
         pair = (*first.lexemes, *second.lexemes)
-        written.setdefault(pair, text[one.start : other.end])
+        written.setdefault(pair, text[earlier.start : other.end])
         counted[pair] += 1
         rarity[pair] = _rarity(first, documents) + _rarity(second, documents)
     n = counted.total()

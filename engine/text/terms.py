@@ -129,8 +129,8 @@ def slots(readings: Iterable[Reading], order: Iterable[int]) -> Iterator[Slot]:
     Of a word that was read by characters and pairs, only the pairs count.
     """
     read: dict[int, dict[int, dict[str, Reading]]] = defaultdict(lambda: defaultdict(dict))
-    for one in _select_telling(sorted(readings, key=lambda one: one.language)):
-        read[one.unit][one.position].setdefault(one.lexeme, one)
+    for reading in _select_telling(sorted(readings, key=lambda reading: reading.language)):
+        read[reading.unit][reading.position].setdefault(reading.lexeme, reading)
     seen: set[str] = set()
     for place, unit in enumerate(order):
         for _, lexemes in sorted(read[unit].items()):
@@ -145,11 +145,15 @@ def has_unspaced(text: str) -> bool:
 
 def _select_telling(readings: Sequence[Reading]) -> list[Reading]:
     """Drop single characters of what was read by pairs as well."""
-    paired = {one.unit for one in readings if len(one.lexeme) > 1 and has_unspaced(one.lexeme)}
+    paired = {
+        reading.unit
+        for reading in readings
+        if len(reading.lexeme) > 1 and has_unspaced(reading.lexeme)
+    }
     return [
-        one
-        for one in readings
-        if one.unit not in paired or len(one.lexeme) > 1 or not has_unspaced(one.lexeme)
+        reading
+        for reading in readings
+        if reading.unit not in paired or len(reading.lexeme) > 1 or not has_unspaced(reading.lexeme)
     ]
 
 
@@ -167,7 +171,7 @@ def headline_terms(
         slot.only_known.term(_word_to_show(slot, words[slot.place]), documents)
         for slot in slots(kept, range(len(words)))
         if len(slot.fresh) == len(slot.lexemes)
-        or any(one.document_frequency for one in slot.fresh.values())
+        or any(term.document_frequency for term in slot.fresh.values())
     ]
 
 
@@ -201,8 +205,8 @@ def _may_be_misspelt(term: Term) -> bool:
 def _first_places(readings: Iterable[Reading]) -> list[Reading]:
     """Drop repetitions of a lexeme within its word: "bye-bye"."""
     first: dict[tuple[int, str, str], Reading] = {}
-    for one in sorted(readings, key=lambda one: one.position):
-        first.setdefault((one.unit, one.language, one.lexeme), one)
+    for reading in sorted(readings, key=lambda reading: reading.position):
+        first.setdefault((reading.unit, reading.language, reading.lexeme), reading)
     return list(first.values())
 
 
