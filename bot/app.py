@@ -169,7 +169,7 @@ async def open_app(
             embedder=embedders,
             vectors=embeddings,
             descriptions=described,
-            reranker=open_reranker(settings, embedders, embeddings, stack),
+            reranker=open_reranker(settings, database, embedders, stack),
         )
         phrases = None
         if client:

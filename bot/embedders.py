@@ -15,6 +15,7 @@ from db.search.embeddings import Embeddings
 from db.search.nearest import CorpusVocabulary, SetAside
 from engine.budget import Budget
 from engine.embed.fill import BATCH
+from engine.embed.native import MINILM
 from engine.embed.store import NullEmbedder, WithheldEmbedder
 from engine.errors import CorpusWithheld
 from engine.llm.endpoint import Consent, embeddings_endpoint
@@ -24,6 +25,7 @@ from engine.settings.models import REMOTE_BATCH
 from engine.values import Corpus
 
 if TYPE_CHECKING:
+    from engine.embed.local import LocalEmbedder
     from engine.embed.remote import RemoteEmbedder
 
 Embedders = Callable[[Corpus], Embedder]
@@ -49,35 +51,56 @@ def open_embedders(
     if chosen.backend == "null":
         return None
     # This imports no model; the model is loaded with the first text.
-    from engine.embed.local import AT_ONCE, LocalEmbedder, is_installed  # noqa: PLC0415 - for local models
+    from engine.embed.local import is_installed  # noqa: PLC0415 - for local models
 
     if chosen.backend == "auto" and not is_installed(chosen.model):
         return None
+    local = _open_local(chosen.model, settings, database, stack)
+    return lambda _: local
+
+
+def _open_local(
+    model: str, settings: Settings, database: Database, stack: AsyncExitStack
+) -> "LocalEmbedder":
+    """Return a model on this machine, whose processes `stack` ends. Raises SettingsError."""
+    from engine.embed.local import AT_ONCE, LocalEmbedder  # noqa: PLC0415 - for local models
+
+    chosen = settings.embeddings
     local = LocalEmbedder(
-        chosen.model,
+        model,
         chosen.prefixes,
         batch=chosen.batch or AT_ONCE,
         set_aside=SetAside(database),
-        environment=model_environment(chosen.model, os.environ),
+        environment=model_environment(model, os.environ),
     )
     stack.push_async_callback(local.aclose)
-    return lambda _: local
+    return local
 
 
 def open_reranker(
     settings: Settings,
+    database: Database,
     embedders: Embedders | None,
-    embeddings: Embeddings,
     stack: AsyncExitStack,
 ) -> HeadlineReranker | None:
     """Return the reranker of the best candidates, or None unless a local model can do it.
 
-    It is closed by `stack`.
+    It is closed by `stack`. Unless a model is set, one that reads English alone compares the texts
+    of English corpora (docs/decisions/0057-learned-order.md).
     """
-    chosen = settings.search
-    if embedders is None or settings.embeddings.backend not in {"auto", "local"}:
+    chosen = settings.embeddings
+    if embedders is None or chosen.backend not in {"auto", "local"}:
         return None
-    reranker = HeadlineReranker(embedders, embeddings, chosen)
+    from engine.embed.local import is_installed  # noqa: PLC0415 - for local models
+
+    comparing = embedders
+    if not chosen.model and is_installed(MINILM):
+        english = _open_local(MINILM, settings, database, stack)
+
+        def comparing(corpus: Corpus) -> Embedder:
+            return english if set(corpus.read_in) == {"english"} else embedders(corpus)
+
+    reranker = HeadlineReranker(comparing, Embeddings(database), settings.search)
     stack.push_async_callback(reranker.aclose)
     return reranker
 

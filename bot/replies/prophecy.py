@@ -52,6 +52,8 @@ def prophecy_reply(
     )
     notices = (_date(headline, now, words), remarks)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
+    if prophecy.verdict.notice and not prophecy.judged:  # which tells it of all
+        views = [replace(view, judged=True) for view in views]
     stands_above = compact and pasted and _is_written(headline)
     if compact:
         signed = len({view.signature for view in views}) > 1

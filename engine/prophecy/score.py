@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from engine.ranking import Bm25, Parts, best_first, first_of_items, idf, level, weighted_mean
 from engine.search import HIGHEST_JUDGMENT, Candidate, Hit, Term
@@ -18,9 +19,10 @@ from engine.settings.searching import ProphecySettings
 from engine.text.terms import is_generic
 from engine.values import Flag
 
+if TYPE_CHECKING:
+    from engine.prophecy.order import Predictions
+
 _FORETOLD, _CLOSE = 5, 4  # judgments, 0..6
-# Without a judgment: the sum of lexical share and similarity, and the number of common words.
-_CLOSE_EVIDENCE, _CLOSE_WORDS = 0.6, 3
 
 
 class Sureness(StrEnum):
@@ -32,16 +34,12 @@ class Sureness(StrEnum):
 
 
 def sureness(hit: Hit) -> Sureness:
-    """Return how sure the answer is of a hit. Only a model's judgment can yield FORETOLD."""
+    """Return how sure the answer is of a hit: PERHAPS, unless a model judged it."""
     judgment = hit.parts.get("judgment")
-    if judgment is not None:
-        score = round(judgment * HIGHEST_JUDGMENT)
-        if score >= _FORETOLD:
-            return Sureness.FORETOLD
-        return Sureness.CLOSE if score >= _CLOSE else Sureness.PERHAPS
-    evidence = (hit.parts.get("lexical") or 0.0) + (hit.parts.get("semantic") or 0.0)
-    telling = len(set(hit.matched)) >= _CLOSE_WORDS
-    return Sureness.CLOSE if telling and evidence >= _CLOSE_EVIDENCE else Sureness.PERHAPS
+    score = 0 if judgment is None else round(judgment * HIGHEST_JUDGMENT)
+    if score >= _FORETOLD:
+        return Sureness.FORETOLD
+    return Sureness.CLOSE if score >= _CLOSE else Sureness.PERHAPS
 
 
 # A short tweet that matches is no better prophecy than a longer one, so length counts for less in
@@ -172,6 +170,7 @@ class Scorer:
     asked_at: datetime  # the headline's date, or now
     means: bool = True  # whether similarity is by meaning; False for vectors of word counts
     passages: bool = False  # whether several parts of one item may be hits
+    predictions: "Predictions | None" = None  # where no text is judged
 
     def hits(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
@@ -188,16 +187,20 @@ class Scorer:
         """Return the hits, and the best `limit` texts that are too weak to be hits.
 
         Ranks continue from the hits, so that a rank is unique in the answer. A text that a model
-        judged 0 is not near.
+        judged 0 is not near. Where labels were predicted, they decide.
         """
         parts = [self._parts(candidate, judgments.get(candidate.id)) for candidate in candidates]
         scored = list(map(self._hit, candidates, level(parts, _LEVELLED)))
-        scored.sort(key=lambda hit: (not self._qualifies(hit), *order_hits(hit)))
+        scored.sort(key=lambda hit: (not self._qualifies(hit), *self._order(hit)))
         if not self.passages:
             scored = first_of_items(scored, lambda hit: hit.candidate.place)
         hits = _number_hits(filter(self._qualifies, scored), limit, after=0)
         weak = (one for one in scored if one.parts["judgment"] != 0 and not self._qualifies(one))
         return hits, _number_hits(weak, limit, after=len(hits))
+
+    def _order(self, hit: Hit) -> tuple[object, ...]:
+        unknown = self.predictions is not None and hit.candidate.id not in self.predictions.labels
+        return (unknown, *order_hits(hit))
 
     def best(self, candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
         """Return the best `limit` candidates without any judgment, whether or not they are hits."""
@@ -234,11 +237,13 @@ class Scorer:
         return None if written is None else age(written, self.asked_at, _AGE_FULL_YEARS)
 
     def _hit(self, candidate: Candidate, parts: Parts) -> Hit:
-        multipliers = factors(candidate)
+        predicted = self.predictions.score(candidate.id) if self.predictions else None
+        multipliers = factors(candidate) if predicted is None else {}
+        score = self._score(candidate, parts) if predicted is None else predicted
         return Hit(
             rank=0,
             candidate=candidate,
-            score=self._score(candidate, parts) * math.prod(multipliers.values()),
+            score=score * math.prod(multipliers.values()),
             parts=parts,
             factors=multipliers,
             matched=tuple(self.terms[index].shown for index in candidate.matched),
@@ -256,6 +261,8 @@ class Scorer:
         judgment = hit.parts["judgment"]
         if judgment is not None:
             return round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
+        if self.predictions:
+            return self.predictions.is_hit(hit.candidate.id)
         least = self.settings.search
         shared = self._coverage(hit.candidate, bm25=_STRICT_BM25, rarest=_RAREST)
         enough = _share(shared, least.minimum_lexical)

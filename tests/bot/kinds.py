@@ -21,11 +21,18 @@ def text_of(external_id: str, text: str, *, days_ago: float = 0, **changes: obje
     return replace(made, **found)  # type: ignore[arg-type]  # fields of Document
 
 
-async def fill(database: Database, name: str, kind: Kind, documents: Sequence[Document]) -> Corpus:
-    """Store documents in a new English corpus."""
+async def fill(
+    database: Database,
+    name: str,
+    kind: Kind,
+    documents: Sequence[Document],
+    *,
+    language: str = "english",
+) -> Corpus:
+    """Store documents in a new corpus."""
     corpora = Corpora(database)
     corpus = await corpora.ensure(
-        name, kind=kind, language="english", author=None, url_template=None
+        name, kind=kind, language=language, author=None, url_template=None
     )
     await Documents(database).upsert(corpus, documents)
     return await corpora.get(name)

@@ -11,7 +11,6 @@ from bot.settings import Settings, load_settings
 from bot.settings.model import model_environment
 from db.corpus.corpora import Corpora
 from db.pool import Database
-from db.search.embeddings import Embeddings
 from engine.errors import SettingsError
 from engine.values import Corpus, Kind
 
@@ -94,13 +93,12 @@ async def test_the_best_are_compared_by_models_of_this_machine_alone(
     storage: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())
-    embeddings = Embeddings(storage)
 
     async def compared(**keys: str) -> bool:
         async with AsyncExitStack() as stack:
             chosen = settings(**keys)
             embedders = open_embedders(chosen, storage, stack)
-            return open_reranker(chosen, embedders, embeddings, stack) is not None
+            return open_reranker(chosen, storage, embedders, stack) is not None
 
     assert await compared()
     assert await compared(backend="local")

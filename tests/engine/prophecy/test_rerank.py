@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from engine.embed.store import RangeClaim, VectorTally
 from engine.errors import ModelUnreachable, StorageRights, VectorsUnsupported
+from engine.prophecy.order import FEATURES, Feature, LearnedOrder
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import HONEST, Meaning
 from engine.prophecy.rerank import HeadlineReranker
@@ -323,6 +324,29 @@ async def test_an_answer_that_no_model_judges_is_ordered_by_meaning_too() -> Non
     assert sorted(order(found)[:4]) == [1, 2, 3, 4]
     assert order(found)[0] == 4
     assert order(found)[4:] == [5, 6]  # in the places that words gave them
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+async def test_predicted_labels_order_an_answer_whether_or_not_all_is_embedded(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_cosine = LearnedOrder(
+        mean=0.0,
+        answer=2.0,
+        hit=1.5,
+        features={name: Feature(0.0, 1.0, 10.0 * (name == "cosine")) for name in FEATURES},
+    )
+    for module in ("order", "rerank"):
+        monkeypatch.setattr(f"engine.prophecy.{module}.LEARNED", {"model": by_cosine})
+
+    async def find_none(*_: object) -> list[tuple[int, float]]:
+        return []
+
+    monkeypatch.setattr(Vectors, "nearest", find_none)
+    found = await prophecy(share=share)
+    assert found.mode is (Mode.HYBRID if share else Mode.RERANK)
+    assert order(found) == [4, 3, 2]  # of the best four by words; the label of the first is 1
+    assert order(await prophecy(share=share, judge=Approves(5)))[0] == 5
 
 
 @dataclass
