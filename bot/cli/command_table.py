@@ -116,7 +116,7 @@ def _verbose_option() -> Any:
 _GROUPS = {
     "Start": {
         "setup": "Ask for what is missing, check it, and write the configuration.",
-        "demo": "Answer four headlines from a bundled corpus.",
+        "demo": "Answer five headlines from a bundled corpus.",
         "ingest": "Store an archive: posts, chats or articles.",
     },
     "Ask": {

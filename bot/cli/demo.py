@@ -10,7 +10,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from bot.app import App
+from bot.app import App, Retrieval
 from bot.cli.chat import converse
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.shared import now, settings_of, with_app
@@ -23,9 +23,14 @@ from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NO_MODEL
+from engine.prophecy.question import Meaning
 from engine.search import Candidate, Headline, SearchRequest, Verdict
 from engine.values import Corpus
 
+_DESCRIPTION = (
+    "The captain of a river ferry in Puerto Véspero and for eleven months its mayor, who comments"
+    " on everything in English and in Spanish, 2009 to 2019"
+)
 _LANGUAGE = "english"  # for texts without a language; every bundled tweet has one
 
 
@@ -78,26 +83,37 @@ async def load_demo(app: App, *, output: Output) -> None:
     await app.corpora.change(
         DEMO_CORPUS,
         url_template="https://example.org/{author}/{id}",
-        description="The captain of a river ferry, who writes in English and in Spanish.",
+        description=_DESCRIPTION,
     )
 
 
 async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
-    """Load the bundled corpus and answer the bundled headlines, as people judged them."""
+    """Load the bundled corpus and answer the bundled headlines, as people judged them.
+
+    The last headline is first answered without them.
+    """
     await load_demo(app, output=output)
-    app = judged_by_people(app)
+    judged, by_words = judged_by_people(app), _replace_judge(app, None, None)
     output.line()
-    words = words_for(DEFAULT, operator=True)
-    for row in _headlines():
-        request = SearchRequest(
-            headline=read_headline(row["headline"], date=read_date(row["date"])),
-            limit=app.settings.search.limit,
-            now=now,
-        )
-        prophecy = await app.prophesy(request, corpus=DEMO_CORPUS)
-        output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
+    *headlines, last = _headlines()
+    for row in headlines:
+        await _answer_row(judged, row, now=now, output=output)
+    output.remark("The last headline twice: by words alone, and as people judged it.")
+    for answering in (by_words, judged):
+        await _answer_row(answering, last, now=now, output=output)
     output.remark("Your own headlines are judged by a language model, once one is set up.")
     output.remark("Next: presagio demo --chat, or your own archive: presagio ingest FILE")
+
+
+async def _answer_row(app: App, row: Mapping[str, str], *, now: datetime, output: Output) -> None:
+    request = SearchRequest(
+        headline=read_headline(row["headline"], date=read_date(row["date"])),
+        limit=app.settings.search.limit,
+        now=now,
+    )
+    prophecy = await app.prophesy(request, corpus=DEMO_CORPUS)
+    words = words_for(DEFAULT, operator=True)
+    output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
 
 
 def judged_by_people(app: App) -> App:
@@ -106,7 +122,11 @@ def judged_by_people(app: App) -> App:
         read_headlines(bundled_file("judged.headlines.jsonl")),
         read_qrels(bundled_file("judged.qrels.tsv")),
     )
-    retrieval = replace(app.retrieval, judge=judge, phrases=None)
+    return _replace_judge(app, judge, app.retrieval.meaning)
+
+
+def _replace_judge(app: App, judge: RecordedJudge | None, meaning: Meaning | None) -> App:
+    retrieval = Retrieval(index=app.retrieval.index, judge=judge, meaning=meaning)
     return replace(app, prophet=retrieval.prophet(app.settings.prophecy))
 
 
@@ -121,10 +141,10 @@ def command(
         bool, typer.Option("--chat", help="Read headlines from the terminal until input ends.")
     ] = False,
 ) -> None:
-    """Answer four headlines from a bundled corpus.
+    """Answer five headlines from a bundled corpus.
 
-    People have judged these answers. With --chat the headlines are yours, and a language model
-    judges them if one is set up.
+    People have judged these answers; the last is shown unjudged beside it. With --chat the
+    headlines are yours, and a language model judges them if one is set up.
 
     Example: presagio demo --chat
     """
