@@ -28,10 +28,10 @@ class Figures:
     small: tuple[int, float] = (56_573, 342)
     large: tuple[int, float] = (1_000_000, 95)
     cores: int = 2
-    # python -m bench.tokens, one judge request, and an answer
-    asked_english: int = 7_562
-    asked_spanish: int = 9_338
-    answered: int = 190
+    # python -m bench.expansion, both calls of a headline with 100 candidates
+    asked_english: int = 4_520
+    asked_spanish: int = 5_660
+    answered: int = 365
     # python -m bench.ingest, tweets a second; docs/decisions/0028, texts a second of one core
     ingested: float = 9_006
     embedded: float = 30

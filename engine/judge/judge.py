@@ -34,10 +34,9 @@ actor, does or suffers what the tweet once condemned or wished on others
 3 the same specific subject and a stance that bears on the headline
 less (the same subject or topic, or only words in common): leave it out
 
-A promise that the headline shows broken and a prediction that failed count like those that came \
-true. An earlier event of the same kind is a 4 if the tweet says what should or will happen, with \
-the same actors, and a 3 if it only takes a stance. A tweet of the days of the news that reports \
-the event itself foretells nothing. A repost or quotation counts by what it says.
+An earlier event of the same kind with the same actors is a 5: only its date differs. A promise \
+that the headline shows broken and a prediction that failed are a 3. A tweet of the days of the \
+news that reports the event itself foretells nothing. A repost or quotation counts by what it says.
 
 Judge meaning, not shared words: a name or a word in common is not enough for 3. Ask whether who \
 sees both would say "he said so". Headline and tweets may be in different languages; that changes \
