@@ -43,4 +43,4 @@ def test_as_many_bots_as_their_limit_demands(chats: int, seconds: int, bots: int
 
 def test_prices_are_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     scale.main(["--asked", "1", "--answered", "0"])
-    assert "| English | 7,562 | 190 | $7,562 |" in capsys.readouterr().out
+    assert "| English | 4,520 | 365 | $4,520 |" in capsys.readouterr().out
