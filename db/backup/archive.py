@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from db.backup.programs import Program, environment_without_database, run_program
+from db.backup.programs import Program, environment_without_database, start_program
 from engine.errors import InputError, StorageError
 from engine.messages import Message
 
@@ -252,4 +252,4 @@ async def _output(*arguments: str, file: Path) -> str:
 
 def _pg_restore(*arguments: str | Path) -> AbstractAsyncContextManager[Program]:
     within = environment_without_database()
-    return run_program("pg_restore", "--file=-", *map(str, arguments), within=within, stdout=PIPE)
+    return start_program("pg_restore", "--file=-", *map(str, arguments), within=within, stdout=PIPE)

@@ -24,7 +24,7 @@ from db.backup.archive import (
     read_backup,
     reading_data,
 )
-from db.backup.programs import environment, run_program
+from db.backup.programs import environment, start_program
 from db.connection import Connection, statements
 from db.corpus.corpora import create_partition
 from db.corpus.postings import about_corpus
@@ -67,7 +67,7 @@ async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
 async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:
     with _open_unfinished(file) as part:
         arguments = ("--format=custom", "--no-password", f"--file={part}")
-        async with run_program("pg_dump", *arguments, within=environment(url)) as program:
+        async with start_program("pg_dump", *arguments, within=environment(url)) as program:
             ended = asyncio.create_task(program.end())
             while not (await asyncio.wait({ended}, timeout=_SIGN_SECONDS))[0]:
                 progress(part.stat().st_size)

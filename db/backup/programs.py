@@ -93,7 +93,7 @@ def environment_without_database() -> dict[str, str]:
 
 
 @asynccontextmanager
-async def run_program(
+async def start_program(
     name: str,
     *arguments: str,
     within: Mapping[str, str],

@@ -21,7 +21,7 @@ from db.backup.backup import (
     restore,
     unknown_languages,
 )
-from db.backup.programs import environment, run_program
+from db.backup.programs import environment, start_program
 from db.migrate import Migration, available
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
@@ -376,7 +376,9 @@ async def test_the_tables_are_those_that_the_program_makes(
 async def dumped(url: str, what: str) -> list[str]:
     """Return what pg_dump writes of a database, but for the times of its migrations."""
     arguments = (what, "--restrict-key=same", "--exclude-table-data=migration")
-    async with run_program("pg_dump", *arguments, within=environment(url), stdout=PIPE) as program:
+    async with start_program(
+        "pg_dump", *arguments, within=environment(url), stdout=PIPE
+    ) as program:
         written = (await program.output.read()).decode()
         await program.end()
     return written.splitlines()
