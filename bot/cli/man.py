@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from bot.cli.command_table import COMMANDS, load
+from bot.cli.main import COMMANDS, load
 from bot.console.screen import Output
 
 _STATUS = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Concatenate, ParamSpec, TypeVar
 
 import typer
 
-from bot.cli.command_table import VERBOSE
+from bot.cli.main import VERBOSE
 from bot.console.screen import Output
 from bot.signals import run_until_signal
 from engine.errors import PresagioError, UsageError

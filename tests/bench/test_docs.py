@@ -12,8 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 from bench.docs import ROOT, renew_docs
-from bot.cli.command_table import LazyCommand, load
-from bot.cli.main import app
+from bot.cli.main import LazyCommand, app, load
 from bot.settings.model import Sections
 
 DOCS = ROOT / "docs"

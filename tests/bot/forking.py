@@ -99,7 +99,7 @@ def _server() -> _ForkServer:
 
 def serve() -> None:
     """Import the command, then fork for each request on standard input until there is no more."""
-    from bot.cli.command_table import COMMANDS
+    from bot.cli.main import COMMANDS
 
     for name in (*_IMPORTED, *(f"bot.cli.{entry.module}" for entry in COMMANDS)):
         import_module(name)

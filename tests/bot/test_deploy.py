@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.cli.command_table import COMMANDS
+from bot.cli.main import COMMANDS
 from bot.settings import load_settings
 from bot.settings.sources import section_fields
 from tests.bot.web.stage import web_stage

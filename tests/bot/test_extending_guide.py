@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from bench.docs import ROOT
-from bot.cli.command_table import COMMANDS, CommandEntry
+from bot.cli.main import COMMANDS, CommandEntry
 from engine.ingest import detect
 from engine.ingest.reader import Reader
 from tests.bot.conftest import Invoke
@@ -46,7 +46,7 @@ def test_the_command(invoke: Invoke, demo: str, monkeypatch: pytest.MonkeyPatch)
     ((name, summary),) = re.findall(r'^"(span)": "(.+)",$', PAGE, re.MULTILINE)
     assert (module.command.__doc__ or "").startswith(f"{summary}\n")
     entry = CommandEntry(name, "Texts", summary, name)
-    monkeypatch.setattr("bot.cli.command_table.COMMANDS", (*COMMANDS, entry))
+    monkeypatch.setattr("bot.cli.main.COMMANDS", (*COMMANDS, entry))
     for test in load_tests("test_span.py"):
         assert callable(test)
         test(invoke, demo)

@@ -21,8 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 import typer.main
 
-from bot.cli.command_table import COMMANDS, LazyCommand, load
-from bot.cli.main import app
+from bot.cli.main import COMMANDS, LazyCommand, app, load
 from bot.cli.shared import corpus_names
 from db.migrate import available
 from db.sessions import PoolSettings
