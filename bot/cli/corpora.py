@@ -253,34 +253,6 @@ def corpora_describe(
     )
 
 
-async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
-    """Remove a corpus. Raises CorpusNotFound."""
-    corpus = await app.corpora.get(name)
-    documents = await app.corpora.drop(name)
-    await asyncio.to_thread(Media(app.settings.data_dir).drop, corpus)
-    output.tell(
-        {"dropped": name, "documents": documents},
-        f"Dropped {name} with {documents:,} documents.",
-        json=json,
-    )
-
-
-@commands.command("drop")
-def corpora_drop(
-    context: typer.Context,
-    name: Name,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
-    """Remove a corpus and its documents, after asking.
-
-    Example: presagio corpora drop demo --yes
-    """
-    if not yes:
-        confirm(f"Remove {name!r} and all it holds?")
-    run_in_app(context, drop_corpus, name, json=json, output=Output.of_process())
-
-
 @app_command(commands, "media")
 async def bring_media(
     app: "App",
@@ -311,6 +283,34 @@ async def bring_media(
     output.line(f"{brought.files:,} files of {brought.texts:,} texts are with {name} now.")
     for reason, number in sorted(brought.left_out.items()):
         output.remark(f"Left out: {number:,}, {reason.value}.")
+
+
+async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
+    """Remove a corpus. Raises CorpusNotFound."""
+    corpus = await app.corpora.get(name)
+    documents = await app.corpora.drop(name)
+    await asyncio.to_thread(Media(app.settings.data_dir).drop, corpus)
+    output.tell(
+        {"dropped": name, "documents": documents},
+        f"Dropped {name} with {documents:,} documents.",
+        json=json,
+    )
+
+
+@commands.command("drop")
+def corpora_drop(
+    context: typer.Context,
+    name: Name,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Remove a corpus and its documents, after asking.
+
+    Example: presagio corpora drop demo --yes
+    """
+    if not yes:
+        confirm(f"Remove {name!r} and all it holds?")
+    run_in_app(context, drop_corpus, name, json=json, output=Output.of_process())
 
 
 @app_command(commands, "reindex")

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Self
 import orjson
 import typer
 
-from bot.cli.shared import Json, account, corpus_names, settings_of, text
+from bot.cli.shared import Json, account, corpus_names, settings_of, spread_options, text
 from bot.console.screen import Output, printable, progress_bar
 from bot.media import REJECTS, give_to_owner, make_folder
 from bot.signals import run_until_signal
@@ -105,18 +105,67 @@ DEFAULT_LANGUAGE = "english"
 _LONG = 10.0  # seconds after which the rate is told at the end
 
 
+def format_names(incomplete: str) -> Sequence[str]:
+    """Return the formats that begin so. The readers are slow to import, and needed for no help."""
+    from engine.ingest.detect import READERS
+
+    return [name for name in READERS if name.startswith(incomplete)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions:
     """Options from the command line; None means the corpus's value or the default."""
 
-    corpus: str = ""
-    kind: Kind | None = None
-    language: str | None = None
-    format: str = "auto"
-    author: str | None = None
-    description: str | None = None
-    only_mine: bool = False
-    json: bool = False
+    corpus: Annotated[
+        str,
+        typer.Option(
+            "--corpus",
+            "-c",
+            autocompletion=corpus_names,
+            help="Corpus to fill [named like its kind].",
+            callback=text,
+        ),
+    ] = ""
+    kind: Annotated[
+        Kind | None, typer.Option("--kind", help="What it holds [what the format is made for].")
+    ] = None
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            help="Of texts that name none: english, spanish, simple...",
+            callback=text,
+        ),
+    ] = None
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            autocompletion=format_names,
+            help="Insist on a format; --format ? lists them.",
+        ),
+    ] = "auto"
+    author: Annotated[
+        str | None,
+        typer.Option(
+            "--author",
+            help="Account of records that name none; in chats, whose messages are mine.",
+            callback=account,
+        ),
+    ] = None
+    description: Annotated[
+        str | None,
+        typer.Option(
+            "--description",
+            help="Whose texts these are and what about, for the model.",
+            callback=text,
+        ),
+    ] = None
+    only_mine: Annotated[
+        bool, typer.Option("--only-mine", help="Leave out what others wrote, reposts too.")
+    ] = False
+    json: Json = False
 
     @property
     def defaults(self) -> Defaults:
@@ -305,68 +354,13 @@ def _counts(report: IngestReport) -> dict[str, int]:
     }
 
 
-def format_names(incomplete: str) -> Sequence[str]:
-    """Return the formats that begin so. The readers are slow to import, and needed for no help."""
-    from engine.ingest.detect import READERS
-
-    return [name for name in READERS if name.startswith(incomplete)]
-
-
+@spread_options(IngestOptions)
 def command(
     context: typer.Context,
     files: Annotated[
         list[str], typer.Argument(help="Files, folders or zips of an export; - is standard input.")
     ],
-    corpus: Annotated[
-        str,
-        typer.Option(
-            "--corpus",
-            "-c",
-            autocompletion=corpus_names,
-            help="Corpus to fill [named like its kind].",
-            callback=text,
-        ),
-    ] = "",
-    kind: Annotated[
-        Kind | None, typer.Option("--kind", help="What it holds [what the format is made for].")
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            "--language",
-            help="Of texts that name none: english, spanish, simple...",
-            callback=text,
-        ),
-    ] = None,
-    format: Annotated[  # noqa: A002 - the name of the option
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            autocompletion=format_names,
-            help="Insist on a format; --format ? lists them.",
-        ),
-    ] = "auto",
-    author: Annotated[
-        str | None,
-        typer.Option(
-            "--author",
-            help="Account of records that name none; in chats, whose messages are mine.",
-            callback=account,
-        ),
-    ] = None,
-    description: Annotated[
-        str | None,
-        typer.Option(
-            "--description",
-            help="Whose texts these are and what about, for the model.",
-            callback=text,
-        ),
-    ] = None,
-    only_mine: Annotated[
-        bool, typer.Option("--only-mine", help="Leave out what others wrote, reposts too.")
-    ] = False,
-    json: Json = False,
+    options: IngestOptions,
 ) -> None:
     """Store an archive: posts, chats or articles.
 
@@ -381,26 +375,16 @@ def command(
 
     settings = settings_of(context)
 
-    chosen = IngestOptions(
-        corpus=corpus,
-        kind=kind,
-        language=language,
-        format=format,
-        author=author,
-        description=description,
-        only_mine=only_mine,
-        json=json,
-    )
     output = Output.of_process()
 
     async def store() -> None:
         # Opened first, so that a missing file is reported without opening the database.
         async with (
-            open_sources(files, chosen, settings.ingest) as sources,
+            open_sources(files, options, settings.ingest) as sources,
             open_app(settings, progress=output.remark) as opened,
         ):
             before = {known.name for known in await opened.corpora.list()}
-            corpus = await ingest_files(opened, sources, chosen, output=output)
+            corpus = await ingest_files(opened, sources, options, output=output)
             await name_the_author(opened, corpus, output)
             if corpus not in before:
                 tell_what_next(await opened.corpora.get(corpus), output)
@@ -408,7 +392,7 @@ def command(
                 from bot.cli.embed import embed_corpora
 
                 await embed_corpora(
-                    opened, corpus, json=json, output=output, leave_out_withheld=True
+                    opened, corpus, json=options.json, output=output, leave_out_withheld=True
                 )
 
     run_until_signal(store())

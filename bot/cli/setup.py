@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
-from bot.cli.shared import account, confirm, corpus_names, now, text
+from bot.cli.shared import account, confirm, corpus_names, now, spread_options, text
 from bot.commands.ownership import Ownership
 from bot.console.screen import Output
 from bot.platforms import how_to_own, list_platforms
@@ -35,19 +35,57 @@ ACCESS = ("owner", "open")
 class Wishes:
     """What to set up; "" leaves it as it is."""
 
-    archive: tuple[str, ...] = ()
-    corpus: str = ""
-    author: str = ""
-    name: str = ""
-    model_key: str = ""
-    model_url: str = ""
-    model: str = ""
-    telegram_token: str = ""
-    slack_bot_token: str = ""
-    slack_app_token: str = ""
-    access: str = ""
-    new_owner: bool = False
-    yes: bool = False
+    archive: Annotated[
+        list[str] | None, typer.Option("--archive", help="File or folder of an export; repeatable.")
+    ] = None
+    corpus: Annotated[
+        str,
+        typer.Option(
+            "--corpus",
+            "-c",
+            autocompletion=corpus_names,
+            help="Corpus that the archive fills.",
+            callback=text,
+        ),
+    ] = ""
+    author: Annotated[
+        str, typer.Option("--author", help="Account that wrote the archive.", callback=account)
+    ] = ""
+    name: Annotated[
+        str, typer.Option("--name", help='How people know the author: "Ana Ruiz".', callback=text)
+    ] = ""
+    model_key: Annotated[
+        str, typer.Option("--model-key", help="Key of OpenRouter, for judging.", callback=text)
+    ] = ""
+    model_url: Annotated[
+        str,
+        typer.Option(
+            "--model-url",
+            help="Your own model server, such as Ollama's: http://127.0.0.1:11434/v1",
+            callback=text,
+        ),
+    ] = ""
+    model: Annotated[str, typer.Option("--model", help="Name of the model.", callback=text)] = ""
+    telegram_token: Annotated[
+        str,
+        typer.Option("--telegram-token", help="Token that @BotFather gave.", callback=text),
+    ] = ""
+    slack_bot_token: Annotated[
+        str, typer.Option("--slack-bot-token", help="xoxb-...", callback=text)
+    ] = ""
+    slack_app_token: Annotated[
+        str, typer.Option("--slack-app-token", help="xapp-...", callback=text)
+    ] = ""
+    access: Annotated[
+        str,
+        typer.Option("--access", help="owner: whom you let in; open: everybody.", callback=text),
+    ] = ""
+    new_owner: Annotated[
+        bool, typer.Option("--new-owner", help="Show a code that replaces the owner.")
+    ] = False
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Replace settings that have another value.")
+    ] = False
 
     @property
     def settings(self) -> Mapping[tuple[str, str], str]:
@@ -207,8 +245,8 @@ def _slack(wishes: Wishes) -> Wishes:
     )
 
 
-def _files(said: str) -> tuple[str, ...]:
-    return (str(Path(said).expanduser()),) if said else ()
+def _files(said: str) -> list[str]:
+    return [str(Path(said).expanduser())] if said else []
 
 
 async def _ask_person(
@@ -298,60 +336,8 @@ async def _tell_the_rest(
         output.line(f"Then write to {who}. {said}")
 
 
-def command(
-    context: typer.Context,
-    archive: Annotated[
-        list[str] | None, typer.Option("--archive", help="File or folder of an export; repeatable.")
-    ] = None,
-    corpus: Annotated[
-        str,
-        typer.Option(
-            "--corpus",
-            "-c",
-            autocompletion=corpus_names,
-            help="Corpus that the archive fills.",
-            callback=text,
-        ),
-    ] = "",
-    author: Annotated[
-        str, typer.Option("--author", help="Account that wrote the archive.", callback=account)
-    ] = "",
-    name: Annotated[
-        str, typer.Option("--name", help='How people know the author: "Ana Ruiz".', callback=text)
-    ] = "",
-    model_key: Annotated[
-        str, typer.Option("--model-key", help="Key of OpenRouter, for judging.", callback=text)
-    ] = "",
-    model_url: Annotated[
-        str,
-        typer.Option(
-            "--model-url",
-            help="Your own model server, such as Ollama's: http://127.0.0.1:11434/v1",
-            callback=text,
-        ),
-    ] = "",
-    model: Annotated[str, typer.Option("--model", help="Name of the model.", callback=text)] = "",
-    telegram_token: Annotated[
-        str,
-        typer.Option("--telegram-token", help="Token that @BotFather gave.", callback=text),
-    ] = "",
-    slack_bot_token: Annotated[
-        str, typer.Option("--slack-bot-token", help="xoxb-...", callback=text)
-    ] = "",
-    slack_app_token: Annotated[
-        str, typer.Option("--slack-app-token", help="xapp-...", callback=text)
-    ] = "",
-    access: Annotated[
-        str,
-        typer.Option("--access", help="owner: whom you let in; open: everybody.", callback=text),
-    ] = "",
-    new_owner: Annotated[
-        bool, typer.Option("--new-owner", help="Show a code that replaces the owner.")
-    ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Replace settings that have another value.")
-    ] = False,
-) -> None:
+@spread_options(Wishes)
+def command(context: typer.Context, options: Wishes) -> None:
     """Ask for what is missing, check it, and write the configuration.
 
     That is config.toml, and presagio.env for secrets.
@@ -362,19 +348,4 @@ def command(
     """
     from bot.console.screen import Output
 
-    wishes = Wishes(
-        archive=tuple(archive or ()),
-        corpus=corpus,
-        author=author,
-        name=name,
-        model_key=model_key,
-        model_url=model_url,
-        model=model,
-        telegram_token=telegram_token,
-        slack_bot_token=slack_bot_token,
-        slack_app_token=slack_app_token,
-        access=access,
-        new_owner=new_owner,
-        yes=yes,
-    )
-    run_until_signal(set_up(wishes, context.obj, output=Output.of_process()))
+    run_until_signal(set_up(options, context.obj, output=Output.of_process()))

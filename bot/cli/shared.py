@@ -5,6 +5,7 @@ import logging
 import re
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import fields
 from datetime import UTC, datetime
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Concatenate, ParamSpec, TypeVar
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # not needed to print help
     from bot.settings import Settings
 
 _Arguments = ParamSpec("_Arguments")
+_Options = TypeVar("_Options")
 _Result = TypeVar("_Result")
 _Work = TypeVar("_Work", bound=Callable[..., Awaitable[object]])
 
@@ -177,6 +179,30 @@ def app_command(commands: typer.Typer, name: str) -> Callable[[_Work], _Work]:
         return work
 
     return add
+
+
+def spread_options(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command each field of a dataclass as an argument, and the command an object of it."""
+
+    def spread(work: Callable[..., None]) -> Callable[..., None]:
+        own = [known for name, known in signature(work).parameters.items() if name != "options"]
+        asked = [
+            Parameter(
+                known.name, Parameter.KEYWORD_ONLY, default=known.default, annotation=known.type
+            )
+            for known in fields(options)  # type: ignore[arg-type]  # a dataclass
+        ]
+
+        def command(**arguments: object) -> None:
+            chosen = {known.name: arguments.pop(known.name) for known in asked}
+            work(**arguments, options=options(**chosen))
+
+        command.__signature__ = Signature([*own, *asked])  # type: ignore[attr-defined]  # typer reads it
+        command.__annotations__ = {}
+        command.__doc__ = work.__doc__
+        return command
+
+    return spread
 
 
 def confirm(question: str) -> None:
