@@ -204,6 +204,7 @@ class Reply:
     writes: int | None = None  # the task whose outcome will take the place of this message
     event: Event | None = None  # the whole message, for a webhook
     toast: str | None = None  # answers a button with a transient notice; nothing is sent
+    follow_up: Request | None = None  # of another chat, which is answered after this
     reaction: str = ""  # a smiley that answers a message without words; nothing else is sent
 
 

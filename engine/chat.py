@@ -136,6 +136,9 @@ class Admission:
     title: str | None
     language: str
     state: AdmissionState
+    message: str | None = None  # the last that was written there meanwhile, until it is decided
+    thread: str | None = None  # of the message
+    message_at: datetime | None = None
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, aside
-from bot.request import Request
+from bot.request import Person, Place, Request, Trigger
 from db.chat.chats import Used
 from engine.budget import BudgetSource
 from engine.chat import Admission, AdmissionState
@@ -104,13 +104,39 @@ async def _announce_admission(
 ) -> Reply:
     """Announce an admission in its chat, and return the reply to the owner."""
     words, shown = request.words, _name_admission(known) if known else name
+    waited = None
     if state is AdmissionState.ALLOWED:
         if known:
             await services.access.ownership.announce(known)
+            waited = await _read_waiting_message(request, known, services)
         said = words.say("{who} may use me now. /access changes that.", who=shown)
     else:
         said = words.say("{who} may not use me. /access changes that.", who=shown)
-    return Reply(words=words, text=said, ephemeral=True)
+    return Reply(words=words, text=said, ephemeral=True, follow_up=waited)
+
+
+async def _read_waiting_message(
+    request: Request, known: Admission, services: Services
+) -> Request | None:
+    """Return what was written in a chat before it was let in, as a request made there, or None."""
+    chat = await services.stores.chats.find_chat(known.platform, known.external_id)
+    if chat is None or known.message is None:
+        return None
+    return Request(
+        event_id=f"admitted:{known.external_id}:{request.event_id}",
+        place=Place(
+            platform=known.platform,
+            chat_id=known.external_id,
+            private=chat.private,
+            thread=known.thread,
+            title=chat.title,
+        ),
+        person=Person(id=known.external_id, language=known.language, as_chat=not chat.private),
+        trigger=Trigger.COMMAND,  # other messages followed it: the answer repeats the headline
+        text=known.message,
+        now=request.now,
+        written_at=known.message_at,
+    )
 
 
 async def _usage(request: Request, services: Services) -> Reply:

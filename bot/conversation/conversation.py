@@ -4,7 +4,15 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -150,6 +158,7 @@ class Conversation:
         step_after: float = 2.0,
         writing: Writing | None = None,
         report: Callable[[PresagioError], None] = ignore,
+        again_after: Sequence[float] = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0),
     ) -> None:
         self._gates = gates
         self._claims = claims
@@ -162,10 +171,12 @@ class Conversation:
         self._step_after = step_after  # seconds
         self._writing = writing
         self._report = report
+        self._again_after = again_after  # seconds between attempts without a database
         self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._pasted = Pasted()
+        self._later: set[asyncio.Task[None]] = set()
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
 
@@ -202,6 +213,8 @@ class Conversation:
         except TimeoutError:
             return False
         finally:
+            for task in tuple(self._later):
+                task.cancel()
             if self._writing:
                 await self._writing.close()
         return True
@@ -265,6 +278,8 @@ class Conversation:
                         several = self._pasted.is_one_of_several(admitted)
                         admitted = replace(admitted, one_of_several=several)
                         claim.message = await self._deliver(admitted, reply, adapter, steps.take())
+                        if reply.follow_up:
+                            self._start(self.answer(reply.follow_up, adapter))
                         self._log(admitted, reply, time.perf_counter() - started)
         except Exception as error:
             await self._apologise(request, adapter, error)
@@ -368,6 +383,11 @@ class Conversation:
             logger.error("%s %s was not delivered: %s", *request.event, reason(error))  # noqa: TRY400 - a traceback may quote a message
         return None
 
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
+
     async def _deactivate(self, request: Request) -> None:
         try:
             place = request.place
@@ -381,9 +401,42 @@ class Conversation:
         if len(self._apologised) > _REMEMBERED:
             self._apologised.popitem(last=False)
         request = replace(request, words=words_for(request.person.language))
-        said = apology(request, error)
+        again = isinstance(error, StorageError) and self._may_ask_again(request)
+        said = apology(request, error, again=again)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
-            await self._deliver(request, said, adapter)
+            message = await self._deliver(request, said, adapter)
+            if again:
+                self._start(self._answer_again(request, adapter, message))
+
+    def _may_ask_again(self, request: Request) -> bool:
+        """Return whether a request changes nothing, so that it may be tried twice."""
+        asked = request.trigger in _SHOWN_FOR and request.revision is None
+        return asked and self._commands.counts(request)
+
+    async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
+        """Answer in place of an apology once the database is back; give up after some minutes."""
+        for pause in self._again_after:
+            await asyncio.sleep(pause)
+            try:
+                await self._claims.give_back(*request.event)
+                async with self._claims.claim(*request.event, now=request.now) as claim:
+                    if claim is not None:
+                        claim.message = await self._answer_late(request, adapter, claim, message)
+            except StorageError as error:
+                logger.debug("%s %s still waits: %s", *request.event, error)
+            except Exception as error:
+                logger.error("%s %s failed again: %s", *request.event, reason(error))  # noqa: TRY400 - a traceback may quote a message
+                return
+            else:
+                return
+
+    async def _answer_late(
+        self, request: Request, adapter: Adapter, claim: EventClaim, message: str | None
+    ) -> str | None:
+        admitted, reply = await self._consider_request(request, adapter, crowded=False)
+        if reply is None or not await claim.begin_answer():
+            return None
+        return await self._deliver(admitted, reply, adapter, message)
 
 
 async def _replace(request: Request, reply: Reply, adapter: Adapter, step: str) -> str | None:

@@ -114,10 +114,20 @@ class Doorkeeper:
         elif not request.place.kept:
             said = words.say("Write to me in private first: my owner decides who may use me.")
         elif await self._ownership.ask(request):
+            await self._keep_message(request)
             said = words.say("My owner decides who may use me, and has been asked.")
         else:
             said = words.say("My owner decides who may use me, and cannot be reached just now.")
         return Stop("not let in", aside(replace(request, words=words), said))
+
+    async def _keep_message(self, request: Request) -> None:
+        """Keep a plain message, which is answered once its chat is let in."""
+        if not request.text or request.command_call or request.trigger is not Trigger.ADDRESSED:
+            return
+        place = request.place
+        await self._ownership.access.keep_message(
+            place.platform, place.chat_id, request.text, thread=place.thread, now=request.now
+        )
 
     def _remember(self, request: Request) -> None:
         for name in _names(request):

@@ -44,7 +44,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from db.search.shown import Shown
 from engine.budget import BudgetSource
-from engine.errors import FetchError, FetchFailed, FetchRefused, FetchUntitled, PresagioError
+from engine.errors import FetchError, FetchFailed, PresagioError
 from engine.feeds.lookup import FEED_LIMITS, FeedLookup
 from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher
@@ -78,11 +78,11 @@ async def read_pasted(
     if is_remark(written.text):
         try:
             return await headline_from_link(fetcher, isolation, link, now=now)
-        except (FetchRefused, FetchUntitled):
-            raise  # it may not be opened, or it was
         except FetchError as error:
             if tells_something(written.text):
                 return written
+            if not isinstance(error, FetchFailed):
+                raise  # it says what is wrong with the page
             raise FetchFailed(
                 Message("I could not open {host}.", host=shown_host(link)),
                 fix=join_messages(

@@ -40,12 +40,17 @@ def explanation(request: Request, error: PresagioError) -> str:
     return request.words.render(error.said)
 
 
-def apology(request: Request, error: Exception) -> Reply:
-    """Log an error under an incident number, and return the reply that quotes it."""
+def apology(request: Request, error: Exception, *, again: bool = False) -> Reply:
+    """Log an error under an incident number, and return the reply that quotes it.
+
+    `again` says that the request will be tried again.
+    """
     incident = secrets.token_hex(4)
     logger.error("incident %s: %s %s: %s", incident, *request.event, reason(error))
     words = request.words
-    if isinstance(error, StorageError):
+    if again:
+        said = words.say("Sorry, my database does not answer. I answer as soon as it does.")
+    elif isinstance(error, StorageError):
         said = words.say("Sorry, my database does not answer. Try again in a few minutes.")
     else:
         said = words.say("Sorry, something went wrong.")

@@ -9,6 +9,7 @@ from telegram import (
     CallbackQuery,
     InlineQuery,
     InlineQueryResultArticle,
+    InlineQueryResultsButton,
     InputTextMessageContent,
     LinkPreviewOptions,
     Message,
@@ -21,7 +22,7 @@ from telegram.error import BadRequest, TelegramError
 
 from bot.adapter import DeliveryError, Refused
 from bot.pace import EvenPace
-from bot.replies.limits import cut
+from bot.replies.limits import cut, utf16_length
 from bot.reply import Reply
 from bot.request import Request
 from bot.telegram.client import (
@@ -32,7 +33,7 @@ from bot.telegram.client import (
     has_words,
     map_telegram_errors,
 )
-from bot.telegram.events import PLATFORM
+from bot.telegram.events import FROM_INLINE, PLATFORM
 from bot.telegram.render import (
     LONGEST_TOAST,
     render_caption,
@@ -48,6 +49,7 @@ _A_SECOND = 25.0
 logger = logging.getLogger("presagio.telegram")
 
 _INLINE_CACHE_SECONDS = 60
+_LONGEST_WAY_IN = 64
 
 
 class TelegramPoster:
@@ -325,9 +327,18 @@ class TelegramAdapter:
         await self._bot.answer_inline_query(
             query.id,
             results,
+            button=_render_way_in(reply),
             cache_time=_INLINE_CACHE_SECONDS if results else 0,
             is_personal=True,
         )
+
+
+def _render_way_in(reply: Reply) -> InlineQueryResultsButton | None:
+    """Return a button to the private chat for somebody who is told something beside results."""
+    if not (reply.ephemeral and reply.text):
+        return None
+    label = cut(reply.text, _LONGEST_WAY_IN, utf16_length)
+    return InlineQueryResultsButton(text=label, start_parameter=FROM_INLINE)
 
 
 def _find_thread(request: Request) -> int | None:

@@ -22,6 +22,7 @@ from telegram.constants import ChatType
 from bot.request import Inquiries, Person, Place, Quoted, Request, Revision, Trigger, message_event
 
 PLATFORM = "telegram"
+FROM_INLINE = "inline"  # what /start says for somebody who was sent here from another chat
 AdminCheck = Callable[[int, int], Awaitable[bool]]
 ChannelSearch = Callable[[str, int], Awaitable[Place]]
 
@@ -244,7 +245,9 @@ def _meant(
             return None, "", message
         if not (whom or place.private or name in myself.commands):
             return None, "", message
-        return Trigger.COMMAND, f"/{name} {text[len(command) :].strip()}".strip(), message
+        said = text[len(command) :].strip()
+        argument = "" if said == FROM_INLINE else said
+        return Trigger.COMMAND, f"/{name} {argument}".strip(), message
     own = rf"@{re.escape(myself.username)}\b"
     bare = re.sub(own, " ", text, flags=re.IGNORECASE).strip()
     named, answered = bare != text.strip(), message.reply_to_message

@@ -171,6 +171,15 @@ class Access:
                 )
             )
 
+    async def keep_message(
+        self, platform: str, chat: str, message: str, *, thread: str | None, now: datetime
+    ) -> None:
+        """Keep what a chat that asks has written last, to be answered if it is let in."""
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["keep_message"], platform, chat, message, thread, now
+            )
+
     async def take_back(self, platform: str, chat: str) -> None:
         """Forget that a chat asked, because the owner could not be told."""
         async with self._database.connection() as connection:
@@ -179,7 +188,10 @@ class Access:
     async def decide(
         self, platform: str, chat: str, state: AdmissionState, *, now: datetime
     ) -> Admission | None:
-        """Store the owner's decision and return it, or None if the chat never asked."""
+        """Store the owner's decision and return it, or None if the chat never asked.
+
+        The message that it kept is forgotten.
+        """
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["decide"], platform, chat, state.value, now)
         return None if row is None else _admission(row)

@@ -158,6 +158,13 @@ class EventClaims(Closable):
             )
         return found
 
+    async def give_back(self, platform: str, event_id: str) -> None:
+        """Let an event be claimed again that this process took and did not answer.
+
+        Raises StorageError.
+        """
+        await self._has_changed("release", platform, event_id)
+
     async def _settle(self, platform: str, event_id: str, message: str | None) -> None:
         try:
             await self._has_changed("done", platform, event_id, message)

@@ -139,13 +139,27 @@ class Corpora:
     ) -> Corpus:
         """Change the properties that may change later; None keeps one.
 
-        An empty description, display name or avatar removes it. Raises CorpusNotFound.
+        An empty description, display name or avatar removes it. A display name is that of one
+        person: where no author is known, it is the only one that the documents name. Raises
+        CorpusNotFound.
         """
+        if display_name and not author:
+            author = await self._find_only_author(await self.get(name))
         async with self._database.connection() as connection:
             await connection.execute(self._sql["change"], name, author, url_template, description)
             await connection.execute(self._sql["describe"], name, display_name, avatar)
         self._database.note_change()
         return await self.get(name)
+
+    async def _find_only_author(self, corpus: Corpus) -> str | None:
+        """Return who wrote all documents that name an author, unless the corpus has an author."""
+        if corpus.author:
+            return None
+        async with self._database.read_anywhere() as reader:
+            found: str | None = await reader.fetchval(
+                about_corpus("corpora", "only_author", corpus.id)
+            )
+        return found
 
     async def avatar(self, name: str) -> bytes | None:
         """Return the picture of the corpus's voice, or None."""

@@ -722,6 +722,10 @@ CREATE TABLE admission (
     language text NOT NULL,
     state text NOT NULL CHECK (state IN ('asked', 'allowed', 'refused')),
     since timestamptz NOT NULL,
+    -- What was written there last, and where, while the chat asked.
+    message text,
+    thread text,
+    message_at timestamptz,
     PRIMARY KEY (platform, external_id)
 );
 

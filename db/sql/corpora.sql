@@ -53,5 +53,8 @@ SELECT count(*) FROM item WHERE corpus_id = $1
 -- name: span
 SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}
 
+-- name: only_author
+SELECT min(author) FROM {document} HAVING min(author) = max(author)
+
 -- name: names_authors
 SELECT EXISTS (SELECT FROM {document} WHERE author IS NOT NULL)

@@ -283,6 +283,7 @@ async def bot_on(
     compose: Compose | None = None,
     charge: Charge | None = None,
     report: Callable[[PresagioError], None] = ignore,
+    again_after: Sequence[float] = (),
     **services: object,
 ) -> AsyncIterator[Bot]:
     """Lend one process of the bot. `trusted` are changes of the services of some chats, `access`
@@ -365,6 +366,7 @@ async def bot_on(
             step_after=step_after,
             writing=writing,
             report=report,
+            again_after=again_after,
         )
         try:
             yield Bot(conversation, chosen, engine, MemoryAdapter(), claims, known)

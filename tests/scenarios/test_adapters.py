@@ -105,7 +105,9 @@ async def test_help_names_every_command(adapter: Talk) -> None:
 
 
 async def test_start_greets_shortly_and_sets_up_by_buttons(adapter: Talk) -> None:
-    await adapter.stage.rows("UPDATE corpus SET display_name = 'Ana Ruiz' RETURNING id")
+    await adapter.stage.rows(
+        "UPDATE corpus SET display_name = 'Ana Ruiz', author = 'ana' RETURNING id"
+    )
     greeting = await adapter.commands("/start")
     assert "the old tweets of Ana Ruiz" in greeting.text
     assert len(greeting.text) <= 500, "with what the platform adds for buttons"
@@ -126,7 +128,8 @@ async def test_of_several_archives_one_is_asked_for_and_answers_the_waiting_head
     await load_tweets(talk.stage.database_url, (f"{HEADLINE}, said Luis.",), name="luis")
     await talk.stage.rows("UPDATE corpus SET role = 'archive' RETURNING id")
     await talk.stage.rows(
-        "UPDATE corpus SET display_name = 'Luis Pérez' WHERE name = 'luis' RETURNING id"
+        "UPDATE corpus SET display_name = 'Luis Pérez', author = 'luis' WHERE name = 'luis'"
+        " RETURNING id"
     )
     async with talk.serving():
         asked = await talk.says(HEADLINE)

@@ -74,9 +74,7 @@ async def assert_owns_and_lets_in(stage: SlackStage) -> None:
     assert "asks to use this bot" in said[home].visible
     await alice.clicks(said[home], "Allow")
     await slack.until(lambda: "may use me now" in said[home].visible)
-    await stage.replies(5)
-    await bob.says(direct, HEADLINE)
-    answer = (await stage.replies(6))[-1]
+    answer = (await stage.replies(6))[-1]  # what he had asked, after the news that he may
     assert answer.channel is direct
     assert len(read_years(answer.visible, "es")) == 3
     elsewhere = slack.channel("elsewhere", [alice, bob], with_bot=False)

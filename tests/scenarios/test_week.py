@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections import Counter
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,9 +19,15 @@ from tests.scenarios.week import news
 from tests.scenarios.week.catalogue import misplaced
 from tests.scenarios.week.people import People
 from tests.scenarios.week.stage import DAYS, Week, week
-from tests.scenarios.week.transcript import lines, posted, too_long, written
+from tests.scenarios.week.transcript import lines, posted, too_long, unasked, written
 
 _KEPT_AS = os.environ.get("PRESAGIO_TEST_TRANSCRIPT")
+# Of Carla, Dani, Zoe and Bob; nobody expects an answer.
+REMARKS = (
+    ("😂😂😂", "jajaja qué genio", "wow", "that's wrong, it was in 2011"),
+    ("lol", "no puede ser", "this is so accurate", "thanks!"),
+    ("haha nailed it", "Eso lo dijo Messi en 2014", "👏👏", "you are so dumb"),
+)
 
 
 class Play:
@@ -122,6 +129,48 @@ class Play:
         await week.decided(due)
         await week.delivered()
 
+    # What people say among themselves, and of what the bot says
+
+    async def remarks(self, day: int) -> None:
+        """Laugh at, doubt and thank for the bot's last answer; it says nothing."""
+        people = self.people
+        told = people.bob_with_friends.said[-1]
+        said = REMARKS[day % len(REMARKS)]
+        everybody = (people.carla, people.dani, people.zoe, people.bob_with_friends)
+        for seat, text in zip(everybody, said, strict=True):
+            await seat.says(text, answers=0, reply_to=told)
+        await people.carla.says(f"@presagio_bot {said[0]}", answers=0)
+        general = people.carol_in_general
+        if general.said:
+            await self.silently(
+                people.dave.user.says(general.channel, said[3], thread=general.said[-1])
+            )
+        await self.silently(people.dave.user.mentions_bot(general.channel, "thanks!"))
+
+    async def silently(self, doing: Awaitable[object]) -> None:
+        """Do something on Slack that nobody answers."""
+        channel = self.people.carol_in_general
+        before = len(channel.said)
+        await doing
+        await self.week.slack.quiet(PATIENCE)
+        assert len(channel.said) == before
+
+    async def comings_and_goings(self) -> None:
+        """Somebody joins, an admin leaves; a voice and a sticker are for the others."""
+        zoe, carla = self.people.zoe, self.people.carla
+        friends, before = zoe.chat, len(zoe.said)
+        voice = {"file_id": "v", "file_unique_id": "v", "duration": 3}
+        dice = {"emoji": "🎲", "value": 3}
+        for fields in (
+            {"new_chat_members": [zoe.user.payload()]},
+            {"left_chat_member": self.people.alice.user.payload()},
+            {"voice": voice},
+        ):
+            await carla.user.sends(friends, **fields)
+        await carla.user.sends(friends, dice=dice, reply_to=carla.said[-1])
+        await self.week.telegram.until_acknowledged(PATIENCE)
+        assert len(zoe.said) == before
+
     # What people do by day
 
     async def monday(self) -> None:
@@ -141,6 +190,8 @@ class Play:
         await alice.says("/picture 1")
         await alice.says("thanks")
         await bob.says("/settings threshold 6")
+        said = await self.people.dani.says("@presagio_bot ¿puedes ayudarme?")
+        assert "/help lists what else I understand." in said
         alice = self.people.alice_with_friends
         await alice.says("Their final was decided by a video referee", answers=0)
         assert read_years(await bob.says("/prophecy", reply_to=alice.asked))
@@ -151,13 +202,23 @@ class Play:
         await luz.says("/settings listening all")
         assert read_years(await luz.says("Nuevo apagón deja sin luz a medio país esta noche"), "es")
         await luz.says("¿quién trae el pan mañana?", answers=0)
-        await luz.says("@presagio_bot gracias")
+        await luz.says("@presagio_bot gracias", answers=0)
         await luz.says("/porque", answers=0)  # perhaps that of another bot
         self.week.papers.pages["/story"] = page(
             "<title>Airport runway melts in the heat wave</title>"
             '<meta property="article:published_time" content="2025-07-19T00:00:00Z">'
         )
         assert read_years(await alice.says(f"look at this {self.week.papers.url('/story')} lol"))
+        two = f"{self.week.papers.url('/story')} {self.week.papers.url('/other')}"
+        self.week.papers.pages["/other"] = page("<title>Robot folds laundry in every hotel</title>")
+        said = await self.people.carla.says(f"@presagio_bot {two}")
+        assert len(read_years(said)) == 2
+        assert self.people.carla.buttons == ["1. More", "2. More"]
+        listed = "\n".join(f"{number}. {one}" for number, one in enumerate(news.ENGLISH[:4], 1))
+        said = await self.people.zoe.says(f"@presagio_bot {listed}")
+        assert len(read_years(said)) == 3
+        assert f"Left out: {news.ENGLISH[3]}" in said
+        await self.people.zoe.presses("3. More")
         await alice.says("Zebras xylophone quietly")
         assert read_years(await alice.edits("Parliament abolishes daylight saving time at last"))
 
@@ -205,6 +266,8 @@ class Play:
         await alice.says("/usage")
         await alice.says("/help")
         await alice.says("/help settings")
+        assert "threshold N" in await alice.says("/help threshold")
+        await self.comings_and_goings()
         await alice.says("subscribe daily 9")
 
     async def saturday(self) -> None:
@@ -284,6 +347,7 @@ async def test_a_week_is_told_once_in_everybody_s_language(
                 await play.morning(number)
                 stage.set_time(number, 11)
                 await day()
+                await play.remarks(number)
             await stage.telegram.until_acknowledged(PATIENCE)
             await stage.slack.quiet(PATIENCE)
         finally:
@@ -291,6 +355,7 @@ async def test_a_week_is_told_once_in_everybody_s_language(
             kept = Path(_KEPT_AS) if _KEPT_AS else tmp_path / "transcript.txt"
             kept.write_text(written(said), encoding="utf-8")
         assert stage.kills == 3
+        assert unasked(said) == []
         assert too_long(said) == []
         posts = posted(said, (*news.ENGLISH, *news.SPANISH))
         chats = len(play.early) + len(play.subscribed) + 1

@@ -13,7 +13,7 @@ from bot.request import Person, Place, Trigger
 from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.chat import Chat
-from tests.bot.conversing import GROUP, Bot, bot_on, event
+from tests.bot.conversing import GROUP, Bot, bot_on, event, until
 from tests.bot.prophecies import NOW
 
 HEADLINE = "Coffee prices soar"
@@ -113,11 +113,11 @@ async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
 
 async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, post: Post) -> None:
     await owned(bot)
-    waiting = await bot.say(HEADLINE, person=BOB, place=BOBS)
+    waiting = await bot.say("/start", person=BOB, place=BOBS)
     assert waiting.text == "Mi dueño decide quién puede usarme; ya le he preguntado."
     ((where, question),) = post.posted
     assert (where, question.text) == ("o", "@bob (test:b) asks to use this bot.")
-    assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None, "told once a minute"
+    assert await bot.hear(event("/start", person=BOB, place=BOBS)) is None, "told once a minute"
     assert len(post.posted) == 1, "the owner is asked once"
     assert bot.engine.calls == []
     done = await bot.press(question, "access", person=OWNER, place=HOME)
@@ -127,6 +127,27 @@ async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, pos
     assert (post.posted[1][1].text or "").startswith("El dueño de este bot te ha dejado")
     assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
     assert (await bot.say(HEADLINE, person=BOB, place=INLINE)).hits
+
+
+async def test_what_was_asked_while_the_owner_was_away_is_answered_once_let_in(
+    bot: Bot, post: Post
+) -> None:
+    await owned(bot)
+    await bot.say("/start", person=BOB, place=BOBS)
+    assert await bot.hear(event("hola", person=BOB, place=BOBS)) is None
+    assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None
+    await bot.conversation.answer(
+        event(_allow(post), person=OWNER, place=HOME, trigger=Trigger.BUTTON), bot.adapter
+    )
+    await until(lambda: bot.adapter.replies[-1].hits)
+    request, reply = bot.adapter.delivered[-1]
+    assert (request.place.chat_id, reply.headline) == ("b", HEADLINE)
+    assert reply.words.language == "es"
+    assert [call[0] for call in bot.engine.calls] == [HEADLINE]
+
+
+def _allow(post: Post) -> str:
+    return str(post.posted[0][1].buttons[0][0].action)
 
 
 async def test_who_is_refused_hears_nothing_more(bot: Bot, post: Post) -> None:

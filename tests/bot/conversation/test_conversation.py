@@ -408,7 +408,7 @@ class TestDeadDatabase:
         reply = await dead.hear(request)
         assert reply
         assert (reply.text or "").startswith(
-            "Sorry, my database does not answer. Try again in a few minutes. Its number"
+            "Sorry, my database does not answer. I answer as soon as it does. Its number"
         )
         assert reply.ephemeral
         assert "StorageOutdated" in log.text
@@ -427,6 +427,29 @@ class TestDeadDatabase:
         await self._rename(storage, "turn_away", "turn")
         assert await dead.hear(request) is None
         assert (await dead.say("Tea")).hits
+
+    async def test_a_question_is_answered_once_in_place_of_the_apology_when_it_is_back(
+        self, storage: Database
+    ) -> None:
+        async with bot_on(storage, again_after=(0.05,) * 100) as bot:
+            await self._rename(storage, "turn", "turn_away")
+            request = event("Coffee")
+            assert await bot.hear(request)
+            await self._rename(storage, "turn_away", "turn")
+            await until(lambda: bot.adapter.changed)
+            ((message, reply),) = bot.adapter.changed
+            assert message == "m1"
+            assert reply.hits
+            await until(lambda: not bot.conversation._later)
+            assert (len(bot.adapter.delivered), len(bot.adapter.changed)) == (1, 1)
+            assert await bot.hear(request) is None
+
+    async def test_what_changes_something_is_not_done_later(self, storage: Database) -> None:
+        async with bot_on(storage, again_after=(0.01,) * 10) as bot:
+            await self._rename(storage, "turn", "turn_away")
+            said = await bot.say("/settings threshold 6")
+            assert "Try again in a few minutes." in (said.text or "")
+            assert not bot.conversation._later
 
     async def test_nobody_else_is_told(self, dead: Bot) -> None:
         bot_person = Person(id="b", bot=True)

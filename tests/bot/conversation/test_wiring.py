@@ -7,7 +7,7 @@ import pytest
 
 from bot.conversation.wiring import read_pasted
 from bot.i18n.words import words_for
-from engine.errors import FetchFailed, FetchRefused
+from engine.errors import FetchFailed, FetchRefused, FetchStatus
 from engine.fetch.client import Fetcher
 from engine.settings.reading import FetchSettings
 from tests.fakes.web import WebServer, page
@@ -69,8 +69,13 @@ async def test_few_words_without_a_link_are_a_headline_too(fetcher: Fetcher, tex
 
 
 async def test_a_page_that_cannot_be_had_is_an_error(web: WebServer, fetcher: Fetcher) -> None:
-    with pytest.raises(FetchFailed) as failed:
+    with pytest.raises(FetchStatus):
         await read_pasted(fetcher, HERE, f"look lol {web.url('/gone')}", now=NOW)
+
+
+async def test_a_page_that_cannot_be_opened_is_said_in_plain_words(fetcher: Fetcher) -> None:
+    with pytest.raises(FetchFailed) as failed:
+        await read_pasted(fetcher, HERE, "http://127.0.0.1:1/a", now=NOW)
     said = words_for("es").render(failed.value.said)
     assert said == "No pude abrir 127.0.0.1. Mejor pegar el titular."
 

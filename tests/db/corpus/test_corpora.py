@@ -192,3 +192,18 @@ async def test_a_description_is_kept_changed_and_taken_away(database: Database) 
     changed = await corpora.change("c", description="")
     assert (changed.description, changed.author) == (None, "ana")
     assert (await new_corpus(database, "d")).description is None
+
+
+@pytest.mark.parametrize(
+    ("authors", "known"), [(("ana", "ana"), "ana"), (("ana", "bob"), None), ((None, None), None)]
+)
+async def test_a_name_is_that_of_the_only_author(
+    database: Database, authors: tuple[str | None, ...], known: str | None
+) -> None:
+    documents = [
+        replace(document(str(number), "storm"), author=author)
+        for number, author in enumerate(authors)
+    ]
+    await load(database, "c", documents)
+    named = await Corpora(database).change("c", display_name="Ana Ruiz")
+    assert (named.author, named.display_name) == (known, "Ana Ruiz")

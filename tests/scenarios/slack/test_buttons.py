@@ -112,7 +112,7 @@ async def test_only_admins_of_the_workspace_change_settings(slack_bot: SlackStag
     general.members.append(carol)
     await slack_bot.alice.commands(general, "/presagio", "settings language es")
     (refusal,) = await slack_bot.replies(1)
-    assert "/settings" in refusal.visible
+    assert "/presagio settings" in refusal.visible
     assert refusal.ephemeral_to is slack_bot.alice
     await carol.commands(general, "/presagio", "settings")
     _, shown = await slack_bot.replies(2)

@@ -2,7 +2,7 @@
 
 from tests.scenarios.slack.stage import SlackStage
 
-REFUSED = "Only admins of this workspace may use /settings. Ask one of them."
+REFUSED = "Only admins of this workspace may use /presagio settings. Ask one of them."
 
 
 async def test_a_channel_named_like_direct_messages_is_steered_by_admins_alone(

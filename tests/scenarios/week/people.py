@@ -32,7 +32,10 @@ class People:
         telegram, workspace = self.week.telegram, self.week.slack
         alice, bob, eve = (telegram.user(name) for name in ("Alice", "Bob", "Eve"))
         luz = telegram.user("Luz", language="es")
-        friends = telegram.group("Friends", admins=[alice], members=[bob], privacy_mode=False)
+        carla, dani, zoe = (telegram.user(name) for name in ("Carla", "Dani", "Zoe"))
+        friends = telegram.group(
+            "Friends", admins=[alice], members=[bob, carla, dani, zoe], privacy_mode=False
+        )
         vecinos = telegram.group("Vecinos", admins=[luz], privacy_mode=False)
         foro = telegram.group("Foro", admins=[luz], forum=True, privacy_mode=False)
         own = telegram.group("Eve's", admins=[eve], privacy_mode=False)
@@ -40,6 +43,9 @@ class People:
         self.omen = telegram.channel("Daily Omen", username="daily_omen", admins=[alice])
         self.alice = self._on_telegram(alice, telegram.private_chat(alice))
         self.bob_with_friends = self._on_telegram(bob, friends)
+        self.carla = self._on_telegram(carla, friends)
+        self.dani = self._on_telegram(dani, friends)
+        self.zoe = self._on_telegram(zoe, friends)
         self.alice_with_friends = self._on_telegram(alice, friends)
         self.luz_with_neighbours = self._on_telegram(luz, vecinos)
         self.luz_in_the_topic = self._on_telegram(luz, foro, self.topic)

@@ -150,3 +150,25 @@ def posted(said: Iterable[Line], headlines: Collection[str]) -> Counter[tuple[st
         for headline in headlines
         if headline in line.text
     )
+
+
+def unasked(said: Sequence[Line]) -> list[str]:
+    """Return what the bot said among others by day on Telegram that is no reply.
+
+    What it posts in the morning was subscribed to. Commands on Slack are no messages, so that
+    nothing can reply to them.
+    """
+    people = {line.chat: set[str]() for line in said}
+    for line in said:
+        if not line.bot:
+            people[line.chat].add(line.who)
+    return [
+        line.text
+        for line in said
+        if line.bot
+        and len(people[line.chat]) > 1
+        and line.kind != "passing"
+        and datetime.fromtimestamp(line.at, UTC).hour >= _PEOPLE_ARE_UP
+        and not line.reply
+        and not line.chat.startswith("#")
+    ]
