@@ -176,15 +176,10 @@ async def _corpus(request: Request, services: Services) -> Reply:
     words = request.words
     if request.text:
         return aside(request, await _change_archive(request, services, request.text))
-    # News without a text are nothing that a chat could search.
-    corpora = [
-        one
-        for one in await services.archives.list()
-        if one.documents or one.role is not CorpusRole.NEWS
-    ]
+    current = services.archives.name_for(request.known_chat)
+    corpora = _list_useful(await services.archives.list(), current)
     if not corpora:
         return aside(request, words.say("There is no corpus yet."))
-    current = services.archives.name_for(request.known_chat)
     lines = [words.say("Corpora:")]
     lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
     if current == ALL:
@@ -197,6 +192,35 @@ async def _corpus(request: Request, services: Services) -> Reply:
             *((_usual_button(words),) if request.known_chat.corpus else ()),
         ),
         ephemeral=True,
+    )
+
+
+def _list_useful(corpora: Sequence[Corpus], current: str) -> list[Corpus]:
+    """Return what a chat may want to search: news that have texts, and the demonstration only if it
+    is searched or there is no archive."""
+    archives = any(one.role is CorpusRole.ARCHIVE for one in corpora)
+    useless = {CorpusRole.DEMONSTRATION} if archives else set[CorpusRole]()
+    return [
+        one
+        for one in corpora
+        if one.name == current
+        or (one.role not in useless and (one.documents or one.role is not CorpusRole.NEWS))
+    ]
+
+
+async def name_archive(chat: Chat, services: Services, words: Words) -> str:
+    """Return what a chat searches, as people read it."""
+    name = services.archives.name_for(chat)
+    try:
+        found = chosen_corpora(await services.archives.list(), name)
+    except SeveralCorpora:
+        return words.say("asked for each time; /corpus NAME chooses one")
+    except CorpusNotFound:
+        return name or words.say("none yet")
+    if name == ALL and len(found) > 1:
+        return words.say("all of them")
+    return (
+        found[0].name if found[0].voice == found[0].name else f"{found[0].name} ({found[0].voice})"
     )
 
 

@@ -7,7 +7,7 @@ from datetime import time
 from functools import partial
 
 from bot.card import require_pictures
-from bot.commands.archives import with_archive
+from bot.commands.archives import name_archive, with_archive
 from bot.commands.help import SHOWS_LITTLE, WITHOUT_MODEL
 from bot.commands.registry import Act, Command, Effect
 from bot.commands.services import Services
@@ -150,7 +150,7 @@ _SHORTHANDS: Mapping[str, Setting] = {_LISTENING: _set_listening}
 async def _settings(request: Request, services: Services) -> Reply:
     key, _, value = request.text.partition(" ")
     if not key:
-        return _show_settings(request, request.known_chat, services)
+        return await _show_settings(request, request.known_chat, services)
     chat, words = await _change_setting(request, services, key.lower(), value.strip())
     reply = _set_to(chat, key.lower(), words)
     limits = _limits(request, chat, services) if key.lower() in (_LISTENING, "headlines") else []
@@ -179,7 +179,7 @@ def _limits(request: Request, chat: Chat, services: Services) -> list[str]:
 async def _press_setting(request: Request, action: Action, services: Services) -> Reply:
     key, _, value = action.value.partition("=")
     chat, words = await _change_setting(request, services, key, value)
-    reply = _show_settings(replace(request, words=words), chat, services)
+    reply = await _show_settings(replace(request, words=words), chat, services)
     return replace(reply, replaces=True, toast=words.say("Noted."))
 
 
@@ -205,11 +205,11 @@ async def _change_setting(
     return chat, words_for(chat.language or request.person.language)
 
 
-def _show_settings(request: Request, chat: Chat, services: Services) -> Reply:
+async def _show_settings(request: Request, chat: Chat, services: Services) -> Reply:
     words = request.words
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
     lines += [f"{name}: {shown_value(chat, name)}" for name in SETTINGS_BY_NAME]
-    corpus = chat.corpus or words.say("the configured one")
+    corpus = await name_archive(chat, services, words)
     lines += [f"{_CORPUS}: {corpus}", *_limits(request, chat, services)]
     buttons = tuple(
         tuple(

@@ -111,6 +111,24 @@ async def test_a_waiting_headline_of_another_chat_is_not_answered(bot: Bot) -> N
     assert (await bot.press(asked, "archive", place=GROUP)).toast == "This button is too old."
 
 
+async def test_the_settings_name_what_is_searched(bot: Bot) -> None:
+    for choice, said in (
+        ("luis", "luis (Luis Pérez)"),
+        ("all", "all of them"),
+        ("default", "asked for each time; /corpus NAME chooses one"),
+    ):
+        await bot.say(f"/corpus {choice}")
+        assert ((await bot.say("/settings")).text or "").splitlines()[-1] == f"corpus: {said}"
+
+
+async def test_the_demonstration_is_listed_only_without_an_archive(bot: Bot) -> None:
+    demonstration = replace(corpus("demo"), role=CorpusRole.DEMONSTRATION)
+    bot.corpora.append(demonstration)
+    assert labels(await bot.say("/corpus")) == ["ana", "Luis Pérez", "All of them"]
+    bot.corpora[:] = [demonstration]
+    assert labels(await bot.say("/corpus")) == ["demo"]
+
+
 async def test_what_is_overheard_asks_nobody(bot: Bot) -> None:
     request = event(
         "Senate Passes The Budget After A Long Night", place=GROUP, trigger=Trigger.OVERHEARD

@@ -149,7 +149,7 @@ async def test_all_settings_are_shown(bot: Bot) -> None:
         "quiet: off",
         "picture: off",
         "answers: compact",
-        "corpus: the configured one",
+        "corpus: demo",
     ]
 
 

@@ -1,5 +1,6 @@
 """A headline, a link, or both: what is asked, and whether a page is fetched for it."""
 
+import socket
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -74,8 +75,11 @@ async def test_a_page_that_cannot_be_had_is_an_error(web: WebServer, fetcher: Fe
 
 
 async def test_a_page_that_cannot_be_opened_is_said_in_plain_words(fetcher: Fetcher) -> None:
-    with pytest.raises(FetchFailed) as failed:
-        await read_pasted(fetcher, HERE, "http://127.0.0.1:1/a", now=NOW)
+    with socket.socket() as deaf:  # bound but not listening
+        deaf.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{deaf.getsockname()[1]}/a"
+        with pytest.raises(FetchFailed) as failed:
+            await read_pasted(fetcher, HERE, address, now=NOW)
     said = words_for("es").render(failed.value.said)
     assert said == "No pude abrir 127.0.0.1. Mejor pegar el titular."
 
