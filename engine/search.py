@@ -119,6 +119,8 @@ class ItemPlace:
     page: int | None = None  # first page, from 1; None = the item has no pages
     last_page: int | None = None
     pages: int | None = None  # of the whole item
+    page_label: str | None = None  # of the first page as printed, if its file tells
+    last_label: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from engine.ingest.reading import ReadSource, SourceReader
 from engine.ingest.records import Defaults, Reject
 from engine.messages import join_messages
 from engine.settings.reading import IngestSettings
+from engine.text.language import NAMES
 from engine.values import Corpus, Kind
 
 _SHOWN = 10
@@ -337,6 +338,9 @@ def _rate(report: IngestReport, seconds: float) -> str:
 
 def _write_counts(report: IngestReport, options: IngestOptions, output: Output) -> None:
     output.tell({"corpus": report.corpus, **_counts(report)}, _in_words(report), json=options.json)
+    if languages := report.languages:
+        named = ", ".join(f"{languages[code]:,} {NAMES[code]}" for code in sorted(languages))
+        output.remark(f"Languages that the words tell, as the files do not: {named}.")
 
 
 def _in_words(report: IngestReport) -> str:

@@ -16,8 +16,16 @@ _LONGEST_HEADING = 60
 
 
 def place_text(place: ItemPlace, words: Words) -> str:
-    """Return "Title, p. 12", or the title and the last of the headings if there are no pages."""
+    """Return "Title, p. 5 (15 of 40)", or the title and the last heading if there are no pages."""
     title = cut(" ".join(place.title.split()), _LONGEST_TITLE)
+    if place.page_label and place.page_label != str(place.page):
+        return words.say(
+            "{title}, p. {label} ({page} of {pages})",
+            title=title,
+            label=place.page_label,
+            page=place.page,
+            pages=place.pages,
+        )
     if place.page is not None:
         last = place.last_page or place.page
         if last > place.page:

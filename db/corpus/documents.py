@@ -25,7 +25,7 @@ COLUMNS = (
 )  # fmt: skip
 ITEM_COLUMNS = (
     "external_id", "digest", "created_at", "title", "author", "lang", "url", "attribution",
-    "platform", "pages", "parts",
+    "platform", "pages", "parts", "page_labels",
 )  # fmt: skip
 
 
@@ -78,6 +78,7 @@ def item_row(document: Document, corpus: Corpus) -> tuple[object, ...]:
         document.platform,
         document.pages,
         len(document.parts),
+        list(document.page_labels) or None,
     )
 
 

@@ -20,7 +20,8 @@ CREATE TEMPORARY TABLE staging (
 -- name: stage_items
 CREATE TEMPORARY TABLE staging_item (
     external_id text, digest bigint, created_at timestamptz, title text, author text, lang text,
-    url text, attribution text, platform text, pages integer, parts integer
+    url text, attribution text, platform text, pages integer, parts integer,
+    page_labels text[]
 ) ON COMMIT DROP
 
 -- name: has_items(corpus_id)
@@ -69,15 +70,15 @@ SELECT count(*) FILTER (WHERE item_id IS NULL) AS whole FROM new
 -- name: keep_items
 WITH kept AS (
 INSERT INTO item (corpus_id, external_id, digest, created_at, title, author, lang, url,
-                  attribution, platform, pages, parts)
+                  attribution, platform, pages, parts, page_labels)
 SELECT {corpus}, s.external_id, s.digest, s.created_at, s.title, s.author, s.lang, s.url,
-       s.attribution, s.platform, s.pages, s.parts
+       s.attribution, s.platform, s.pages, s.parts, s.page_labels
   FROM staging_item s
     ON CONFLICT (corpus_id, external_id) DO UPDATE
    SET digest = excluded.digest, created_at = excluded.created_at, title = excluded.title,
        author = excluded.author, lang = excluded.lang, url = excluded.url,
        attribution = excluded.attribution, platform = excluded.platform,
-       pages = excluded.pages, parts = excluded.parts
+       pages = excluded.pages, parts = excluded.parts, page_labels = excluded.page_labels
  WHERE item.digest <> excluded.digest
 RETURNING (xmax = 0) AS inserted
 )

@@ -61,6 +61,9 @@ class SourcePassage:
     dated_by: DateKind | None = None  # what the date tells, if not when it was written
     url: str | None = None
     page: int | None = None  # of a library's item
+    page_label: str | None = None  # as printed
+    pages: int | None = None  # of the whole item
+    section: str | None = None  # the heading above it
     author: str | None = None
     corpus: str | None = None
     gap: str | None = None  # the query for what the corpora lack, by which the web gave it
@@ -203,10 +206,20 @@ Progress = Callable[[StepName], None]  # called as each step begins
 
 
 def cited_as(passage: SourcePassage) -> str:
-    """Return how a passage is cited: its title, and the page of a library's item."""
+    """Return how a passage is cited: its title, and where in it, or when, it is found."""
     title = one_line(passage.title, len(passage.title))
+    return ", ".join(filter(None, (title, cited_place(passage))))
+
+
+def cited_place(passage: SourcePassage) -> str:
+    """Return the page of a library's item as printed, or its section, and the year; else the day
+    of what has no link."""
+    date = None if passage.dated_by else passage.date
+    place = passage.section
     if passage.page is not None:
-        return f"{title}, p. {passage.page}"
-    if passage.date and not passage.dated_by and not passage.url:
-        return f"{title}, {passage.date.date().isoformat()}"
-    return title
+        place = f"p. {passage.page_label or passage.page}"
+        if passage.page_label and passage.page_label != str(passage.page):
+            place += f" ({passage.page} of {passage.pages})"
+    if place:
+        return f"{place}, {date.year}" if date else place
+    return date.date().isoformat() if date and not passage.url else ""

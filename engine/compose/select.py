@@ -15,6 +15,7 @@ from engine.messages import Message
 from engine.ports import Reranker
 from engine.ranking import scores_of
 from engine.rerank.local import terms_of
+from engine.search import ItemPlace
 from engine.settings.models import ComposeSettings
 from engine.text.address import link_key
 from engine.text.chunks import Block, chunks
@@ -29,6 +30,7 @@ _WORD = re.compile(r"\w+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _PER_SITE = 2  # the most passages of one web site
 _RERANKED = 24  # passages that are ordered by how well they answer
+_LONGEST_SECTION = 60  # characters
 _RERANKED_OF_GAP = 2  # of each gap among them
 _RERANK_SECONDS = 5.0  # for ordering them; else words alone decide
 
@@ -224,11 +226,20 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
         dated_by=candidate.dated_by,
         url=candidate.url,
         page=place.page if place else None,
+        page_label=place.page_label if place else None,
+        pages=place.pages if place else None,
+        section=_section(place) if place else None,
         author=author if place else _display_name(author, corpus),  # else it is the title
         corpus=found.corpus,
         pinned=pinned,
         flags=candidate.flags,
     )
+
+
+def _section(place: ItemPlace) -> str | None:
+    """Return the innermost heading above a part, if it is not the title."""
+    heading = (place.heading or "").rpartition(" > ")[2]
+    return heading[:_LONGEST_SECTION] if heading and heading != place.title else None
 
 
 def _display_name(author: str | None, corpus: Corpus | None) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -12,6 +12,7 @@ from engine.compose.composition import (
     SourcePassage,
     Tweet,
     cited_as,
+    cited_place,
 )
 from engine.judge.request import one_line
 
@@ -203,7 +204,8 @@ def sources_tweet(sources: Sequence[tuple[int, SourcePassage]]) -> Tweet:
 
     Titles are cut until all fit; links that take the tweet over its length become titles too.
     """
-    linked = [_Line(number, cited_as(source), _link(source)) for number, source in sources]
+    lines = [_Line(number, cited_as(source), _link(source)) for number, source in sources]
+    linked = [replace(line, title=title) for line, title in _cite_once(lines, sources)]
     titled = [replace(line, url=None) for line in linked]
     rooms = (80, 60, 40, 30, 20, 12, 8)
     for lines, room in ((lines, room) for lines in (linked, titled) for room in rooms):
@@ -212,6 +214,17 @@ def sources_tweet(sources: Sequence[tuple[int, SourcePassage]]) -> Tweet:
             return Tweet(text=text, length=tweet_length(text))
     text = f"{SOURCES} {' '.join(f'[{number}]' for number, _ in sources)}"
     return Tweet(text=text, length=tweet_length(text))
+
+
+def _cite_once(
+    lines: Sequence[_Line], sources: Sequence[tuple[int, SourcePassage]]
+) -> Iterator[tuple[_Line, str]]:
+    """Yield the lines with their titles; one that stands above is cited by its number."""
+    above: dict[str, int] = {}
+    for line, (number, source) in zip(lines, sources, strict=True):
+        first = above.setdefault(source.title, number)
+        place = cited_place(source)
+        yield line, line.title if first == number else f"as [{first}], {place}".rstrip(", ")
 
 
 def _link(passage: SourcePassage) -> str | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -14,6 +15,7 @@ from engine.messages import Message
 from engine.ports import DocumentStore
 from engine.text.chunks import Block, Chunk, chunks
 from engine.text.clean import clean_for_display, searchable
+from engine.text.language import detect_language
 from engine.values import Corpus, Flag
 
 LONGEST_TEXT = 100_000  # characters
@@ -37,6 +39,7 @@ _PICTURE = re.compile(r"/(?:photo|video)/\d+$")
 _NEAR_LIMIT = (range(110, 151), range(250, 311))
 _LONGEST_END = 300  # characters that a final link may take
 _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_]\w+)?")
+_PARTS_READ = 5  # of a document, for telling its language
 _RENAMED = {"in": "id", "iw": "he", "ji": "yi"}
 
 
@@ -52,6 +55,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         raise _too_long(LONGEST_TEXT)
     text = _with_whole_links(raw, post.links)
     written = clean_for_display(post.text) if parts else text
+    detected = None if language(post.lang) else _detect_language(parts, defaults)
     if not parts and not text.strip():
         raise RecordError(Message("the text is empty"))
     return Document(
@@ -65,7 +69,8 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         author=_clean((post.author or defaults.author or "").removeprefix("@")),
         title=_clean(post.title),
         role=_clean(post.role),
-        lang=language(post.lang),
+        lang=language(post.lang) or detected,
+        is_language_told=not detected,
         url=_web_address(post.url),
         reply_to=_clean(post.reply_to),
         platform=post.platform,
@@ -82,8 +87,16 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         meta=_meta(post),
         parts=parts,
         pages=post.pages,
+        page_labels=post.page_labels,
         unread=post.unread,
     )
+
+
+def _detect_language(parts: Sequence[Part], defaults: Defaults) -> str | None:
+    """Return the language of a document in parts whose file does not tell it, if it is sure."""
+    if defaults.language == "simple":  # chosen so that words are found as they are written
+        return None
+    return detect_language("\n".join(part.text for part in parts[:_PARTS_READ]))
 
 
 def _search_text(text: str, post: PostFields, keywords: str) -> str:
@@ -273,6 +286,7 @@ class IngestReport:
     inserted: int = 0
     updated: int = 0
     rejected: int = 0
+    languages: Mapping[str, int] = field(default_factory=dict)  # documents whose words told theirs
 
     @property
     def unchanged(self) -> int:
@@ -354,6 +368,9 @@ class Loader:
             for reject in (*batch.rejects, *unusable, *_incomplete(documents)):
                 self._rejected(reject)
             self._add_counts(read=batch.read, rejected=len(batch.rejects) + len(unusable))
+            told = Counter(self.report.languages)
+            told.update(each.lang for each in documents if each.lang and not each.is_language_told)
+            self.report = replace(self.report, languages=told)
             return batch, documents
 
     async def _find_outdated(self, digests: Mapping[str, int]) -> set[str]:

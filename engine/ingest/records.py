@@ -140,6 +140,7 @@ class PostFields:
     meta: Mapping[str, object] = field(default_factory=dict)
     blocks: tuple[Block, ...] | None = None  # the text, if it is stored in parts
     pages: int | None = None
+    page_labels: tuple[str, ...] = ()  # as printed
     unread: str | None = None  # which pages could not be read, and why
     mine: bool | None = None  # written by the owner of the export; None = not known here
 

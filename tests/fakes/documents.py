@@ -15,8 +15,11 @@ def pdf(
     outline: Mapping[str, int] | None = None,
     password: bool = False,
     drawn: bool = False,
+    first_number: int = 1,
 ) -> bytes:
     """Return a PDF file with these lines on its pages; `outline` maps titles to pages, from 1.
+
+    On the pages, numbers from `first_number` are printed.
 
     With `password` it opens with no password that anybody knows. `drawn` pages have a line on
     them that is no text.
@@ -56,6 +59,8 @@ def pdf(
             )
         outlines = f" /Outlines {root} 0 R"
     info = add(f"<< /Title ({_escaped(title)}) /Author (Ana Paz) /CreationDate ({date}) >>")
+    labels = f" /PageLabels << /Nums [0 << /S /D /St {first_number} >>] >>"
+    outlines += labels if first_number != 1 else ""
     objects[0] = f"<< /Type /Catalog /Pages 2 0 R{outlines} >>"
     listed = " ".join(f"{kid} 0 R" for kid in kids)
     objects[1] = f"<< /Type /Pages /Kids [{listed}] /Count {len(kids)} >>"

@@ -188,6 +188,7 @@ class DocumentReader:
             platform=form,
             attribution=str(payload.get("file")),
             pages=parsed.pages,
+            page_labels=parsed.page_labels,
             unread=parsed.unread,
             tags=(),
             mentions=(),

@@ -90,6 +90,7 @@ class Parsed:
     language: str | None = None
     url: str | None = None
     pages: int | None = None  # None = the format has no pages
+    page_labels: tuple[str, ...] = ()  # as printed; () = they are the numbers of the pages
     unread: Message | None = None  # which pages could not be read, and why
 
 

@@ -200,6 +200,7 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
         pages = _Pages.read(document, ocr)
         said = document.get_metadata_dict()
         headings = _headings(document)
+        labels = _read_labels(document)
     except library.PdfiumError as exc:
         raise is_damaged() from exc
     finally:
@@ -219,8 +220,20 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
         date=date,
         dated_by=dated_by,
         pages=len(pages.texts),
+        page_labels=labels,
         unread=pages.unread,
     )
+
+
+_LONGEST_LABEL = 20  # characters; what is longer is no number that is printed on a page
+
+
+def _read_labels(document: Any) -> tuple[str, ...]:
+    """Return the numbers of all pages as printed ("iv", "5"), or () if they count from 1."""
+    every = range(len(document))
+    labels = [" ".join(document.get_page_label(page).split())[:_LONGEST_LABEL] for page in every]
+    named = tuple(label or str(page) for page, label in enumerate(labels, start=1))
+    return () if named == tuple(str(page + 1) for page in every) else named
 
 
 @dataclass(slots=True)

@@ -47,6 +47,26 @@ def test_a_library_from_files_to_citations(invoke: Invoke, database: str, folder
     assert "Minutes" in foretold
 
 
+def test_a_page_is_cited_as_it_is_printed(invoke: Invoke, database: str, tmp_path: Path) -> None:
+    pages = [["A harbour costs money."], ["The canal cost two million."]]
+    (tmp_path / "offprint.pdf").write_bytes(pdf(*pages, title="Offprint", first_number=214))
+    invoke("ingest", str(tmp_path / "offprint.pdf"), "--corpus", "library", "--kind", "library")
+    told = invoke("ask", "What did the canal cost?", "--corpus", "library").out
+    assert "Offprint, p. 214 (1 of 2)" in told
+
+
+def test_the_language_of_a_document_is_told_by_its_words(
+    invoke: Invoke, database: str, tmp_path: Path
+) -> None:
+    spanish = "Los barcos que llegan a los puertos de la costa pagan una tasa, pero no la suben."
+    (tmp_path / "barcos.pdf").write_bytes(pdf([spanish], title="Barcos"))
+    (tmp_path / "ships.pdf").write_bytes(pdf(["Ships."], title="Ships"))
+    done = invoke("ingest", str(tmp_path), "--corpus", "library", "--language", "english")
+    assert "Languages that the words tell, as the files do not: 1 spanish." in done.err
+    found = invoke("find", "barco", "--corpus", "library", "--json").json["hits"]
+    assert [hit["title"] for hit in found] == ["Barcos"]  # "barcos" is a plural of Spanish alone
+
+
 @pytest.mark.skipif(not Ocr().available, reason="tesseract is not installed")
 def test_a_scan_is_cited_as_such(invoke: Invoke, database: str, tmp_path: Path) -> None:
     lines = ["The harbour of the north cost", "nine million in 1911."]

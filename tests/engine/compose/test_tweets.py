@@ -1,6 +1,7 @@
 """Lengths by the rules of X, cutting at sentences, and the tweet of sources."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -179,6 +180,16 @@ def test_sources_have_links_or_titles_and_always_fit() -> None:
     assert sources_tweet([(1, strange)]).text == "Sources:\n[1] Strange"
     unsafe = passage(title="T", url="javascript:alert(1)", date=None)
     assert sources_tweet([(1, unsafe)]).text == "Sources:\n[1] T"
+
+
+def test_sources_of_a_library_tell_where_in_it_and_repeat_no_title() -> None:
+    page = replace(passage(title="History", url=None, page=15), page_label="5", pages=40)
+    section = replace(passage(title="History", url=None), section="The Beginning")
+    undated = replace(page, date=None, page=16, page_label="16")
+    assert sources_tweet([(1, page), (2, section), (3, undated)]).text == (
+        "Sources:\n[1] History, p. 5 (15 of 40), 2011\n[2] as [1], The Beginning, 2011\n"
+        "[3] as [1], p. 16"
+    )
 
 
 @pytest.mark.parametrize(
