@@ -27,7 +27,7 @@ _SAMPLE = 5_000  # texts in which terms are counted
 _READ = 4  # terms read for each one asked about, as stop words and inflected forms are dropped
 
 
-class Searches(Protocol):
+class MissedSearches(Protocol):
     """The log of searches."""
 
     async def list_missed(self, corpus: Corpus, limit: int) -> Sequence[str]:
@@ -53,7 +53,7 @@ class GlossaryService:
     corpora: Corpora
     index: DialectIndex
     resolve: Callable[[str], Awaitable[Corpus]]  # "" resolves to the configured or only corpus
-    searches: Searches | None = None  # None when searches are not logged
+    searches: MissedSearches | None = None  # None when searches are not logged
     suggest_terms: int = 200
     approve_sure: bool = False
     protected: frozenset[str] = frozenset()  # keys of names that are in no group

@@ -102,7 +102,7 @@ def _write_groups(groups: Sequence[AliasGroup], *, json: bool, none: str, output
 
 
 @app_command(commands, "approve")
-async def approve(app: App, ids: Ids, *, json: Json = False, output: Output) -> None:
+async def approve_groups(app: App, ids: Ids, *, json: Json = False, output: Output) -> None:
     """Let groups hold from now on, in every process.
 
     Example: presagio glossary approve 3 4
@@ -112,7 +112,9 @@ async def approve(app: App, ids: Ids, *, json: Json = False, output: Output) -> 
 
 
 @app_command(commands, "reject")
-async def reject(app: App, ids: Ids, *, now: datetime, json: Json = False, output: Output) -> None:
+async def reject_groups(
+    app: App, ids: Ids, *, now: datetime, json: Json = False, output: Output
+) -> None:
     """Refuse what waits. No pair of it is ever suggested again.
 
     Example: presagio glossary reject 5
@@ -126,12 +128,14 @@ async def reject(app: App, ids: Ids, *, now: datetime, json: Json = False, outpu
 
 
 @app_command(commands, "remove")
-async def remove(app: App, ids: Ids, *, now: datetime, json: Json = False, output: Output) -> None:
+async def remove_groups(
+    app: App, ids: Ids, *, now: datetime, json: Json = False, output: Output
+) -> None:
     """Take groups out, as reject does. Only add brings them back.
 
     Example: presagio glossary remove 3
     """
-    await reject(app, ids, now=now, json=json, output=output)
+    await reject_groups(app, ids, now=now, json=json, output=output)
 
 
 @app_command(commands, "add")

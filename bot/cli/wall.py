@@ -80,7 +80,7 @@ def _wall_row(entry: dict[str, object]) -> dict[str, object]:
 
 
 @app_command(commands, "approve")
-async def approve(app: "App", ids: Ids, *, now: datetime, output: Output) -> None:
+async def approve_entries(app: "App", ids: Ids, *, now: datetime, output: Output) -> None:
     """Show prophecies to everybody.
 
     They stand on the wall, and on the pages of their texts and corpora.
@@ -91,7 +91,7 @@ async def approve(app: "App", ids: Ids, *, now: datetime, output: Output) -> Non
 
 
 @app_command(commands, "remove")
-async def remove(app: "App", ids: Ids, *, now: datetime, output: Output) -> None:
+async def remove_entries(app: "App", ids: Ids, *, now: datetime, output: Output) -> None:
     """Show prophecies to nobody, however many vote for them.
 
     Their votes are kept.

@@ -296,7 +296,7 @@ async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> As
 )
 async def _corpora(shared: SharedOf) -> CorporaAnswer:
     """List the corpora that may be asked."""
-    return await list_corpora(shared)
+    return await describe_corpora(shared)
 
 
 @router.get(
@@ -314,7 +314,7 @@ async def _document(
     return await describe_document(shared, corpus, id)
 
 
-async def list_corpora(shared: SharedState) -> CorporaAnswer:
+async def describe_corpora(shared: SharedState) -> CorporaAnswer:
     """Return the corpora that may be asked. Raises StorageError."""
     return CorporaAnswer(corpora=list(map(CorpusAnswer.of, await shared.app.corpora.list())))
 

@@ -43,8 +43,8 @@ from bot.query_log import asked_by
 from bot.web.api import (
     answer_headline,
     answer_question,
+    describe_corpora,
     describe_document,
-    list_corpora,
     search_corpus,
 )
 from bot.web.failures import map_error
@@ -183,7 +183,7 @@ async def _document(shared: SharedState, asked: DocumentParameters) -> AnswerMod
 
 
 async def _corpora(shared: SharedState, _: CorporaParameters) -> AnswerModel:
-    return await list_corpora(shared)
+    return await describe_corpora(shared)
 
 
 TOOLS = (
