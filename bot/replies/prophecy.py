@@ -1,5 +1,6 @@
 """A prophecy as a reply, and for programs."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from engine.answer.cited_answer import Passage, Wording
 from engine.messages import Message
 from engine.prophecy.score import sureness
 from engine.search import Headline, Hit, Prophecy, Term
+from engine.text.terms import folded_words
 
 if TYPE_CHECKING:
     from engine.contracts.answers import ProphecyAnswer
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 EXAMPLE = marked("Coffee prices hit a record high")
 _NOTHING = marked("Nothing foretold this.")
 _LONGEST_HEADLINE = 200
+_WORD = re.compile(r"\w+")
 _RADIUS = 300  # characters of a part of an item on either side of its best match
 
 
@@ -150,7 +153,7 @@ def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
     else:
         unjudged = ""
     notices = (
-        _replaced_words(prophecy.terms, words),
+        _replaced_words(prophecy, words),
         _aliases(prophecy.terms, words),
         _without(about_search, about_judge, words),
         unjudged,
@@ -170,19 +173,21 @@ def notice_of(prophecy: Prophecy, words: Words) -> str | None:
     if about_judge and about_judge in (about_search or ""):
         about_judge = None
     notices = (
-        _replaced_words(prophecy.terms, words),
+        _replaced_words(prophecy, words),
         _aliases(prophecy.terms, words),
         *(words.render(one) for one in (about_search, about_judge) if one),
     )
     return " ".join(filter(None, notices)) or None
 
 
-def _replaced_words(terms: Iterable[Term], words: Words) -> str:
-    """Return which words are not in the corpus, and what was searched for instead."""
-    neighbours: dict[str, list[str]] = {}
-    for term in terms:
+def _replaced_words(prophecy: Prophecy, words: Words) -> str:
+    """Return which words are not in the corpus, and what of the hits stood for them, as written."""
+    neighbours: dict[str, dict[str, None]] = {}
+    for term in prophecy.terms:
         if term.neighbour_of is not None and not term.alias:
-            neighbours.setdefault(term.neighbour_of, []).append(f'"{term.word}"')
+            written = (_find_written(hit, term) for hit in prophecy.hits)
+            found = neighbours.setdefault(term.neighbour_of, {})
+            found |= dict.fromkeys(f'"{word}"' for word in written if word)
     return " ".join(
         words.say(
             'No tweet says "{unknown}"; looked for {neighbours}.',
@@ -190,7 +195,20 @@ def _replaced_words(terms: Iterable[Term], words: Words) -> str:
             neighbours=", ".join(found),
         )
         for unknown, found in neighbours.items()
+        if found
     )
+
+
+def _find_written(hit: Hit, term: Term) -> str | None:
+    """Return the word of a hit that a term found, which may be its stem, or None."""
+    if term.shown not in hit.matched:
+        return None
+    words = _WORD.findall(hit.candidate.text)
+    return next((word for word in words if _is_form(word, term.word)), None)
+
+
+def _is_form(word: str, stem: str) -> bool:
+    return any(one.startswith(stem) for one in folded_words(word))
 
 
 def _aliases(terms: Iterable[Term], words: Words) -> str:

@@ -118,7 +118,8 @@ def test_what_was_kept_is_not_counted_as_spent() -> None:
 
 
 def test_how_unknown_words_were_looked_for_is_told() -> None:
-    prophecy = make_prophecy(terms=(make_term("coffee", neighbour_of="covfefe"),))
+    found = make_hit(matched=("coffee",))
+    prophecy = make_prophecy(found, terms=(make_term("coffee", neighbour_of="covfefe"),))
     assert (
         'No tweet says "covfefe"; looked for "coffee".'
         in receipt(prophecy, [], ENGLISH).splitlines()

@@ -164,27 +164,33 @@ def test_only_operators_read_why_a_model_was_not_asked(compact: bool) -> None:
     assert told(ENGLISH) == ("I cannot judge just now; ranked by words." if compact else plain)
 
 
-def test_words_that_no_tweet_says_are_told_with_what_was_looked_for_instead() -> None:
+def test_words_that_no_tweet_says_are_told_with_the_words_that_were_found_instead() -> None:
     terms = (
         make_term("covfefe", frequency=0),
-        make_term("coffee", neighbour_of="covfefe"),
-        make_term("coffees", neighbour_of="covfefe"),
+        make_term("coffe", neighbour_of="covfefe"),  # a stem
+        make_term("caf", neighbour_of="covfefe"),
         make_term("prices"),
-        make_term("zorg", frequency=0),
         make_term("zoorl", frequency=0),
-        make_term("zoo", neighbour_of="zoorl"),
+        make_term("zoo", neighbour_of="zoorl"),  # which no hit says
     )
-    assert notice_of(make_prophecy(terms=terms, notice="And more."), ENGLISH) == (
-        'No tweet says "covfefe"; looked for "coffee", "coffees".'
-        ' No tweet says "zoorl"; looked for "zoo". And more.'
+    hits = (
+        make_hit(1, text="RT @ana: Coffees of the world", matched=("coffe",)),
+        make_hit(2, text="El café, dice @caf_net", matched=("caf", "prices")),
+        make_hit(3, text="Any coffee left in the zoo?", matched=("prices",)),
     )
+    assert notice_of(make_prophecy(*hits, terms=terms, notice="And more."), ENGLISH) == (
+        'No tweet says "covfefe"; looked for "Coffees", "café". And more.'
+    )
+    assert notice_of(make_prophecy(terms=terms, notice="And more."), ENGLISH) == "And more."
 
 
 def test_notices_are_said_in_the_reader_s_language() -> None:
     verdict = Verdict(scores={}, notice=NO_MODEL)
     notice = join_messages(Message("Corpus {name} is empty.", name="demo"), NO_MODEL)
     terms = (make_term("coffee", neighbour_of="covfefe"),)
-    prophecy = make_prophecy(verdict=verdict, notice=notice, terms=terms)
+    prophecy = make_prophecy(
+        make_hit(matched=("coffee",)), verdict=verdict, notice=notice, terms=terms
+    )
     assert notice_of(prophecy, words_for("es")) == (
         'Ningún tuit dice "covfefe"; busqué "coffee". El corpus demo está vacío.'
         " Sin evaluar: no hay un modelo de lenguaje configurado."
