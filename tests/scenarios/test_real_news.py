@@ -25,6 +25,7 @@ from engine.ingest.load import normalise
 from engine.ingest.records import Reject
 from engine.judge.request import TEXT_LENGTH, around
 from engine.prophecy.headline import read_headline
+from engine.text.clean import drop_links
 from engine.values import Kind
 from tests.fakes.model import scoring
 from tests.fakes.web import reply
@@ -75,7 +76,7 @@ def read(data: Path) -> tuple[Judged, list[Document]]:
     texts = {one.external_id: one.text for one in documents}
     labels = {
         one.headline: {
-            around(texts[tweet], read_headline(one.headline).text, TEXT_LENGTH): label
+            around(drop_links(texts[tweet]), read_headline(one.headline).text, TEXT_LENGTH): label
             for tweet, label in qrels.get(one.qid, {}).items()
         }
         for one in read_headlines(data / "judged" / "en.headlines.jsonl")
