@@ -434,12 +434,21 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
     among_others = not request.place.private
     if plain.kind is Plain.THANKS and among_others:
         return PlainAnswer(reaction=WELCOME)
-    if among_others and (plain.kind is Plain.REMARK or _TO_ME.fullmatch(request.text.strip())):
+    if among_others and (plain.kind is Plain.REMARK or _is_said_to_me(request.text)):
         return PlainAnswer()
     if hint := _hint_for(plain, request):
         return PlainAnswer(hint=hint)
     is_remark_on_answer = request.trigger is Trigger.REPLY and not is_news_reply(request.text)
     return PlainAnswer(searches=not is_remark_on_answer)
+
+
+def _is_said_to_me(text: str) -> bool:
+    """Return whether a text speaks to the bot or laughs: "you are so dumb", "haha nailed it"."""
+    if first_link(text):
+        return False
+    words = _WORD.findall(text.lower())
+    laughs = len(words) <= _MOST_PLEASANTRIES and any(map(_LAUGHTER.fullmatch, words))
+    return laughs or _TO_ME.fullmatch(text.strip()) is not None
 
 
 def _hint_for(plain: PlainText, request: Request) -> str:

@@ -55,16 +55,18 @@ async def answer_several(
     remarks = [
         one.explain(request.words) for one in answered if not (one.answer and one.answer.page)
     ]
+    left = None
     if rest := headlines[_MOST:]:
-        left = ", ".join(_shorten(one) for one in rest)
-        remarks.append(
-            request.words.say("I answer three at a time. Left out: {headlines}", headlines=left)
-        )
+        named = ", ".join(_shorten(one) for one in rest)
+        left = request.words.say("I answer three at a time. Left out: {headlines}", headlines=named)
+    items = tuple(_item(one, answer, request) for one, answer in found)
+    signed = len({item.hit.signature for item in items}) > 1
     more = request.words.say("More")
     return Reply(
         words=request.words,
-        items=tuple(_item(one, answer, request) for one, answer in found),
+        items=tuple(replace(item, hit=replace(item.hit, signed=signed)) for item in items),
         text="\n".join(remarks) or None,
+        notice=left,
         buttons=(
             tuple(
                 Button(
@@ -103,7 +105,7 @@ def _item(one: _Answered, answer: Answer, request: Request) -> ItemView:
     return ItemView(
         headline=_shorten(headline.text or one.written),
         link=None,
-        hit=replace(view, rank=one.number, small=True, signed=True, why=None),
+        hit=replace(view, rank=one.number, small=True, why=None),
     )
 
 

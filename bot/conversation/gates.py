@@ -305,8 +305,9 @@ class Gates:
             return Stop("too many buttons", self._slower(request))
         met = await self._with_chat(request)
         admitted = await self._doorkeeper.admit(met) if self._doorkeeper else met
-        if isinstance(admitted, Stop) and admitted.reply and not met.place.home:
-            # What stands at home is no message: it neither disturbs nor replaces one.
+        shown_as_message = met.place.kept and not met.place.home
+        if isinstance(admitted, Stop) and admitted.reply and shown_as_message:
+            # What stands at home or inline is no message: it neither disturbs nor replaces one.
             return admitted if self._due(met) else Stop(admitted.why)
         return admitted
 

@@ -32,6 +32,11 @@ async def test_on_telegram_a_group_is_greeted_and_let_in_when_the_owner_adds_the
     async with stage.serving():
         told = await alice.says(home, f"/start {await code(stage, 'telegram')}")
         assert (await told.answer()).text.startswith("You own this bot now.")
+        for typed in (HEADLINE[:-1], HEADLINE):
+            offered = await (await bob.asks_inline(typed)).answered()
+            assert offered.results == []
+            assert offered.button
+            assert offered.button["text"].startswith("Escríbeme antes en privado")
         group.add_bot(by=bob)
         await telegram.until_acknowledged()
         (refused,) = group.bot_messages

@@ -60,7 +60,7 @@ async def test_each_has_a_line_and_a_button_for_the_whole(bot: Bot) -> None:
         (TRAINS, 3, True),
     ]
     assert [call[0] for call in bot.engine.calls] == [COFFEE, WIND, TRAINS]
-    assert reply.text == f"I answer three at a time. Left out: {CANAL}"
+    assert reply.notice == f"I answer three at a time. Left out: {CANAL}"
     assert labels(reply) == ["1. More", "2. More", "3. More"]
     second = str(reply.buttons[0][1].action)
     whole = await bot.say(second, place=GROUP, trigger=Trigger.BUTTON)

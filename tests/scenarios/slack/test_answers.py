@@ -30,6 +30,31 @@ async def test_a_mention_in_a_thread_is_answered_there(slack_bot: SlackStage) ->
     assert answer.thread_ts == root.ts
 
 
+async def test_laughter_is_left_alone_and_thanks_get_a_smiley(slack_bot: SlackStage) -> None:
+    slack, general = slack_bot.slack, slack_bot.general
+    asked = await slack_bot.alice.mentions_bot(general, HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    for text in ("jajaja qué genio", "that's wrong", "😂😂"):
+        laughter = await slack_bot.bob.mentions_bot(general, text, thread=asked)
+        await slack.quiet()
+        assert laughter.reactions == {}, "no sign of life either"
+    await slack_bot.bob.says(general, "lol", thread=answer)
+    thanks = await slack_bot.bob.mentions_bot(general, "gracias!", thread=asked)
+    await slack.until(lambda: thanks.reactions == {"thumbsup": [slack.bot.id]})
+    await slack_bot.replies(1)
+
+
+async def test_an_edit_gets_its_sign_of_life_at_the_message(slack_bot: SlackStage) -> None:
+    slack, alice = slack_bot.slack, slack_bot.alice
+    direct = slack.im(alice)
+    asked = await alice.says(direct, "Zebras xylophone quietly")
+    await slack_bot.replies(1)
+    await alice.edits(asked, HEADLINE)
+    await slack.until(lambda: is_answer(slack_bot.slack.bot_messages[0]))
+    signs = [call.arguments["timestamp"] for call in slack.calls_of("reactions.add")]
+    assert set(signs) == {asked.ts}
+
+
 async def test_two_processes_and_redelivery_make_one_answer(slack_stage: SlackStage) -> None:
     slack = slack_stage.slack
     async with slack_stage.serving(processes=2):
