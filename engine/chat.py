@@ -1,5 +1,6 @@
 """The chats that the bot speaks in, and the answers it gave there."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, tzinfo
@@ -16,12 +17,42 @@ _CONTINENTS = (
 )
 
 
+# Large cities that are not in the names of the zones, and those in Spanish.
+_OTHER_CITIES = {
+    "barcelona": "Europe/Madrid",
+    "sevilla": "Europe/Madrid",
+    "valencia": "Europe/Madrid",
+    "londres": "Europe/London",
+    "paris": "Europe/Paris",
+    "roma": "Europe/Rome",
+    "berlin": "Europe/Berlin",
+    "lisboa": "Europe/Lisbon",
+    "nueva_york": "America/New_York",
+    "washington": "America/New_York",
+    "boston": "America/New_York",
+    "miami": "America/New_York",
+    "san_francisco": "America/Los_Angeles",
+    "seattle": "America/Los_Angeles",
+    "ciudad_de_mexico": "America/Mexico_City",
+    "mexico": "America/Mexico_City",
+    "cdmx": "America/Mexico_City",
+    "guadalajara": "America/Mexico_City",
+    "la_habana": "America/Havana",
+    "medellin": "America/Bogota",
+    "quito": "America/Guayaquil",
+    "rosario": "America/Argentina/Buenos_Aires",
+    "delhi": "Asia/Kolkata",
+    "mumbai": "Asia/Kolkata",
+    "beijing": "Asia/Shanghai",
+}
+
+
 def zone_named(name: str | None) -> ZoneInfo | None:
-    """Return the zone called `name` in any case ("europe/madrid", "new york"), or None."""
+    """Return the zone called `name` in any case, or that of a city ("madrid", "Nueva York")."""
     if not name:
         return None
     written = name.strip().replace(" ", "_")
-    city = _by_city().get(written.lower())
+    city = _by_city().get(_plain(written))
     for spelling in (written, written.title(), written.upper(), *filter(None, [city])):
         try:
             return ZoneInfo(spelling)
@@ -36,7 +67,13 @@ def _by_city() -> Mapping[str, str]:
     """Return the zones by the name of their city, in lower case."""
     zones = (zone for zone in available_timezones() if zone.startswith(_CONTINENTS))
     # Of several, which are the same under older names, the first in the alphabet.
-    return {zone.rpartition("/")[2].lower(): zone for zone in sorted(zones, reverse=True)}
+    known = {_plain(zone.rpartition("/")[2]): zone for zone in sorted(zones, reverse=True)}
+    return {**_OTHER_CITIES, **known}
+
+
+def _plain(name: str) -> str:
+    letters = unicodedata.normalize("NFKD", name.lower())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def zone_or_utc(name: str) -> tzinfo:
@@ -95,7 +132,7 @@ class Chat:
     time_zone: str = "UTC"
     corpus: str | None = None  # None = the configured one
     listening: Listening = Listening(mentions=True, replies=True)
-    threshold: int = 4  # least judgment (0..6) at which the bot speaks unasked
+    threshold: int = 5  # least judgment (0..6) at which the bot speaks unasked
     quiet_from: time | None = None  # local time; the bot does not speak unasked until quiet_to
     quiet_to: time | None = None
     picture: PostPicture = PostPicture.OFF

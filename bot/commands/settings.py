@@ -15,7 +15,15 @@ from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
-from engine.chat import LISTENING_NAMES, LISTENING_WORDS, Chat, Listening, PostPicture, zone_named
+from engine.chat import (
+    LISTENING_NAMES,
+    LISTENING_WORDS,
+    Chat,
+    Listening,
+    PostPicture,
+    zone_named,
+    zone_or_utc,
+)
 from engine.errors import UsageError
 from engine.search import HIGHEST_JUDGMENT
 
@@ -57,7 +65,7 @@ def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
     zone = zone_named(value)
     if zone is None:
         said = words.say(
-            "{value} is no time zone. An example: Europe/Madrid.",
+            "I know no city or time zone {value}. An example: Madrid.",
             value=cut(value, _LONGEST_ECHO) or "-",
         )
         raise UsageError(said)
@@ -118,6 +126,51 @@ def shown_value(chat: Chat, name: str) -> str:
         "picture": chat.picture.value,
         "answers": _FULL if chat.full_answers else _COMPACT,
     }[name]
+
+
+_OTHER = "other"  # any value but those that are named
+_EXPLAINED: Mapping[str, Mapping[str, str]] = {
+    "language": {
+        _AUTO: marked("I answer everybody in their own language"),
+        _OTHER: marked("I speak English"),
+    },
+    "threshold": {_OTHER: marked("I speak unasked of tweets that score {value} or more (of 6)")},
+    "timezone": {_OTHER: marked("it is {time} there")},
+    "quiet": {
+        _OFF: marked("I may post at any hour"),
+        _OTHER: marked("in these hours I say nothing unasked"),
+    },
+    "mentions": {
+        "on": marked("in a group I answer when my name is written"),
+        "off": marked("in a group I do not answer when my name is written"),
+    },
+    "replies": {
+        "on": marked("in a group I answer headlines in reply to me"),
+        "off": marked("in a group I do not answer replies"),
+    },
+    "headlines": {
+        "on": marked("in a group I read along, and speak when a tweet fits well"),
+        "off": marked("in a group I leave headlines alone that are not for me"),
+    },
+    "picture": {
+        PostPicture.OFF: marked("my posts have no pictures"),
+        PostPicture.ON: marked("a picture of the best tweet follows each post"),
+        PostPicture.POST: marked("each tweet that I post is a picture"),
+    },
+    "answers": {
+        _COMPACT: marked("the best tweet whole, the others in a line each"),
+        _FULL: marked("every tweet whole, with its votes and scores"),
+    },
+}
+
+
+def explain_value(chat: Chat, name: str, request: Request) -> str:
+    """Return what the value of a setting does in this chat."""
+    value = shown_value(chat, name)
+    explained = _EXPLAINED.get(name, {})
+    local = request.now.astimezone(zone_or_utc(chat.time_zone))
+    message = explained.get(value, explained.get(_OTHER, ""))
+    return request.words.say(message, value=value, time=f"{local.hour}:{local:%M}")
 
 
 def _time(text: str) -> time:
@@ -202,13 +255,20 @@ async def _change_setting(
             )
         )
     await services.stores.chats.change(chat)
+    posts = services.news.subscriptions
+    if key == "threshold" and (subscription := await posts.get(chat)):
+        # It means the same wherever something is said unasked.
+        await posts.set(replace(subscription, threshold=chat.threshold), now=request.now)
     return chat, words_for(chat.language or request.person.language)
 
 
 async def _show_settings(request: Request, chat: Chat, services: Services) -> Reply:
     words = request.words
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
-    lines += [f"{name}: {shown_value(chat, name)}" for name in SETTINGS_BY_NAME]
+    lines += [
+        f"{name}: {shown_value(chat, name)} · {explain_value(chat, name, request)}"
+        for name in SETTINGS_BY_NAME
+    ]
     corpus = await name_archive(chat, services, words)
     lines += [f"{_CORPUS}: {corpus}", *_limits(request, chat, services)]
     buttons = tuple(
@@ -239,8 +299,8 @@ SETTINGS = Command(
             "headlines on or off: whether I read along there, and speak when a tweet fits well."
         ),
         marked("listening all, mentions or commands: those three at once."),
-        marked("threshold N: the model's judgment from which I speak unasked (0 to 6)."),
-        marked("timezone Europe/Madrid: whose clock times are by."),
+        marked("threshold N: the score from which I speak unasked, in posts too (0 to 6)."),
+        marked("timezone Madrid: the city whose clock times are by."),
         marked("quiet 23:00-08:00 or off: hours in which I say nothing unasked."),
         marked("picture on, post or off: a picture after a post, or as the post itself."),
         marked("answers compact or full: full shows every tweet whole, its votes and scores."),

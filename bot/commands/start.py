@@ -1,7 +1,9 @@
 """/start: a short greeting, and a guided set-up by buttons for who steers the chat."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
 
 from bot.commands.archives import CORPUS, archive_buttons
 from bot.commands.feeds import FEEDS
@@ -9,15 +11,17 @@ from bot.commands.help import listening_here
 from bot.commands.registry import LOOKS, Act, Command, Effect, too_old
 from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
-from bot.commands.subscribe import SUBSCRIBE
-from bot.i18n.words import LANGUAGES, Words, marked, words_for
+from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE, obstacles
+from bot.commands.subscription_words import describe_subscription, name_feeds, say_city
+from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked, words_for
 from bot.replies.dates import say_age
 from bot.replies.limits import cut
 from bot.reply import Action, Button, HitView, ItemView, Reply
 from bot.request import Request
+from engine.chat import zone_or_utc
 from engine.corpora import ALL
 from engine.feeds.lookup import well_known, well_known_in
-from engine.posting.delivery import PublicPost
+from engine.posting.delivery import PostingMode, PublicPost, Subscription
 from engine.search import Candidate
 from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole
@@ -63,7 +67,33 @@ LONGEST_GREETING = 400
 _LONGEST_VOICES = 90
 _MOST_VOICES = 3
 _HOURS = ("7:00", "8:00", "9:00", "12:00", "18:00", "20:00")
+_NEVER = "never"
 _NATIVE = {"en": "English", "es": "Español"}
+_ZONE_EXAMPLE = "/settings timezone Madrid"
+# Where most of those live who speak a language; elsewhere a city is typed.
+_ZONES = {
+    "en": (
+        *("Europe/London", "America/New_York", "America/Chicago", "America/Los_Angeles"),
+        *("Asia/Kolkata", "Australia/Sydney"),
+    ),
+    "es": (
+        *("Europe/Madrid", "America/Mexico_City", "America/Bogota", "America/Lima"),
+        *("America/Santiago", "America/Argentina/Buenos_Aires"),
+    ),
+}
+_ZONE_OF_COUNTRY = {
+    "AR": "America/Argentina/Buenos_Aires",
+    "AU": "Australia/Sydney",
+    "CL": "America/Santiago",
+    "CO": "America/Bogota",
+    "ES": "Europe/Madrid",
+    "GB": "Europe/London",
+    "IN": "Asia/Kolkata",
+    "MX": "America/Mexico_City",
+    "PE": "America/Lima",
+    "US": "America/New_York",
+}
+_OFFERED_ZONES = frozenset({*_ZONE_OF_COUNTRY.values(), *chain.from_iterable(_ZONES.values())})
 
 _Step = Callable[[Request, Services], Awaitable[Reply]]
 
@@ -132,32 +162,112 @@ async def _news(request: Request, services: Services) -> Reply:
         for feed in well_known_in(words.language)
     )
     text = words.say("Whose news shall I read? /feeds add ADDRESS adds any other.")
-    return _step(request, text, buttons, "hour", onward=words.say("Next") if own else "")
+    return _step(request, text, buttons, "zone", onward=words.say("Next") if own else "")
 
 
-async def _hour(request: Request, _services: Services) -> Reply:
+async def _zone(request: Request, services: Services) -> Reply:
+    """Ask for the time zone where the platform has not told it."""
+    words, known = request.words, request.known_chat.time_zone
+    if known != "UTC":
+        return await _hour(request, services)
+    buttons = tuple(
+        _button(
+            f"{say_city(zone)} {request.now.astimezone(zone_or_utc(zone)):%H:%M}", f"zone={zone}"
+        )
+        for zone in _guess_zones(request.person.language, words.language)
+    )
+    rows = tuple(buttons[start : start + 2] for start in range(0, len(buttons), 2))
+    text = words.say("By whose clock? Any other city: {example}", example=_ZONE_EXAMPLE)
+    return _step(request, text, rows, "hour")
+
+
+def _guess_zones(spoken: str, language: str) -> Sequence[str]:
+    """Return likely time zones, that of the country in a tag such as "es-MX" first."""
+    zones = _ZONES.get(language, _ZONES[DEFAULT])
+    home = _ZONE_OF_COUNTRY.get(spoken.replace("_", "-").rpartition("-")[2].upper())
+    return tuple(dict.fromkeys((*([home] if home else []), *zones)))[: len(zones)]
+
+
+async def _hour(request: Request, services: Services) -> Reply:
     words, zone = request.words, request.known_chat.time_zone
     row = tuple(_button(hour, f"hour={hour}") for hour in _HOURS)
     text = words.say(
-        "When shall I post each day what was foretold? Times are in {zone}.", zone=zone
+        "When shall I post each day what was foretold? Times are those of {city}.",
+        city=say_city(zone),
     )
-    return _step(request, text, (row[:3], row[3:]), "done", onward=words.say("Never"))
+    subscribed = await _subscription(request, services)
+    never = _button(words.say("Never"), f"hour={_NEVER}")
+    buttons = (row[:3], row[3:], (never,))
+    if subscribed is None:
+        return Reply(words=words, text=text, buttons=buttons)
+    return _step(request, text, buttons, "done")
+
+
+async def _subscription(request: Request, services: Services) -> Subscription | None:
+    """Return the subscription of the chat, or None if nothing is posted there."""
+    found = await services.news.subscriptions.get(request.known_chat)
+    return found if found and found.mode is not PostingMode.OFF else None
 
 
 async def _done(request: Request, services: Services) -> Reply:
+    """Sum up what was set, with a button that begins again."""
     words = request.words
     if request.place.home:
         return await _start(replace(request, text=""), services)
-    text = words.say("I am set up. Paste a headline or a link. /settings changes the rest.")
-    return Reply(words=words, text=text)
+    archives = _archives(await services.archives.list())
+    chosen = [one for one in archives if one.name == request.known_chat.corpus] or archives
+    lines = [
+        words.say("I am set up. Paste a headline or a link."),
+        words.say("I search the texts of {voices}.", voices=_voices(chosen, words)),
+        *await _sum_up_posts(request, services),
+        words.say("/settings and /subscribe change the rest."),
+    ]
+    change = _button(words.say("Change"), "archive")
+    return Reply(words=words, text="\n".join(lines), buttons=((change,),))
+
+
+async def _sum_up_posts(request: Request, services: Services) -> list[str]:
+    words, news = request.words, services.news
+    feeds = await news.feeds.of_chat(request.known_chat)
+    subscription = await _subscription(request, services)
+    if subscription is None:
+        return [words.say("I post nothing here unasked.")]
+    if not feeds:
+        return [
+            words.say(
+                "No feed is chosen: I post nothing until there is one. {example} adds one.",
+                example="/feeds add bbc",
+            )
+        ]
+    return [
+        *describe_subscription(subscription, name_feeds(feeds), words),
+        *await obstacles(request, subscription, news),
+    ]
 
 
 _STEPS: Mapping[str, _Step] = {
     "archive": _archive,
     "language": _language,
     "news": _news,
+    "zone": _zone,
     "hour": _hour,
     "done": _done,
+}
+
+
+class _Choice(NamedTuple):
+    """Values that buttons of the set-up offer, what is typed for one, and the step after it."""
+
+    values: Collection[str]
+    command: Command
+    typed: str
+    step: _Step
+
+
+_CHOICES: Mapping[str, _Choice] = {
+    "language": _Choice(LANGUAGES, SETTINGS, "language", _news),
+    "zone": _Choice(_OFFERED_ZONES, SETTINGS, "timezone", _hour),
+    "hour": _Choice(_HOURS, SUBSCRIBE, "daily", _done),
 }
 
 
@@ -168,11 +278,12 @@ async def _press_step(request: Request, action: Action, services: Services) -> R
         return await _show_step(request, step, services)
     if key == "corpus":
         return await _after(CORPUS, await _name(value, services), _language, request, services)
-    if key == "language" and value in LANGUAGES:
-        return await _after(SETTINGS, f"language {value}", _news, request, services)
-    if key == "hour" and value in _HOURS:
-        return await _after(SUBSCRIBE, f"daily {value}", _done, request, services)
-    return too_old(request)
+    if (key, value) == ("hour", _NEVER):
+        return await _after(UNSUBSCRIBE, "", _done, request, services)
+    if key not in _CHOICES or value not in _CHOICES[key].values:
+        return too_old(request)
+    chosen = _CHOICES[key]
+    return await _after(chosen.command, f"{chosen.typed} {value}", chosen.step, request, services)
 
 
 async def _follow_well_known(request: Request, action: Action, services: Services) -> Reply:

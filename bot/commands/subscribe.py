@@ -1,11 +1,13 @@
 """/subscribe and /unsubscribe: when the bot posts in a chat, and about which news."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.commands.archives import require_archive
 from bot.commands.registry import Act, Command, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
+from bot.commands.subscription_words import describe_subscription, name_feeds
 from bot.i18n.words import Words, marked
 from bot.replies.post import NAMES, require_template, write_day
 from bot.reply import Action, Button, Reply
@@ -21,7 +23,7 @@ _EXAMPLES = (
     "/subscribe instant threshold 6 must coffee, tea not football",
     "/subscribe languages en, es categories news unjudged on nothing on",
 )
-_ZONE_EXAMPLE = "/settings timezone Europe/Madrid"
+_ZONE_EXAMPLE = "/settings timezone Madrid"
 _UNJUDGED = "/subscribe unjudged on"
 _NAME = "subscribe"
 _TOPIC, _TEMPLATE, _OFF, _HELP = "topic", "template", "off", "help"
@@ -79,7 +81,10 @@ async def _set(request: Request, text: str, services: Services) -> Reply:
     subscription = await _read(request, text, news)
     if subscription.mode is not PostingMode.OFF:
         await require_archive(request, services)
-    await services.stores.chats.change(replace(request.known_chat, asked_in=request.words.language))
+    chat = replace(request.known_chat, asked_in=request.words.language)
+    if not subscription.topic:  # it means the same wherever something is said unasked
+        chat = replace(chat, threshold=subscription.threshold)
+    await services.stores.chats.change(chat)
     stored = await news.subscriptions.set(subscription, now=request.now)
     return await _show_subscription(request, stored, news, help_wanted=False)
 
@@ -101,7 +106,7 @@ async def _read(request: Request, text: str, news: NewsServices) -> Subscription
         text = rest.strip()
         if before is None or not before.topic:
             before = Subscription(chat=chat, mode=PostingMode.DAILY, topic=here, thread=here)
-    start = Subscription(chat=chat, thread=here)
+    start = Subscription(chat=chat, thread=here, threshold=chat.threshold)
     first, _, rest = text.partition(" ")
     if first.lower() == _TEMPLATE:
         subscription = read_subscription("", before, start, words)
@@ -126,8 +131,13 @@ async def _show_subscription(
     request: Request, subscription: Subscription | None, news: NewsServices, *, help_wanted: bool
 ) -> Reply:
     words = request.words
-    lines = [*_about(subscription, request), *await obstacles(request, subscription, news)]
+    feeds = name_feeds(await news.feeds.of_chat(request.known_chat))
+    lines = _about(subscription, feeds, request)
+    lines += await obstacles(request, subscription, news)
     if help_wanted:
+        if subscription:
+            typed = f"/{_NAME} {as_typed(subscription)}"
+            lines += ["", words.say("As you would type it: {subscription}", subscription=typed)]
         lines += ["", *_help(words)]
         lines += ["", words.say("For example:"), *_EXAMPLES]
     return Reply(
@@ -135,15 +145,13 @@ async def _show_subscription(
     )
 
 
-def _about(subscription: Subscription | None, request: Request) -> list[str]:
+def _about(subscription: Subscription | None, feeds: Sequence[str], request: Request) -> list[str]:
     words = request.words
     if subscription is None or subscription.mode is PostingMode.OFF:
         return [words.say("This chat is told nothing unasked.")]
-    typed = as_typed(subscription)
+    lines = describe_subscription(subscription, feeds, words)
     if subscription.topic:
-        lines = [words.say("This topic is subscribed: {subscription}", subscription=typed)]
-    else:
-        lines = [words.say("This chat is subscribed: {subscription}", subscription=typed)]
+        lines.insert(0, words.say("In this topic:"))
     if subscription.template:
         lines.append(words.say("Posts have a template; /preview shows what it makes of them."))
     if next_post := said_next(subscription, request):
@@ -197,7 +205,7 @@ def _help(words: Words) -> list[str]:
     return [
         words.say("daily 9:00, instant or off: when I post."),
         words.say("best N: at most so many in a daily post (1 to 10)."),
-        words.say("threshold N: the model's judgment from which a tweet is posted (0 to 6)."),
+        words.say("threshold N: the score from which I speak unasked, in posts too (0 to 6)."),
         words.say("weekdays mon-fri: only on these days."),
         words.say("must A, B: only news with one of these words; not C: none with this one."),
         words.say("languages en, es and categories news, tech: only such news."),

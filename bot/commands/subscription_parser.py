@@ -14,13 +14,54 @@ from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
 from engine.search import HIGHEST_JUDGMENT
 
 MOST_BEST = 10
-ANY = "any"  # clears a filter
+ANY = "any"  # clears a filter; of weekdays, means all
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # The Spanish abbreviations; none of them is the beginning of an English day.
 _DAYS_BY_NAME = {name: day for day, name in enumerate(DAYS)} | {
     name: day for day, name in enumerate(("lun", "mar", "mie", "jue", "vie", "sab", "dom"))
 }
+_FULL_DAYS = (
+    *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    *("lunes", "martes", "miercoles", "jueves", "viernes", "sabado", "domingo"),
+)
 _ACCENTS = str.maketrans("áéíóú", "aeiou")
+# What stands between the first and the last day, and between others.
+_TO, _AND = frozenset(("-", "to", "a", "al")), frozenset((",", "and", "y", "e"))
+# Said instead of options and days.
+_PHRASES = tuple(
+    (re.compile(rf"\b(?:{written})", re.IGNORECASE), meant)
+    for written, meant in (
+        (r"every day|todos los d[ií]as|cada d[ií]a", "mon-sun"),
+        (r"every weekday", "mon-fri"),
+        (r"de (?=(?:lun|mar|mi[eé]|jue|vie|s[aá]b|dom)\w*\b)", ""),
+        (r"entre semana", "mon-fri"),
+        (r"al momento|enseguida", "instant"),
+        (r"sin evaluar", "unjudged"),
+    )
+)
+_SPANISH = {
+    "diario": "daily",
+    "diariamente": "daily",
+    "inmediato": "instant",
+    "apagado": "off",
+    "nunca": "off",
+    "dias": "weekdays",
+    "mejor": "best",
+    "mejores": "best",
+    "umbral": "threshold",
+    "nota": "threshold",
+    "cobertura": "coverage",
+    "con": "must",
+    "sin": "not",
+    "idiomas": "languages",
+    "categorias": "categories",
+    "fuentes": "feeds",
+    "silencio": "silent",
+    "nada": "nothing",
+    "borrador": "compose",
+    "aqui": "here",
+}
+_SPANISH_VALUES = {"si": "on", "no": "off", "cualquiera": ANY, "todos": ANY, "todas": ANY}
 _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"|(?P<comma>,)|(?P<bare>[^\s,"]+)')
 _HALVES = frozenset(("am", "pm", "a.m", "p.m", "a.m.", "p.m."))
 # "at 9", "a las 9", "las 9:30" mean the time alone.
@@ -38,7 +79,7 @@ def read_subscription(
 
     `before` is the previous subscription, `start` the one for a new chat; "here" means the thread
     of `start`. List items are separated by commas and may contain spaces; quoted text is never
-    read as an option. Raises UsageError.
+    read as an option. Where Spanish is spoken, options may be Spanish too. Raises UsageError.
     """
     subscribed = before is not None and before.mode is not PostingMode.OFF
     subscription = before if before is not None else replace(start, thread=None)
@@ -83,6 +124,8 @@ class _Reader:
     """Reads options in order; each consumes its values from the tokens."""
 
     def __init__(self, text: str, here: str | None, words: Words) -> None:
+        self._spanish = words.language == "es"
+        text = _translate_phrases(text)
         self._tokens: deque[_Token] = deque(
             (found[0], False) if found["quoted"] is None else (found["quoted"], True)
             for found in _TOKEN.finditer(text)
@@ -128,8 +171,11 @@ class _Reader:
             if not quoted and self._tells_time():  # "9:00" alone means daily
                 subscription = self._read_daily(subscription)
                 continue
+            if not quoted and _day_named(token.partition("-")[0]) is not None:
+                subscription = self._days(subscription)
+                continue
             self._tokens.popleft()
-            option = None if quoted else self._options.get(token.lower())
+            option = None if quoted else self._options.get(self._meaning(token))
             if option is None:
                 raise self._wrong(
                     marked("I do not understand {value}. There are: {known}."),
@@ -167,10 +213,25 @@ class _Reader:
     def _weekdays(self, subscription: Subscription) -> Subscription:
         days: set[int] = set()
         for part in self._list("weekdays") or DAYS:
-            first, _, last = part.partition("-")
-            begin, end = self._day(first, part), self._day(last or first, part)
-            span = (end - begin) % len(DAYS)
-            days |= {(begin + number) % len(DAYS) for number in range(span + 1)}
+            first, last = _split_span(part)
+            days |= _span(self._day(first, part), self._day(last or first, part))
+        return replace(subscription, weekdays=tuple(sorted(days)))
+
+    def _days(self, subscription: Subscription) -> Subscription:
+        """Read days that stand without "weekdays": "mon-fri", "lunes, miércoles y viernes"."""
+        said: list[str] = []
+        while self._tokens and not self._tokens[0][1]:
+            token = self._tokens[0][0].lower()
+            if token not in _TO | _AND and _day_named(token.partition("-")[0]) is None:
+                break
+            if token in _TO and (len(self._tokens) < 2 or _day_named(self._tokens[1][0]) is None):
+                break  # "lunes a las 9"
+            said.append(self._tokens.popleft()[0])
+        parts = " ".join("," if word.lower() in _AND else word for word in said).split(",")
+        days: set[int] = set()
+        for part in filter(str.strip, parts):
+            first, last = _split_span(part)
+            days |= _span(self._day(first, part), self._day(last or first, part))
         return replace(subscription, weekdays=tuple(sorted(days)))
 
     def _day(self, name: str, part: str) -> int:
@@ -203,15 +264,15 @@ class _Reader:
         return int(value)
 
     def _switch(self, name: str) -> bool:
-        value = self._value(name).lower()
+        value = self._meaning(self._value(name))
         if value not in ("on", "off"):
             raise self._wrong(marked("{name} takes on or off."), name=name)
         return value == "on"
 
     def _bare_switch(self) -> bool:
         """Read "on" or "off", which may be left out for "on"."""
-        if self._tokens and self._tokens[0][0].lower() in ("on", "off"):
-            return self._tokens.popleft()[0].lower() == "on"
+        if self._tokens and self._meaning(self._tokens[0][0]) in ("on", "off"):
+            return self._meaning(self._tokens.popleft()[0]) == "on"
         return True
 
     def _value(self, name: str) -> str:
@@ -224,7 +285,7 @@ class _Reader:
         taken: list[_Token] = []
         while self._tokens and not self._is_option():
             taken.append(self._tokens.popleft())
-        if [(token.lower(), quoted) for token, quoted in taken] == [(ANY, False)]:
+        if [(self._meaning(token), quoted) for token, quoted in taken] == [(ANY, False)]:
             return ()
         listed = _split_items(taken)
         if not listed:
@@ -240,13 +301,49 @@ class _Reader:
 
     def _is_option(self) -> bool:
         token, quoted = self._tokens[0]
-        return not quoted and token.lower() in self._options
+        return not quoted and self._meaning(token) in self._options
+
+    def _meaning(self, token: str) -> str:
+        """Return a word in lower case, as the English one that it stands for."""
+        word = token.lower()
+        if not self._spanish:
+            return word
+        plain = word.translate(_ACCENTS)
+        return _SPANISH.get(plain) or _SPANISH_VALUES.get(plain) or word
 
     def _explain_missing(self, name: str) -> UsageError:
         return self._wrong(marked("What is {name} to be? {any} takes it away."), name=name, any=ANY)
 
     def _wrong(self, message: str, **values: object) -> UsageError:
         return UsageError(self._words.say(message, **values))
+
+
+def _translate_phrases(text: str) -> str:
+    """Return the text with options and days in place of phrases, except in quotes."""
+    parts = text.split('"')
+    for number in range(0, len(parts), 2):
+        for written, meant in _PHRASES:
+            parts[number] = written.sub(meant, parts[number])
+    return '"'.join(parts)
+
+
+def _day_named(name: str) -> int | None:
+    """Return the day of a name that begins like "mon" or "lun", or None."""
+    plain = name.strip().lower().translate(_ACCENTS)
+    known = next((full for full in _FULL_DAYS if len(plain) >= 3 and full.startswith(plain)), None)
+    return _DAYS_BY_NAME[known[:3]] if known else None
+
+
+def _split_span(part: str) -> tuple[str, str]:
+    """Return the first and the last day of "mon-fri", "lunes a viernes"; the last may be ""."""
+    first, _, last = re.sub(r"\s+(?:to|a|al)\s+|\s*-\s*", "-", part.strip()).partition("-")
+    return first, last
+
+
+def _span(begin: int, end: int) -> set[int]:
+    """Return the days from one to another, over the end of the week too."""
+    length = (end - begin) % len(DAYS)
+    return {(begin + number) % len(DAYS) for number in range(length + 1)}
 
 
 def _split_items(tokens: Iterable[_Token]) -> tuple[str, ...]:

@@ -684,7 +684,7 @@ CREATE TABLE chat (
     corpus text,
     listening text NOT NULL DEFAULT 'mentions'
         CHECK (listening ~ '^(all|mentions|commands|only( mentions)?( replies)?( headlines)?)$'),
-    threshold smallint NOT NULL DEFAULT 4 CHECK (threshold BETWEEN 0 AND 6),
+    threshold smallint NOT NULL DEFAULT 5 CHECK (threshold BETWEEN 0 AND 6),
     quiet_from time,
     quiet_to time,
     active boolean NOT NULL DEFAULT true,
