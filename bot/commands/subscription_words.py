@@ -47,15 +47,18 @@ def describe_subscription(
     subscription: Subscription, feeds: Sequence[str], words: Words
 ) -> list[str]:
     """Return sentences on what is posted in a chat and when; `feeds` are the names of its own."""
-    named = _name_feeds(subscription.feeds or feeds, words)
+    of_whom = subscription.feeds or feeds
+    named = _name_feeds(of_whom, words)
     if subscription.mode is PostingMode.OFF:
         return [words.say("I post nothing here unasked.")]
-    if subscription.mode is PostingMode.INSTANT:
-        what = words.say("what was foretold of the news of {feeds}", feeds=named)
+    if subscription.mode is PostingMode.INSTANT and of_whom:
+        what = words.say("what was foretold of the news from {feeds}", feeds=named)
+    elif subscription.mode is PostingMode.INSTANT:
+        what = words.say("what was foretold of {feeds}", feeds=named)
+    elif subscription.best == 1:
+        what = words.say("the best of {feeds}", feeds=named)
     else:
-        what = words.count(
-            "the best of {feeds}", "the best {number} of {feeds}", subscription.best, feeds=named
-        )
+        what = words.say("the best {number} of {feeds}", number=subscription.best, feeds=named)
     message = marked("{when} I post {what}, if they score {threshold} or more (of 6).")
     if subscription.threshold == 0:
         message = marked("{when} I post {what}.")

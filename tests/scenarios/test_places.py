@@ -173,8 +173,8 @@ async def test_in_reply_to_an_answer_why_and_more_are_about_that_one(place: Plac
 async def test_a_topic_or_thread_has_posts_of_its_own(place: Place) -> None:
     assert "write it in one" in await place.admin.commands("/subscribe topic daily 9")
     own = await place.aside.calls("/subscribe topic daily 9:00 silent on")
-    assert "This topic is subscribed: daily 09:00" in own
-    assert "silent on" in own
+    assert "In this topic:" in own and "at 9:00" in own
+    assert "Posts make no sound." in own
     assert "told nothing unasked" in await place.admin.commands("/subscribe off")
     rows = "SELECT topic <> '', mode FROM subscription ORDER BY topic"
     assert await place.stage.rows(rows) == [(False, "off"), (True, "daily")]

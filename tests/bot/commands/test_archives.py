@@ -151,7 +151,7 @@ async def test_nobody_is_subscribed_without_an_archive(bot: Bot, storage: Databa
     asked = await bot.say("/subscribe daily 9:00")
     assert asked.text == "Whose texts shall I search?"
     assert await bot.services.news.subscriptions.get(await bot.chat()) is None
-    assert "daily 09:00" in ((await bot.press(asked, "archive")).text or "")
+    assert "Every day at 9:00" in ((await bot.press(asked, "archive")).text or "")
     assert await bot.services.news.subscriptions.get(await bot.chat())
     assert (await bot.say("/corpus all")).text == (
         "Posts come from one archive: /unsubscribe first, or choose one."

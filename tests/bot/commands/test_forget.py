@@ -38,7 +38,7 @@ async def test_a_person_is_forgotten_with_their_votes_elsewhere(bot: Bot) -> Non
     assert gone.replaces
     assert gone.text == "Deleted. What you write to me from now on is stored again."
     new = await bot.chat()
-    assert (new.id == old.id, new.threshold) == (False, 4)
+    assert (new.id == old.id, new.threshold) == (False, 5)
     group = await bot.chat(GROUP)
     latest = await bot.services.stores.answers.last(group, None)
     assert latest

@@ -131,8 +131,8 @@ async def steered(bot: Bot, who: str, place: Place) -> bool:
     """Set the threshold by a command, and then by a button."""
     await say(bot, "/settings threshold 6", who, place)
     typed = (await bot.chat(place)).threshold == 6
-    await say(bot, "set::threshold=5", who, place, trigger=Trigger.BUTTON)
-    pressed = (await bot.chat(place)).threshold == 5
+    await say(bot, "set::threshold=4", who, place, trigger=Trigger.BUTTON)
+    pressed = (await bot.chat(place)).threshold == 4
     assert typed == pressed
     return typed
 

@@ -31,6 +31,9 @@ async def yes() -> bool:
         ("threshold 0", "threshold", 0, "0"),
         ("threshold   6", "threshold", 6, "6"),
         ("timezone europe/madrid", "time_zone", "Europe/Madrid", "Europe/Madrid"),
+        ("timezone Madrid", "time_zone", "Europe/Madrid", "Europe/Madrid"),
+        ("timezone nueva york", "time_zone", "America/New_York", "America/New_York"),
+        ("timezone Bogotá", "time_zone", "America/Bogota", "America/Bogota"),
         ("quiet 23:00-08:00", "quiet_from", time(23), "23:00-08:00"),
         ("quiet 9:30 – 0:00", "quiet_to", time(0), "09:30-00:00"),
         ("quiet 22-8", "quiet_to", time(8), "22:00-08:00"),
@@ -105,9 +108,9 @@ async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
         ("threshold 7", "7 does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
         ("threshold -1", "-1 does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
         ("threshold ٣", "٣ does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
-        ("timezone Mars/Base", "Mars/Base is no time zone. An example: Europe/Madrid."),
-        ("timezone ../../x", "../../x is no time zone. An example: Europe/Madrid."),
-        ("timezone", "- is no time zone. An example: Europe/Madrid."),
+        ("timezone Mars/Base", "I know no city or time zone Mars/Base. An example: Madrid."),
+        ("timezone ../../x", "I know no city or time zone ../../x. An example: Madrid."),
+        ("timezone", "I know no city or time zone -. An example: Madrid."),
         ("quiet", "Write quiet hours as 23:00-08:00, or off."),
         ("quiet 13pm-8am", "Write quiet hours as 23:00-08:00, or off."),
         ("quiet 25:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
@@ -140,15 +143,15 @@ async def test_all_settings_are_shown(bot: Bot) -> None:
     lines = ((await bot.say("/settings")).text or "").splitlines()
     assert lines == [
         "Settings of this chat; /settings NAME VALUE changes one:",
-        "language: auto",
-        "mentions: on",
-        "replies: on",
-        "headlines: off",
-        "threshold: 4",
-        "timezone: UTC",
-        "quiet: off",
-        "picture: off",
-        "answers: compact",
+        "language: auto · I answer everybody in their own language",
+        "mentions: on · in a group I answer when my name is written",
+        "replies: on · in a group I answer headlines in reply to me",
+        "headlines: off · in a group I leave headlines alone that are not for me",
+        "threshold: 5 · I speak unasked of tweets that score 5 or more (of 6)",
+        "timezone: UTC · it is 12:00 there",
+        "quiet: off · I may post at any hour",
+        "picture: off · my posts have no pictures",
+        "answers: compact · the best tweet whole, the others in a line each",
         "corpus: demo",
     ]
 
@@ -179,7 +182,8 @@ async def test_every_button_changes_what_it_says(bot: Bot) -> None:
             assert reply.replaces
             assert reply.toast in ("Noted.", "Anotado.")
             name, _, value = button.action.value.partition("=")
-            assert f"{name}: {value}" in (reply.text or "").splitlines()
+            lines = [line.partition(" · ")[0] for line in (reply.text or "").splitlines()]
+            assert f"{name}: {value}" in lines
             assert str(button.action) not in [str(b.action) for r in reply.buttons for b in r]
 
 
@@ -250,6 +254,15 @@ def test_every_setting_can_be_shown() -> None:
     assert all(shown_value(chat, name) for name in SETTINGS_BY_NAME)
 
 
+async def test_the_threshold_means_the_same_wherever_something_is_said_unasked(bot: Bot) -> None:
+    await bot.say("/subscribe daily threshold 6")
+    assert (await bot.chat()).threshold == 6
+    await bot.say("/settings threshold 4")
+    subscription = await bot.services.news.subscriptions.get(await bot.chat())
+    assert subscription
+    assert subscription.threshold == 4
+
+
 async def test_a_change_is_for_one_chat(bot: Bot) -> None:
     await bot.hear(event("/settings threshold 0"))
-    assert (await bot.chat(GROUP)).threshold == 4
+    assert (await bot.chat(GROUP)).threshold == 5

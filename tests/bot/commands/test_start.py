@@ -78,10 +78,21 @@ async def test_the_set_up_goes_from_button_to_button(bot: Bot) -> None:
     assert "El País" in labels(news)
     more = await press(bot, news, "El País")
     assert "✓ El País" in labels(more)
-    hour = await press(bot, more, "Siguiente")
+    zone = await press(bot, more, "Siguiente")
+    assert labels(zone)[:2] == ["Madrid 14:00", "Mexico City 06:00"]
+    hour = await press(bot, zone, "Madrid 14:00")
+    assert "Las horas son las de Madrid." in (hour.text or "")
     done = await press(bot, hour, "8:00")
-    assert (done.text or "").startswith("Todo listo.")
-    assert all(reply.replaces for reply in (archive, language, news, more, hour, done))
+    assert (done.text or "").splitlines() == [
+        "Todo listo. Pega un titular o un enlace.",
+        "Busco en los textos de @luis.",
+        "Todos los días a las 8:00 (Madrid) publico los 3 mejores de El País,"
+        " si llegan a 5 (de 6).",
+        "Si nada estaba anunciado, no digo nada.",
+        "/settings y /subscribe cambian lo demás.",
+    ]
+    assert labels(await press(bot, done, "Cambiar"))[:2] == ["Ana Ruiz", "@luis"]
+    assert all(reply.replaces for reply in (archive, language, news, more, zone, hour, done))
     chat = await bot.chat()
     assert (chat.corpus, chat.language) == ("luis", "es")
     assert [feed.url for feed in await bot.services.news.feeds.of_chat(chat)] == [
@@ -90,6 +101,32 @@ async def test_the_set_up_goes_from_button_to_button(bot: Bot) -> None:
     subscription = await bot.services.news.subscriptions.get(chat)
     assert subscription
     assert subscription.mode is PostingMode.DAILY
+
+
+async def test_without_a_feed_the_set_up_says_that_nothing_will_be_posted(bot: Bot) -> None:
+    await bot.say("/corpus ana")
+    done = await bot.say("setup::hour=9:00", trigger=Trigger.BUTTON)
+    assert "No feed is chosen: I post nothing until there is one." in (done.text or "")
+    never = await bot.say("setup::hour=never", trigger=Trigger.BUTTON)
+    assert "I post nothing here unasked." in (never.text or "")
+    subscription = await bot.services.news.subscriptions.get(await bot.chat())
+    assert subscription
+    assert subscription.mode is PostingMode.OFF
+
+
+@pytest.mark.parametrize(
+    ("language", "first"),
+    [("es-MX", "Mexico City"), ("es", "Madrid"), ("en-US", "New York"), ("en", "London")],
+)
+async def test_the_time_zone_is_guessed_from_the_language(
+    bot: Bot, language: str, first: str
+) -> None:
+    asker = Person(id="x", language=language)
+    zone = await bot.say("setup::zone", trigger=Trigger.BUTTON, person=asker)
+    assert labels(zone)[0].startswith(first)
+    await bot.set_up(PRIVATE, time_zone="America/Lima")
+    known = await bot.say("setup::zone", trigger=Trigger.BUTTON)
+    assert "Times are those of Lima." in (known.text or ""), "it is asked for once"
 
 
 async def test_one_archive_is_not_asked_for(storage: Database) -> None:

@@ -42,8 +42,10 @@ async def test_whoever_asks_is_shown_what_can_be_said(bot: Bot) -> None:
 async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="Europe/Madrid")
     reply = await bot.say("/subscribe daily 8:30 best 5 must coffee")
-    assert (reply.text or "").splitlines()[:2] == [
-        'This chat is subscribed: daily 08:30 best 5 threshold 5 must "coffee"',
+    assert (reply.text or "").splitlines()[:4] == [
+        "Every day at 8:30 (Madrid) I post the best 5 of the news, if they score 5 or more (of 6).",
+        "Only news with one of these words: coffee.",
+        "When nothing was foretold, I say nothing.",
         "Next post: June 2, 2024, 08:30 (Europe/Madrid).",
     ]
     subscription = await wish_of(bot)
@@ -58,8 +60,22 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
     assert subscription.thread is None
 
 
+async def test_a_spanish_chat_subscribes_in_spanish(bot: Bot) -> None:
+    await bot.set_up(TOPIC, time_zone="Europe/Madrid", language="es")
+    reply = await bot.say("/subscribe de lunes a viernes a las 9 mejores 2 sin fútbol nada sí")
+    assert (reply.text or "").splitlines()[:3] == [
+        "De lunes a viernes a las 9:00 (Madrid) publico los 2 mejores de las noticias,"
+        " si llegan a 5 (de 6).",
+        "Ninguna noticia con alguna de estas palabras: fútbol.",
+        "Si nada estaba anunciado, también lo digo.",
+    ]
+    helped = (await bot.say("/subscribe help")).text or ""
+    typed = 'daily 09:00 weekdays mon,tue,wed,thu,fri best 2 threshold 5 not "fútbol" nothing on'
+    assert f"Así se escribiría: /subscribe {typed}" in helped
+
+
 async def test_a_chat_without_a_zone_is_told_of_it(bot: Bot) -> None:
-    assert "/settings timezone Europe/Madrid" in ((await bot.say("/subscribe daily")).text or "")
+    assert "/settings timezone Madrid" in ((await bot.say("/subscribe daily")).text or "")
 
 
 async def test_here_is_the_thread_of_whoever_says_it(bot: Bot) -> None:
@@ -84,7 +100,7 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
     ]
     pressed = await bot.press(reply, "subscribe")
     assert (pressed.replaces, pressed.toast) == (True, "Noted.")
-    assert (pressed.text or "").startswith("This chat is subscribed: daily 09:00 best 3")
+    assert (pressed.text or "").startswith("Every day at 9:00 (UTC) I post the best 3")
     subscription = await wish_of(bot)
     assert subscription is not None
     assert subscription.must == ("tea",)

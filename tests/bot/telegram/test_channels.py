@@ -47,7 +47,7 @@ async def test_an_admin_subscribes_a_channel_in_private(
     async with running(start()):
         said = await alice.says(chat, f"/subscribe {name} daily 8:30 silent on")
         answer = await said.answer()
-        assert plain(answer).startswith(f"{name}: This chat is subscribed: daily 08:30")
+        assert plain(answer).startswith(f"{name}: Every day at 8:30 (UTC) I post the best 3")
         assert answer.buttons == []
         assert (found := await subscription(storage, channel))
         assert (found.mode, found.silent, found.chat.private) == (PostingMode.DAILY, True, False)
@@ -105,7 +105,7 @@ async def test_a_channel_takes_commands_and_ignores_its_posts(
     async with running(start()):
         await channel.posts("Coffee prices soar")
         await channel.posts("/subscribe instant")
-        await channel.until(lambda one: one.from_bot and "is subscribed: instant" in one.text)
+        await channel.until(lambda one: one.from_bot and "Every day, as soon as" in one.text)
     assert len(channel.bot_messages) == 1
     assert (await subscription(storage, channel)) is not None
 

@@ -34,7 +34,7 @@ async def test_a_new_chat_has_the_defaults(database: Database) -> None:
         title="Us",
         time_zone="Asia/Tokyo",
         listening=Listening.parse("mentions"),
-        threshold=4,
+        threshold=5,
     )
 
 
