@@ -194,7 +194,8 @@ class Scorer:
         scored.sort(key=lambda hit: (not self._qualifies(hit), *self._order(hit)))
         if not self.passages:
             scored = first_of_items(scored, lambda hit: hit.candidate.place)
-        hits = _number_hits(filter(self._qualifies, scored), limit, after=0)
+        found = _put_own_words_first(list(filter(self._qualifies, scored)))
+        hits = _number_hits(found, limit, after=0)
         weak = (one for one in scored if one.parts["judgment"] != 0 and not self._qualifies(one))
         return hits, _number_hits(weak, limit, after=len(hits))
 
@@ -282,6 +283,14 @@ def _share(value: float | None, least: float) -> float:
     if value is None:
         return 0.0
     return value / least if least else math.inf
+
+
+def _put_own_words_first(hits: list[Hit]) -> list[Hit]:
+    """Return the hits, where nobody judged any, with one that passes nobody's words on first."""
+    if any(hit.parts["judgment"] is not None for hit in hits):
+        return hits
+    own = next((hit for hit in hits if hit.candidate.flags.passed_on is None), None)
+    return hits if own is None else [own, *(hit for hit in hits if hit is not own)]
 
 
 def _number_hits(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
