@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Niceness: other processes, such as a serving bot, have priority.
 _POLITE = 10
+_BETWEEN_LINES = 15.0  # seconds
 
 
 async def embed_corpora(
@@ -67,10 +69,13 @@ async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
             "No embeddings are set up.",
             fix=how_to_embed(),
         )
+    lines = ProgressLines(corpus.name, output.remark, time.monotonic)
     with progress_bar(output.remarks, f"embed {corpus.name}", corpus.documents) as tell:
 
         def progress(done: int, missing: int) -> None:
             tell(corpus.documents - missing + done, f"{done:,} of {missing:,} missing")
+            if not output.remarks.isatty():
+                lines.tell(done, missing)
 
         try:
             return await fill(
@@ -83,6 +88,31 @@ async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
         except asyncio.CancelledError:
             output.remark("Stopped. What was embedded stays; the same command completes it.")
             raise
+
+
+class ProgressLines:
+    """Tells of progress a line at a time, where no bar can be shown.
+
+    The rate is that since the line before: a part of a document takes many times as long as a post,
+    so that the average of all would promise too much or too little.
+    """
+
+    def __init__(self, name: str, write: Callable[[str], None], clock: Callable[[], float]) -> None:
+        self._name, self._write, self._clock = name, write, clock
+        self._told: tuple[int, float] | None = None  # what was done at the last line, and when
+
+    def tell(self, done: int, missing: int) -> None:
+        """Write a line if the last one is old enough and there is something left."""
+        now = self._clock()
+        if self._told is None:
+            self._told = done, now
+        before, since = self._told
+        if now - since < _BETWEEN_LINES or done >= missing:
+            return
+        self._told = done, now
+        rate = (done - before) / (now - since)
+        left = f", about {(missing - done) / rate / 60:,.0f} min left" if rate else ""
+        self._write(f"{self._name}: {done:,} of {missing:,} embedded, {rate:,.1f} a second{left}")
 
 
 async def prepare_model(settings: Settings, database: Database, *, output: Output) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from bot.cli.embed import ProgressLines
 from db.pool import Database
 from engine.embed.local import is_installed
 from engine.embed.store import RANGE
@@ -134,6 +135,19 @@ def test_without_embeddings_the_command_says_what_to_do(
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "null")
     assert how_to_install("local") in forked("embed").complaint(2)
     assert search("--mode", "hybrid")["notice"].startswith("Searched by words alone: no embeddings")
+
+
+def test_progress_is_told_by_lines_with_the_rate_since_the_last_one() -> None:
+    said: list[str] = []
+    moments = iter((0.0, 5.0, 20.0, 40.0, 60.0, 80.0))
+    lines = ProgressLines("me", said.append, lambda: next(moments))
+    for done in (10, 60, 110, 120, 120, 1000):
+        lines.tell(done, 1000)
+    assert said == [
+        "me: 110 of 1,000 embedded, 5.0 a second, about 3 min left",
+        "me: 120 of 1,000 embedded, 0.5 a second, about 29 min left",
+        "me: 120 of 1,000 embedded, 0.0 a second",
+    ]
 
 
 def test_options_that_exclude_each_other_are_refused() -> None:
