@@ -7,16 +7,26 @@ import re
 import select
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from bot.app import open_app
+from bot.jobs.wiring import Jobs, open_jobs
+from bot.platforms import create_posters
+from bot.settings import load_settings
+from db.chat.chats import Chats
+from engine.fetch.client import Fetcher
 from tests.ages import read_years
 from tests.bot.command_line import PROGRAM, write_tweets
 from tests.fakes.model import ModelServer, scoring
-from tests.fakes.telegram import TelegramServer
+from tests.fakes.telegram import Message, TelegramServer, User
+from tests.fakes.web import WebServer, reply
 from tests.patience import PATIENCE
+from tests.scenarios.newsroom import HOUR, Clock
 from tests.scenarios.stage import judged_by_words
 
 HEADLINE = "Thought of rust and rain"
@@ -124,6 +134,101 @@ async def test_two_commands_and_two_messages_lead_to_the_first_answer(
     refused = await run("setup", "--telegram-token", "9:other", environ=environ, code=1)
     assert "Telegram refuses the token." in refused
     assert telegram.token in (folder / "presagio.env").read_text()
+
+
+NEWS = "Coffee prices hit a record high after a poor harvest"
+FORETOLD = "Coffee prices will hit a record high, mark my words."
+
+
+@pytest.mark.slow
+async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
+    telegram: TelegramServer, model: ModelServer, environ: dict[str, str], tmp_path: Path
+) -> None:
+    archive = write_tweets(tmp_path / "archive.jsonl", range(40))
+    foretold = write_tweets(tmp_path / "more.jsonl", range(40, 41), text=FORETOLD)
+    archive.write_bytes(archive.read_bytes() + foretold.read_bytes())
+    said = await run(
+        *("setup", "--archive", str(archive), "--author", "ana", "--name", "Ana Ruiz"),
+        *("--model-url", model.base_url, "--model", "stand-in/model"),
+        *("--telegram-token", telegram.token),
+        environ=environ,
+    )
+    code = re.search(r"/start (\w+)", said)
+    assert code, said
+    alice = telegram.user("Alice")
+    home = telegram.private_chat(alice)
+    environ |= {"PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]'}
+
+    async with WebServer() as web:
+        feed = web.url("/feed.xml")
+        publish(web, "Nothing of note has happened today")
+        async with running("serve", environ=environ):
+            greeting = await (await alice.says(home, f"/start {code[1]}")).answer(PATIENCE)
+            message = await press_through(telegram, alice, greeting, "Set me up", "English")
+            message = await press_through(telegram, alice, message, "Leave it as it is")
+            assert message.text.startswith("By whose clock?")
+            london = next(one.text for one in message.buttons if one.text.startswith("London"))
+            message = await press_through(telegram, alice, message, london, "9:00")
+            assert "I search the texts of Ana Ruiz." in message.text
+            assert "No feed is chosen: I post nothing until there is one." in message.text
+            added = await (await alice.says(home, f"/feeds add {feed}")).answer(PATIENCE)
+            assert added.text.startswith("The Paper was added.")
+            shown = await (await alice.says(home, "/subscribe")).answer(PATIENCE)
+            assert shown.text.splitlines()[:2] == [
+                "Every day at 9:00 (London) I post the best 3 of 127.0.0.1, if they score 5 or more"
+                " (of 6).",
+                "When nothing was foretold, I say nothing.",
+            ]
+        known, clock = len(home.bot_messages), Clock()
+        async with working(environ, clock) as jobs:
+            await jobs.poll()
+            clock.wind(HOUR)
+            publish(web, "Nothing of note has happened today", NEWS)
+            await jobs.poll()
+            await jobs.search()
+            assert await jobs.digest() == 0, "not before its hour"
+            london_time = clock().astimezone(ZoneInfo("Europe/London"))
+            due = london_time.replace(hour=9, minute=1)
+            clock.wind((due - london_time) % timedelta(days=1))
+            assert await jobs.digest() == 1
+            assert await jobs.deliver() == 1
+        (post,) = home.bot_messages[known:]
+        assert post.text.startswith("The news of ")
+        assert f"foretold:\n\n{NEWS}\n" in post.text
+        assert FORETOLD in post.text
+        assert {"👍", "👎", "Why?"} <= {button.text for button in post.buttons}
+
+
+async def press_through(
+    telegram: TelegramServer, person: User, message: Message, *labels: str
+) -> Message:
+    """Press buttons of a message that each press edits; return the message."""
+    for label in labels:
+        edited = len(telegram.called("editMessageText"))
+        await person.presses(message, label)
+        await telegram.until_called("editMessageText", edited + 1)
+    return message
+
+
+def publish(web: WebServer, *headlines: str) -> None:
+    """Put headlines into a feed."""
+    items = "".join(f"<item><guid>{one}</guid><title>{one}</title></item>" for one in headlines)
+    body = f'<rss version="2.0"><channel><title>The Paper</title>{items}</channel></rss>'
+    web.pages["/feed.xml"] = reply(200, body, {"Content-Type": "application/rss+xml"})
+
+
+@asynccontextmanager
+async def working(environ: dict[str, str], clock: Clock) -> AsyncIterator[Jobs]:
+    """Run the jobs of a process that the setup has configured, by hand and by another clock."""
+    written = Path(environ["XDG_CONFIG_HOME"]) / "presagio" / "config.toml"
+    settings = load_settings(written, environ=environ)
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(open_app(settings, progress=lambda _: None))
+        fetcher = await stack.enter_async_context(Fetcher(settings.fetch))
+        posters = create_posters(settings, Chats(app.database), now=clock)
+        for poster in posters:
+            stack.push_async_callback(poster.close)
+        yield await stack.enter_async_context(open_jobs(app, fetcher, posters, now=clock))
 
 
 async def test_serve_says_what_is_missing_and_makes_no_empty_corpus(
