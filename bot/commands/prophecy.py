@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline
@@ -224,8 +225,18 @@ def name_longest_step(request: Request, services: Services) -> str:
 
 
 def _date_headline(headline: Headline, request: Request) -> Headline:
-    """Date a headline by its message if it has no date, and never in the future."""
+    """Date a headline by its message if it has no date, and never in the future.
+
+    A message of today does not date it: it is asked about as if it had just been written, so that
+    its judgment is kept.
+    """
     date = headline.date or request.written_at
+    if (
+        headline.date is None
+        and date
+        and date.astimezone(UTC).date() == request.now.astimezone(UTC).date()
+    ):
+        return headline
     return replace(headline, date=min(date, request.now)) if date else headline
 
 
