@@ -16,7 +16,8 @@ async def test_a_pasted_headline_is_answered_with_three_tweets(bot: Stage) -> No
     assert "Coffee prices will hit a record high, mark my words." in answer.text
     assert "October 28, 2010" in answer.text
     assert "not judged" not in answer.text
-    assert [button.text for button in answer.buttons] == ["More", "Why?", "Share", "👍 👎"]
+    votes = ["👍", "👎", "2 👍", "2 👎", "3 👍", "3 👎"]
+    assert [button.text for button in answer.buttons] == [*votes, "More", "Why?", "Share"]
     assert chat.actions == ["typing"]
     assert bot.model.calls == 1
     await bot.telegram.until_acknowledged()
@@ -42,6 +43,18 @@ async def test_several_headlines_are_answered_in_one_message(bot: Stage) -> None
     await (await alice.presses(answer, "2. More")).answered()
     await bot.telegram.until_acknowledged()
     assert chat.bot_messages[-1].text.startswith(following)
+
+
+async def test_an_edit_that_changes_no_answer_is_no_failure(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    asked = await alice.says(chat, "Zebras xylophone quietly")
+    answer = await asked.answer()
+    await alice.edits(asked, "Zebras xylophone quietly!")
+    await bot.telegram.until_called("editMessageText", 1)
+    await bot.telegram.until_acknowledged()
+    assert (answer.edits, len(chat.bot_messages)) == (0, 1)
+    assert not [line for line in bot.said if "not delivered" in line]
 
 
 async def test_what_cannot_be_read_is_said_once_a_day(bot: Stage) -> None:
