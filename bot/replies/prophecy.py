@@ -21,7 +21,7 @@ from engine.text.terms import folded_words
 if TYPE_CHECKING:
     from engine.contracts.answers import ProphecyAnswer
 
-EXAMPLE = marked("Coffee prices hit a record high")
+EXAMPLE = marked("Power cut leaves the whole coast in the dark")
 _NOTHING = marked("Nothing foretold this.")
 _LONGEST_HEADLINE = 200
 _WORD = re.compile(r"\w+")

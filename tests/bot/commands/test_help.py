@@ -44,7 +44,7 @@ async def test_settings_are_explained_one_by_one(bot: Bot) -> None:
 async def test_in_spanish(bot: Bot) -> None:
     listed = (await bot.say("/help", person=SPANISH)).text or ""
     assert "Buscar: /prophecy, /more, /find, /ask, /compose" in listed.splitlines()
-    assert listed.endswith("Por ejemplo: /prophecy El precio del café alcanza un récord")
+    assert listed.endswith("Por ejemplo: /prophecy Un apagón deja a oscuras toda la costa")
 
 
 @pytest.mark.parametrize(
