@@ -192,7 +192,9 @@ _REMARK_WORDS = """
     cierto verdad genio crack ídolo idolo groso increíble increible tremendo brillante
     buenísimo buenisimo espeluznante gracioso
 """
-_LAUGHTER = re.compile(r"a?(?:j+[aeiou]+){2,}j*|(?:b?[aw]*h+[aeiu]+){2,}h*|lo+l+|lmf?ao+|rofl|xd+")
+_LAUGHTER = re.compile(
+    r"a?(?:j++[aeiou]++){2,}+j*|(?:b?[aw]*+h++[aeiu]++){2,}+h*|lo+l+|lmf?ao+|rofl|xd+"
+)
 # A reply that begins with one of these is about what it replies to.
 _OPENS_WORDS = """
     that that's thats this it it's he he's she she's they but and so because which wow lol omg oh
