@@ -77,7 +77,7 @@ _RANGES = (
 # "Release 5 of March 1995" is of March; "5 of March 1995" and "the 5th of March" are days.
 _CARDINAL_OF = re.compile(r"\d{1,2}\sof\s", re.IGNORECASE)
 _NAMED_BEFORE = re.compile(
-    r"(?:[A-Z][\w-]*|\b(?:release|version|part|chapter|issue|number|volume|no\.))\s\Z"
+    r"(?:(?<![\w-])[A-Z][\w-]*+|\b(?:release|version|part|chapter|issue|number|volume|no\.))\s\Z"
 )
 _NUMERIC = re.compile(r"(?<![\d/])(?P<a>\d{1,2})[/.](?P<b>\d{1,2})[/.](?P<year>\d{4})(?![\d/])")
 _MONTH_ALONE = re.compile(

@@ -132,7 +132,7 @@ _BEFORE_YEAR = re.compile(
     r"|bis|ab|vor|nach|jahr|em|ano|dal|nel|del|dans|depuis|jusqu'en|anno)\s\Z",
     re.IGNORECASE,
 )
-_NOT_BEFORE_YEAR = re.compile(r"(?P<word>[^\W\d_]+)\s\Z")
+_NOT_BEFORE_YEAR = re.compile(r"(?<![^\W\d_])(?P<word>[^\W\d_]++)\s\Z")
 _YEARS = re.compile(
     r"(?<![\d.,])(?P<first>(?:1\d|20|21)\d\d)\s?[-–/]\s?(?P<last>(?:1\d|20|21)\d\d|\d\d)(?![\d.,]\d|\d)"
 )

@@ -108,7 +108,7 @@ NAMES: Mapping[str, str] = {
     "hi": "hindi",
     "th": "thai",
 }
-_NO_WORDS = re.compile(r"https?:\S+|www\.\S+|[@#]\w+|[\w-]+(?:\.[\w-]+)+\S*")
+_NO_WORDS = re.compile(r"https?:\S+|www\.\S+|[@#]\w+|(?<![\w-])[\w-]++(?:\.[\w-]++)++\S*")
 _READ = 4000  # characters
 _FEWEST_WORDS = 3  # function words that are needed for an answer
 _MARGIN = 1.3  # times as much as the next language
