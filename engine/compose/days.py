@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from itertools import combinations
 
 _MONTHS: Mapping[str, int] = {
@@ -127,13 +128,14 @@ class Mention:
         return self.readings[0].shown
 
 
-def mentions(text: str) -> list[Mention]:
+@lru_cache(maxsize=128)  # a text is asked for its dates and for what is left without them
+def mentions(text: str) -> tuple[Mention, ...]:
     """Return the dates in a text. A year alone is a number, not a date."""
     found: list[Mention] = []
     for candidate in _candidates(text):
         if all(candidate.end <= other.start or other.end <= candidate.start for other in found):
             found.append(candidate)
-    return found
+    return tuple(found)
 
 
 def without_dates(text: str) -> str:

@@ -184,12 +184,15 @@ class Witness:
         """Collect what passages hold, their titles, authors and dates included."""
         texts = _texts_of(passages)
         together = "\n".join(texts)
+        undated = [_without_days(text) for text in texts]
         days = Days.of(texts, _dates_of(passages))
         return cls(
-            figures=Figures.of((_without_days(text) for text in texts), days.dated_years),
+            figures=Figures.of(undated, days.dated_years),
             days=days,
-            days_before=Days.of([*texts, *_texts_of(before)], _dates_of((*passages, *before))),
-            quantities=Quantities.of([_without_days(text) for text in texts]),
+            days_before=Days.of([*texts, *_texts_of(before)], _dates_of((*passages, *before)))
+            if before
+            else days,
+            quantities=Quantities.of(undated),
             clock_times=frozenset(clock_times(together)),
             normal_text=normal(together),
             words=frozenset(_fold_words(together)),
