@@ -341,6 +341,7 @@ def _find_telling_words(text: str) -> list[str]:
     return [word for word in words if word not in _REMARKS]
 
 
+MOST_HEADLINES = 3  # of a message
 _NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
 
 
@@ -363,6 +364,12 @@ def split_headlines(text: str, *, forwarded: bool = False) -> tuple[str, ...]:
     pieces = [_NUMBER.sub("", line, count=1) for line in lines] if numbered else _join_links(lines)
     fits = _is_listed_headline if numbered else _is_headline_line
     return tuple(pieces) if len(pieces) > 1 and all(map(fits, pieces)) else ()
+
+
+def count_headlines(request: Request) -> int:
+    """Return how many headlines of a message are answered, if there are several."""
+    headlines = split_headlines(request.text, forwarded=request.written_at is not None)
+    return min(len(headlines), MOST_HEADLINES)
 
 
 def _join_links(lines: list[str]) -> list[str]:

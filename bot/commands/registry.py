@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 
+from bot.commands.plain_text import count_headlines
 from bot.commands.services import Services
 from bot.i18n.words import marked
 from bot.replies.limits import cut
@@ -329,14 +330,19 @@ class Registry:
         command = self._by_name.get(request.command_call[0]) if request.command_call else None
         return command.name if command else "message"
 
-    def counts(self, request: Request) -> bool:
-        """Return whether an event counts towards quotas."""
-        return (act := self._act(request)) is not None and act.counted
+    def counts(self, request: Request) -> int:
+        """Return how many searches an event counts as: one for each headline that is answered."""
+        act = self._act(request)
+        if act is None or not act.counted:
+            return 0
+        pasted = request.trigger in (Trigger.ADDRESSED, Trigger.REPLY)
+        several = pasted and request.command_call is None
+        return max(count_headlines(request), 1) if several else 1
 
     def needs_sign(self, request: Request) -> bool:
         """Return whether somebody waits for the answer: talk is answered at once or not at all."""
         called = request.trigger is Trigger.BUTTON or request.command_call is not None
-        return called or self.counts(request)
+        return called or self.counts(request) > 0
 
     def _act(self, request: Request) -> Act | None:
         """Return the act of an event, or None if there is no such command or button."""

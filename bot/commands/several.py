@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from bot.commands.plain_text import MOST_HEADLINES
 from bot.commands.services import Services
 from bot.i18n.words import Words
 from bot.replies.limits import cut
@@ -15,7 +16,6 @@ from engine.errors import PresagioError, SeveralCorpora, StorageError
 from engine.search import Prophecy
 
 WHOLE = "whole"  # the button of a headline
-_MOST = 3
 _LONGEST_SHOWN = 80
 
 Look = Callable[[Request, Services], Awaitable[Prophecy]]
@@ -48,7 +48,7 @@ async def answer_several(
     """
     asked = [
         _answer(request, services, look, number, written)
-        for number, written in enumerate(headlines[:_MOST], start=1)
+        for number, written in enumerate(headlines[:MOST_HEADLINES], start=1)
     ]
     answered = await asyncio.gather(*asked)
     found = [(one, one.answer) for one in answered if one.answer and one.answer.page]
@@ -56,7 +56,7 @@ async def answer_several(
         one.explain(request.words) for one in answered if not (one.answer and one.answer.page)
     ]
     left = None
-    if rest := headlines[_MOST:]:
+    if rest := headlines[MOST_HEADLINES:]:
         named = ", ".join(_shorten(one) for one in rest)
         left = request.words.say("I answer three at a time. Left out: {headlines}", headlines=named)
     items = tuple(_item(one, answer, request) for one, answer in found)

@@ -411,7 +411,7 @@ class Conversation:
     def _may_ask_again(self, request: Request) -> bool:
         """Return whether a request changes nothing, so that it may be tried twice."""
         asked = request.trigger in _SHOWN_FOR and request.revision is None
-        return asked and self._commands.counts(request)
+        return asked and self._commands.counts(request) > 0
 
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
         """Answer in place of an apology once the database is back; give up after some minutes."""

@@ -256,7 +256,7 @@ _LONGEST_NAME = 60
 class Gates:
     """Checks access lists, pace, listening mode, quotas and load in this order, after `not_meant`.
 
-    `counts` returns whether quotas apply to a request; `clock` returns monotonic seconds. Without
+    `counts` returns how often quotas count a request; `clock` returns monotonic seconds. Without
     a `doorkeeper`, the lists alone decide who may ask.
     """
 
@@ -266,7 +266,7 @@ class Gates:
         chats: Chats,
         quotas: Quotas,
         limits: ChatSettings,
-        counts: Callable[[Request], bool],
+        counts: Callable[[Request], int],
         doorkeeper: Doorkeeper | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -372,7 +372,8 @@ class Gates:
 
     async def _find_used_up_quota(self, request: Request) -> str | None:
         """Count the request if quotas apply to it; return the one that it exceeds, in words."""
-        if not self._counts(request):
+        times = self._counts(request)
+        if not times:
             return None
         scopes, words = [], request.words
         who = cut(" ".join(request.person.name.split()), _LONGEST_NAME) or None
@@ -390,7 +391,7 @@ class Gates:
             )
             scopes.append((f"user:{request.payer}", who, limit, said))
         for scope, title, limit, said in scopes:
-            used = await self._quotas.use(scope, now=request.now, title=title)
+            used = await self._quotas.use(scope, now=request.now, title=title, times=times)
             if 0 <= limit < used:
                 return said
         return None

@@ -21,14 +21,16 @@ class Quotas:
         self._database = database
         self._sql = statements("conversation")
 
-    async def use(self, scope: str, *, now: datetime, title: str | None = None) -> int:
-        """Count one use and return the number of uses today, this one included.
+    async def use(
+        self, scope: str, *, now: datetime, title: str | None = None, times: int = 1
+    ) -> int:
+        """Count one use, or several, and return the number of uses today, these included.
 
         `title` is who asks, as the owner is to read it.
         """
         today = now.astimezone(UTC).date()
         async with self._database.connection() as connection:
-            return int(await connection.fetchval(self._sql["use"], scope, today, title))
+            return int(await connection.fetchval(self._sql["use"], scope, today, title, times))
 
     async def forget(self, *, now: datetime) -> None:
         """Remove the counts of days before the last week, which the owner may see."""

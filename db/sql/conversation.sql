@@ -154,11 +154,11 @@ HAVING sum(v.value) > 0
  ORDER BY sum(v.value) DESC, a.id, v.rank
  LIMIT $2
 
--- name: use(scope, day, title)
+-- name: use(scope, day, title, times)
 INSERT INTO quota AS known (scope, day, used, title)
-SELECT $1, $2::date, 1, $3 FROM set_config('synchronous_commit', 'off', true)
+SELECT $1, $2::date, $4::integer, $3 FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (scope, day) DO UPDATE
-   SET used = known.used + 1, title = coalesce(excluded.title, known.title)
+   SET used = known.used + excluded.used, title = coalesce(excluded.title, known.title)
 RETURNING used
 
 -- name: forget_quotas(before)

@@ -5,6 +5,7 @@ import pytest
 from bot.commands.plain_text import split_headlines
 from bot.reply import Reply
 from bot.request import Trigger
+from bot.settings.model import ChatSettings
 from db.pool import Database
 from engine.errors import FetchFailed
 from engine.messages import Message
@@ -83,3 +84,9 @@ async def test_those_without_an_answer_are_named(storage: Database) -> None:
         assert nothing.text == (
             f"1. {COFFEE}: No old tweet foretold this.\n2. {WIND}: No old tweet foretold this."
         )
+
+
+async def test_each_counts_for_the_quota(storage: Database) -> None:
+    async with bot_on(storage, limits=ChatSettings(user_daily=3)) as bot:
+        assert (await bot.say(f"{COFFEE}\n{WIND}\n{TRAINS}\n{CANAL}")).items
+        assert "That was enough for today" in ((await bot.say(COFFEE)).text or "")
