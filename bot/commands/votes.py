@@ -10,8 +10,9 @@ from bot.replies.limits import cut
 from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
 from bot.reply import Action, Button, ItemView, Reply, aside
-from bot.request import Request
-from engine.chat import Answer, Favourite, Tally
+from bot.request import Reaction, Request
+from db.chat.answers import Answers
+from engine.chat import Answer, Chat, Favourite, Tally
 
 _SHOWN = 5
 _LONGEST_HEADLINE, _LONGEST_TEXT, _LONGEST_LINE = 150, 280, 100
@@ -42,6 +43,19 @@ async def _vote(request: Request, action: Action, services: Services, value: int
         return replace(await _ballot(request, answer, rank, services), replaces=True, toast=toast)
     buttons = await _buttons(request, answer, rank, services, shown_in)
     return Reply(words=words, toast=toast, buttons=buttons, replaces=True)
+
+
+async def count_reaction(reaction: Reaction, chat: Chat, answers: Answers) -> None:
+    """Count a reaction to what the bot said as a vote on its first hit. Raises StorageError."""
+    about = await answers.about(chat, reaction.message, "", now=reaction.now)
+    if not isinstance(about, Answer) or about.is_near or not about.page:
+        return
+    first = next(iter(await answers.posted_with(about)), about)
+    rank = first.page[0].rank
+    if reaction.is_withdrawn:
+        await answers.withdraw(first, rank, reaction.person, reaction.value)
+    else:
+        await answers.vote(first, rank, reaction.person, reaction.value, now=reaction.now)
 
 
 async def _buttons(

@@ -22,6 +22,7 @@ from weakref import WeakValueDictionary
 from bot.adapter import Adapter, ChatGone, DeliveryError, Refused
 from bot.commands.registry import Registry
 from bot.commands.services import Services
+from bot.commands.votes import count_reaction
 from bot.conversation.gates import Backpressure, Gates, Pasted, Room, Stop, not_meant
 from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
@@ -29,7 +30,7 @@ from bot.incident import reason
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.reply import Reply, aside
-from bot.request import Request, Revision, Trigger
+from bot.request import Reaction, Request, Revision, Trigger
 from db.chat.chats import Chats
 from db.chat.events import EventClaim, EventClaims
 from engine.budget import BudgetSource
@@ -189,6 +190,16 @@ class Conversation:
             return
         with self.expect_event():
             await self._with_room(request, adapter)
+
+    async def count_reaction(self, reaction: Reaction) -> None:
+        """Count a reaction to an answer or a post as a vote; nothing is said about it."""
+        with self.expect_event():
+            try:
+                chat = await self._chats.find_chat(reaction.platform, reaction.chat_id)
+                if chat:
+                    await count_reaction(reaction, chat, self._services.stores.answers)
+            except StorageError as error:
+                logger.warning("a reaction is not counted: %s", error)
 
     @contextmanager
     def expect_event(self) -> Iterator[None]:

@@ -54,8 +54,9 @@ SCOPES = (
     "reactions:write",
     "users:read",
 )
-# Without these, the bot greets nobody when it is invited; all else works.
-GREETING_SCOPES = ("channels:read", "groups:read")
+# Without these, the bot greets nobody when it is invited, and reactions are no votes; all else
+# works.
+GREETING_SCOPES = ("channels:read", "groups:read", "reactions:read")
 # Asked for only where links to the page are to be shown as cards.
 LINK_SCOPES = ("links:read", "links:write")
 LINK_EVENT = "link_shared"
@@ -66,6 +67,8 @@ EVENTS = (
     "message.channels",
     "message.groups",
     "message.im",
+    "reaction_added",
+    "reaction_removed",
 )
 
 logger = logging.getLogger("presagio.slack")

@@ -6,7 +6,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.request import Inquiries, Person, Place, Quoted, Request, Revision, Trigger, message_event
+from bot.request import (
+    Inquiries,
+    Person,
+    Place,
+    Quoted,
+    Reaction,
+    Request,
+    Revision,
+    Trigger,
+    message_event,
+)
 
 PLATFORM = "slack"
 ACTION_PREFIX = "presagio:"  # of the action ids of the bot's buttons
@@ -293,6 +303,27 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
         now=now,
         inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user"]["id"])),
         origin=body,
+    )
+
+
+_VOTES = {"+1": 1, "thumbsup": 1, "-1": -1, "thumbsdown": -1}
+
+
+def read_reaction(body: Payload, myself: SlackIdentity, *, now: datetime) -> Reaction | None:
+    """Return the vote in a reaction to a message of the bot, or None."""
+    event = body["event"]
+    item, name = event.get("item") or {}, str(event.get("reaction")).partition("::")[0]
+    person, of_mine = str(event.get("user")), event.get("item_user") == myself.user_id
+    if name not in _VOTES or not of_mine or person == myself.user_id:
+        return None
+    return Reaction(
+        platform=PLATFORM,
+        chat_id=str(item.get("channel")),
+        message=str(item.get("ts")),
+        person=f"{PLATFORM}:{person}",
+        value=_VOTES[name],
+        now=now,
+        is_withdrawn=event.get("type") == "reaction_removed",
     )
 
 

@@ -48,6 +48,7 @@ from bot.slack.events import (
     read_link,
     read_message,
     read_press,
+    read_reaction,
     read_shortcut,
 )
 from engine.messages import Message
@@ -269,6 +270,10 @@ class SlackService:
 
             return work
 
+        async def count_reaction(body: dict[str, Any]) -> None:
+            if reaction := read_reaction(body, myself, now=self._now()):
+                await self._conversation.count_reaction(reaction)
+
         app = AsyncApp(
             name="slack_bolt",  # otherwise it reads its callers' source to find a file name
             client=self._client,
@@ -283,6 +288,8 @@ class SlackService:
         app.event("member_joined_channel")(ack=_acknowledge, lazy=[on(_read_joined)])
         app.event("app_home_opened")(ack=_acknowledge, lazy=[on(_read_home)])
         app.event("link_shared")(ack=_acknowledge, lazy=[on(_read_link)])
+        app.event("reaction_added")(ack=_acknowledge, lazy=[count_reaction])
+        app.event("reaction_removed")(ack=_acknowledge, lazy=[count_reaction])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
         app.command(_ANY)(ack=_acknowledge, lazy=[on(read_command)])
         app.action(_ANY)(ack=_acknowledge, lazy=[on(read_press)])

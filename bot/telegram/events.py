@@ -1,7 +1,7 @@
 """Translates Telegram's updates into requests."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,12 +14,25 @@ from telegram import (
     InlineQuery,
     Message,
     MessageEntity,
+    MessageReactionUpdated,
+    ReactionType,
+    ReactionTypeEmoji,
     Update,
     User,
 )
 from telegram.constants import ChatType
 
-from bot.request import Inquiries, Person, Place, Quoted, Request, Revision, Trigger, message_event
+from bot.request import (
+    Inquiries,
+    Person,
+    Place,
+    Quoted,
+    Reaction,
+    Request,
+    Revision,
+    Trigger,
+    message_event,
+)
 
 PLATFORM = "telegram"
 FROM_INLINE = "inline"  # what /start says for somebody who was sent here from another chat
@@ -116,6 +129,31 @@ def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> R
     if update.edited_message:
         return _read_edit(update, update.edited_message, myself, now)
     return None
+
+
+_VOTES = {"👍": 1, "👎": -1}
+
+
+def read_reaction(change: MessageReactionUpdated, *, now: datetime) -> Reaction | None:
+    """Return the vote in a reaction, or None if it tells none or nobody is named."""
+    before, after = _find_vote(change.old_reaction), _find_vote(change.new_reaction)
+    value = after or before
+    if change.user is None or change.user.is_bot or before == after or value is None:
+        return None
+    return Reaction(
+        platform=PLATFORM,
+        chat_id=str(change.chat.id),
+        message=str(change.message_id),
+        person=f"{PLATFORM}:{change.user.id}",
+        value=value,
+        now=now,
+        is_withdrawn=after is None,
+    )
+
+
+def _find_vote(reactions: Sequence[ReactionType]) -> int | None:
+    emojis = [one.emoji for one in reactions if isinstance(one, ReactionTypeEmoji)]
+    return next((_VOTES[emoji] for emoji in emojis if emoji in _VOTES), None)
 
 
 def _read_edit(

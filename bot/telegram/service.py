@@ -19,7 +19,7 @@ from bot.request import Place
 from bot.settings.model import TelegramSettings
 from bot.telegram.adapter import TelegramAdapter
 from bot.telegram.client import Bot
-from bot.telegram.events import PLATFORM, TelegramIdentity, is_there, read_update
+from bot.telegram.events import PLATFORM, TelegramIdentity, is_there, read_reaction, read_update
 from bot.telegram.receiving import (
     ALLOWED_UPDATES,
     HOLD_SECONDS,
@@ -185,6 +185,9 @@ class TelegramService:
         if update.my_chat_member:
             await self._membership(update)
             await self._answer(update)
+        elif update.message_reaction:
+            if reaction := read_reaction(update.message_reaction, now=self._now()):
+                await self._conversation.count_reaction(reaction)
         elif moved := _read_move(update):
             await self._chats.move(PLATFORM, *moved)
         elif update.inline_query and not await self._typed.stays(update.inline_query.from_user.id):

@@ -114,7 +114,10 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer a
  WHERE chat_id = $1 AND asked_at >= $2
    AND (event_id = $5 OR EXISTS (
         SELECT FROM turn t
-         WHERE t.platform = $3 AND t.event_id = a.event_id AND t.answered_by = $4))
+         WHERE t.platform = $3 AND t.event_id = a.event_id AND t.answered_by = $4)
+        OR EXISTS (
+        SELECT FROM posted p JOIN delivery d ON d.id = p.delivery_id
+         WHERE p.answer_id = a.id AND d.message_id = $4))
  ORDER BY id DESC LIMIT 1
 
 -- name: posted_with(answer_id)

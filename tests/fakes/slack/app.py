@@ -30,6 +30,7 @@ EVENT_SCOPES = {
     "message.im": "im:history",
     "message.mpim": "mpim:history",
     "reaction_added": "reactions:read",
+    "reaction_removed": "reactions:read",
     "member_joined_channel": "channels:read",
     "file_shared": "files:read",
     "link_shared": "links:read",

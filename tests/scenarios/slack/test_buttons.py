@@ -1,6 +1,9 @@
 """What people press."""
 
+import asyncio
+
 from tests.fakes.slack import Message
+from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage, opens_share
 from tests.scenarios.stage import HEADLINE
 
@@ -47,6 +50,21 @@ async def test_the_votes_on_the_others_are_the_presser_s_own_view(slack_bot: Sla
     assert labels(answer) == own
     assert await slack_bot.rows("SELECT rank, value FROM vote") == [(3, -1)]
     await slack_bot.replies(2)
+
+
+async def test_a_reaction_is_a_vote_once_a_person(slack_bot: SlackStage) -> None:
+    answer = await answered(slack_bot)
+    alice, bob = slack_bot.alice, slack_bot.bob
+    await alice.reacts(answer, "+1")
+    await bob.reacts(answer, "thumbsdown::skin-tone-3")
+    await bob.reacts(answer, "tada")
+    votes: list[tuple[object, ...]] = []
+    async with asyncio.timeout(PATIENCE):
+        while len(votes) < 2:
+            await asyncio.sleep(0.05)
+            votes = await slack_bot.rows("SELECT person, rank, value FROM vote ORDER BY value")
+    assert votes == [(f"slack:{bob.id}", 1, -1), (f"slack:{alice.id}", 1, 1)]
+    await slack_bot.replies(1)
 
 
 async def test_the_same_vote_again_withdraws_it(slack_bot: SlackStage) -> None:
