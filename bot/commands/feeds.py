@@ -98,7 +98,6 @@ _SHOWN_HEADLINES = 3
 _LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
 _COUNTED = timedelta(days=7)
 _EXAMPLE = "/feeds add https://www.theguardian.com/world/rss news"
-_BY_NAME = "/feeds add bbc"
 
 _Verb = Callable[[Request, str, Services], Awaitable[Reply]]
 
@@ -130,9 +129,10 @@ async def _list(request: Request, services: Services) -> Reply:
     lines = [words.say("Feeds of this chat:") if feeds else words.say("This chat has no feed yet.")]
     lines += [line for feed in feeds for line in feed_lines(feed, chat.time_zone, words)]
     outcomes = await news.outcomes.summary(request.now - _COUNTED)
-    named = ", ".join(one.name for one in well_known_in(words.language))
-    lines += ["", words.say("For example: {example}", example=_EXAMPLE)]
-    lines.append(words.say("By name: {names}, such as {example}", names=named, example=_BY_NAME))
+    known = well_known_in(words.language)
+    named, by_name = ", ".join(one.name for one in known), f"/feeds add {known[0].name}"
+    lines += ["", words.say("For example: {example}", example=f"/feeds add {known[0].url}")]
+    lines.append(words.say("By name: {names}, such as {example}", names=named, example=by_name))
     lines += trouble_lines(outcomes, words)
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 

@@ -236,7 +236,7 @@ async def _sum_up_posts(request: Request, services: Services) -> list[str]:
         return [
             words.say(
                 "No feed is chosen: I post nothing until there is one. {example} adds one.",
-                example="/feeds add bbc",
+                example=f"/feeds add {well_known_in(words.language)[0].name}",
             )
         ]
     return [

@@ -10,6 +10,7 @@ from time import monotonic
 
 from bot.commands.ownership import Ownership, asker_title
 from bot.commands.plain_text import listens, looks_like_headline
+from bot.commands.subscription_words import say_city
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
 from bot.replies.limits import cut
@@ -17,7 +18,7 @@ from bot.reply import Reply, aside
 from bot.request import Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.chats import Chats, Quotas
-from engine.chat import AdmissionState, Chat, Standing, zone_named
+from engine.chat import AdmissionState, Chat, Standing, zone_named, zone_or_utc
 
 START = "start"
 _REMEMBERED = 1000  # names and people
@@ -430,11 +431,15 @@ def _enough(request: Request, quota: str) -> Reply:
     tomorrow = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
     # Rounded up, so that waiting for the stated time is enough.
     left = -(-int((tomorrow - request.now).total_seconds()) // 60)
+    zone = request.chat.time_zone if request.chat else "UTC"
+    local = tomorrow.astimezone(zone_or_utc(zone))
     text = request.words.say(
-        "That was enough for today: {quota}. I answer again in {hours} h {minutes} min (00:00 UTC)."
-        " Whoever runs me can allow more.",
+        "That was enough for today: {quota}. I answer again in {hours} h {minutes} min"
+        " ({time}, {city}). Whoever runs me can allow more.",
         quota=quota,
         hours=left // 60,
         minutes=left % 60,
+        time=f"{local.hour}:{local:%M}",
+        city=say_city(zone),
     )
     return aside(request, text)

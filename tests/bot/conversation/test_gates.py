@@ -186,10 +186,20 @@ class TestQuotas:
         assert stopped.reply.ephemeral
         assert stopped.reply.text == (
             "That was enough for today: 2 searches a day for each person. I answer again in 2 h"
-            " 31 min (00:00 UTC). Whoever runs me can allow more."
+            " 31 min (0:00, UTC). Whoever runs me can allow more."
         )
         # Whoever waits that long is answered.
         assert await why(chosen, event("Coffee", now=now + timedelta(hours=2, minutes=31))) == ""
+
+    async def test_the_hour_is_that_of_the_chat(self, storage: Database) -> None:
+        chat = await Chats(storage).meet("test", "p", private=True, title=None)
+        await Chats(storage).change(replace(chat, time_zone="Europe/Madrid"))
+        chosen = gates(storage, user_daily=1)
+        assert await why(chosen, event("Coffee")) == ""
+        stopped = await chosen.admit(event("Coffee"), crowded=False)
+        assert isinstance(stopped, Stop)
+        assert stopped.reply
+        assert "(2:00, Madrid)" in (stopped.reply.text or "")
 
     async def test_it_is_told_in_the_chat_s_language(self, storage: Database) -> None:
         request = event("Coffee", person=Person(id="ana", language="es-AR"))
