@@ -12,11 +12,13 @@ from tests.bot.conftest import Invoke
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE, SEARCH = ((DOCS / name).read_text(encoding="utf-8") for name in ("ask.md", "search.md"))
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", GUIDE + SEARCH, re.DOTALL | re.MULTILINE)
-COMMANDS = "".join(BLOCKS).splitlines()
+LINES = "".join(BLOCKS).splitlines()
+COMMANDS = [line for line in LINES if line.startswith("presagio ")]
 
 
 def test_there_are_commands() -> None:
-    assert len(COMMANDS) == 8
+    assert len(COMMANDS) == 9
+    assert {line.partition(" ")[0] for line in LINES} <= {"presagio", "python"}
 
 
 @pytest.mark.parametrize("line", COMMANDS)

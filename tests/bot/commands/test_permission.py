@@ -254,8 +254,9 @@ async def test_the_platform_is_asked_only_where_its_answer_decides(bot: Bot) -> 
         (
             "/settings threshold 6",
             SLACK,
-            "Only admins of this workspace may use /settings. Ask one of them.",
-            "Solo quienes administran este espacio de trabajo pueden usar /settings. Pídeselo.",
+            "Only admins of this workspace may use /presagio settings. Ask one of them.",
+            "Solo quienes administran este espacio de trabajo pueden usar /presagio settings."
+            " Pídeselo.",
         ),
         (
             "/glossary add car = automobile",
