@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
+from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
 from engine.messages import Message, for_operators
 from engine.values import Corpus, CorpusRole, DateKind, Flag, Kind
 
@@ -258,7 +258,12 @@ def _none_of(kinds: Sequence[Kind]) -> CorpusNotFound:
         return CorpusNotFound(
             Message("There is no corpus of the kind {kinds}.", kinds=" or ".join(kinds))
         )
-    return CorpusNotFound(
+    return no_corpora()
+
+
+def no_corpora() -> NoCorpora:
+    """Return the error that nothing has been loaded yet."""
+    return NoCorpora(
         Message("There is no corpus yet."),
         fix=for_operators(Message("Load one with: presagio ingest FILE")),
     )

@@ -135,6 +135,10 @@ class CorpusNotFound(PresagioError):
     """The requested corpus does not exist."""
 
 
+class NoCorpora(CorpusNotFound):
+    """Nothing has been loaded yet."""
+
+
 class SeveralCorpora(CorpusNotFound):
     """No corpus was named, and more than one fits."""
 

@@ -1,7 +1,8 @@
 """/corpus, and the choice of an archive: asks where several fit, and answers what waited for it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,8 +13,8 @@ from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request, Trigger
 from engine.chat import Chat
-from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora
-from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
+from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora, no_corpora
+from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.posting.delivery import PostingMode
 from engine.values import Corpus, CorpusRole
@@ -132,18 +133,25 @@ def archive_buttons(
     return tuple(rows)
 
 
+@contextmanager
+def points_to_corpora() -> Iterator[None]:
+    """Name /corpus where the block names a corpus that does not exist."""
+    try:
+        yield
+    except (NoCorpora, SeveralCorpora):
+        raise
+    except CorpusNotFound as error:
+        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
+
+
 async def require_archive(request: Request, services: Services) -> None:
     """Raise an error unless posts to the chat have one archive to come from.
 
     SeveralCorpora if it has to be chosen, CorpusNotFound if there is none, UsageError for all.
     """
     corpora, name = await services.archives.list(), services.archives.name_for(request.known_chat)
-    try:
+    with points_to_corpora():
         found = chosen_corpora(corpora, name)
-    except SeveralCorpora:
-        raise
-    except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if len(found) > 1:
         raise UsageError(
             request.words.say(
@@ -179,7 +187,7 @@ async def _corpus(request: Request, services: Services) -> Reply:
     current = services.archives.name_for(request.known_chat)
     corpora = _list_useful(await services.archives.list(), current)
     if not corpora:
-        return aside(request, words.say("There is no corpus yet."))
+        return aside(request, words.render(no_corpora().said))
     lines = [words.say("Corpora:")]
     lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
     if current == ALL:

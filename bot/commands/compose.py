@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bot.commands.archives import points_to_corpora
 from bot.commands.registry import LOOKS, SEARCHES, Command, too_old
 from bot.commands.services import Services
 from bot.i18n.words import marked, words_for
@@ -22,8 +23,6 @@ from bot.reply import Action, Reply, aside
 from bot.request import Request
 from db.chat.compositions import ComposeTask, KeptTask
 from engine.compose.composition import Composition, StepName
-from engine.errors import CorpusNotFound
-from engine.messages import Message
 
 _LONGEST_PROMPT = 1000
 _EXAMPLE = marked("/compose Coffee prices")
@@ -76,10 +75,8 @@ async def _announce_task(request: Request, services: Services, task: ComposeTask
         return aside(request, text)
     if not request.place.kept:
         return aside(request, words.say("/{name} needs a chat. Use it in one with me.", name=_NAME))
-    try:
+    with points_to_corpora():
         corpora = await composing.corpora(task.corpora)
-    except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     await composing.charge(request.payer, now=request.now)
     task = replace(task, corpora=tuple(corpus.name for corpus in corpora))
     chat, thread = request.known_chat, request.place.thread

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from bot.commands.archives import archive_inline
+from bot.commands.archives import archive_inline, points_to_corpora
 from bot.commands.plain_text import (
     PlainAnswer,
     decide_plain_answer,
@@ -26,8 +26,7 @@ from bot.reply import Action, Button, Reply, aside
 from bot.request import Request, Trigger
 from engine.chat import Answer, Tally
 from engine.contracts.results import Receipt
-from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
-from engine.messages import Message
+from engine.errors import UsageError
 from engine.page.links import first_link
 from engine.prophecy.headline import read_headline
 from engine.search import Headline, Prophecy, SearchRequest
@@ -82,12 +81,8 @@ async def found_page(
 
     The query is made again for each page, by words and without a model. Raises PresagioError.
     """
-    try:
+    with points_to_corpora():
         found = await services.searches.find(query, corpus=corpus, limit=after + _SHOWN)
-    except SeveralCorpora:
-        raise
-    except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if after and len(found.hits) <= after:
         return aside(request, request.words.say("That is all I found."))
     brief = is_compact(request) or after
@@ -200,7 +195,7 @@ async def _look(request: Request, services: Services) -> Prophecy:
     youngest = (headline.date or request.now) - services.searches.minimum_age
     request.step(name_longest_step(request, services))
     before = min(typed.filters.before or youngest, youngest)
-    try:
+    with points_to_corpora():
         return await services.searches.prophesy(
             SearchRequest(
                 headline=headline,
@@ -211,10 +206,6 @@ async def _look(request: Request, services: Services) -> Prophecy:
             ),
             corpus=corpus,
         )
-    except SeveralCorpora:
-        raise
-    except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
 
 
 def name_longest_step(request: Request, services: Services) -> str:

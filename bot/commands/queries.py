@@ -1,5 +1,6 @@
 """/find and /ask: queries of the dialect, and questions answered with sources."""
 
+from bot.commands.archives import points_to_corpora
 from bot.commands.prophecy import found_page, is_compact, name_longest_step
 from bot.commands.registry import SEARCHES, Command
 from bot.commands.services import Services
@@ -9,8 +10,6 @@ from bot.replies.limits import cut
 from bot.reply import Reply, aside
 from bot.request import Request
 from db.chat.answers import AskedQuestion, EarlierQuestions
-from engine.errors import CorpusNotFound, SeveralCorpora
-from engine.messages import Message
 
 _FIND_EXAMPLE = marked('/find "coffee prices" OR tea -free before:2015')
 
@@ -52,14 +51,10 @@ async def _ask(request: Request, services: Services) -> Reply:
     if asked:
         earlier = await services.stores.questions.earlier(asked)
     request.step(name_longest_step(request, services))
-    try:
+    with points_to_corpora():
         answer = await services.searches.ask(
             question, corpus=corpus, earlier=earlier.texts, now=request.now
         )
-    except SeveralCorpora:
-        raise
-    except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if asked:
         await services.stores.questions.keep(asked, question, follows=earlier.last)
     if request.who in services.access.admins or not is_compact(request):

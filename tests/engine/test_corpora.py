@@ -11,7 +11,7 @@ from engine.corpora import (
     resolve_corpus,
     role_of_new,
 )
-from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
+from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
 from engine.values import Corpus, CorpusRole, Kind
 
 
@@ -77,9 +77,9 @@ def test_one_is_meant(corpora: Sequence[Corpus], asked: dict[str, object], expec
 @pytest.mark.parametrize(
     ("corpora", "asked", "error", "said"),
     [
-        ([], {}, CorpusNotFound, "There is no corpus yet. Load one with: presagio ingest FILE"),
-        ([WIRE], {}, CorpusNotFound, "There is no corpus yet."),
-        ([MINE], {"without": {"mine"}}, CorpusNotFound, "There is no corpus yet."),
+        ([], {}, NoCorpora, "There is no corpus yet. Load one with: presagio ingest FILE"),
+        ([WIRE], {}, NoCorpora, "There is no corpus yet."),
+        ([MINE], {"without": {"mine"}}, NoCorpora, "There is no corpus yet."),
         ([], {"name": "x"}, CorpusNotFound, "There is no corpus 'x'. Load one with:"),
         ([MINE, YOURS], {"name": "x"}, CorpusNotFound, "'x'. There are: mine, yours."),
         ([MINE], {"configured": "x"}, CorpusNotFound, "There is no corpus 'x'."),

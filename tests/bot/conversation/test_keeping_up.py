@@ -82,7 +82,7 @@ async def test_only_searches_are_made_again(bot: Bot, text: str) -> None:
     await bot.hear(asked)
     await bot.hear(edited(asked, text))
     assert bot.adapter.changed == []
-    assert (await bot.chat()).threshold == 4
+    assert (await bot.chat()).threshold == 5
 
 
 async def test_the_answer_to_a_deleted_message_goes(bot: Bot) -> None:
