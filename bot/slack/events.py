@@ -309,7 +309,7 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
 _VOTES = {"+1": 1, "thumbsup": 1, "-1": -1, "thumbsdown": -1}
 
 
-def read_reaction(body: Payload, myself: SlackIdentity, *, now: datetime) -> Reaction | None:
+def read_reaction_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Reaction | None:
     """Return the vote in a reaction to a message of the bot, or None."""
     event = body["event"]
     item, name = event.get("item") or {}, str(event.get("reaction")).partition("::")[0]

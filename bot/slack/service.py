@@ -48,7 +48,7 @@ from bot.slack.events import (
     read_link,
     read_message,
     read_press,
-    read_reaction,
+    read_reaction_event,
     read_shortcut,
 )
 from engine.messages import Message
@@ -271,7 +271,7 @@ class SlackService:
             return work
 
         async def count_reaction(body: dict[str, Any]) -> None:
-            if reaction := read_reaction(body, myself, now=self._now()):
+            if reaction := read_reaction_event(body, myself, now=self._now()):
                 await self._conversation.count_reaction(reaction)
 
         app = AsyncApp(

@@ -134,7 +134,7 @@ def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> R
 _VOTES = {"👍": 1, "👎": -1}
 
 
-def read_reaction(change: MessageReactionUpdated, *, now: datetime) -> Reaction | None:
+def read_message_reaction(change: MessageReactionUpdated, *, now: datetime) -> Reaction | None:
     """Return the vote in a reaction, or None if it tells none or nobody is named."""
     before, after = _find_vote(change.old_reaction), _find_vote(change.new_reaction)
     value = after or before

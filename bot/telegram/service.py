@@ -19,7 +19,13 @@ from bot.request import Place
 from bot.settings.model import TelegramSettings
 from bot.telegram.adapter import TelegramAdapter
 from bot.telegram.client import Bot
-from bot.telegram.events import PLATFORM, TelegramIdentity, is_there, read_reaction, read_update
+from bot.telegram.events import (
+    PLATFORM,
+    TelegramIdentity,
+    is_there,
+    read_message_reaction,
+    read_update,
+)
 from bot.telegram.receiving import (
     ALLOWED_UPDATES,
     HOLD_SECONDS,
@@ -186,7 +192,7 @@ class TelegramService:
             await self._membership(update)
             await self._answer(update)
         elif update.message_reaction:
-            if reaction := read_reaction(update.message_reaction, now=self._now()):
+            if reaction := read_message_reaction(update.message_reaction, now=self._now()):
                 await self._conversation.count_reaction(reaction)
         elif moved := _read_move(update):
             await self._chats.move(PLATFORM, *moved)
