@@ -56,7 +56,7 @@ SCOPES = (
 )
 # Without these, the bot greets nobody when it is invited, and reactions are no votes; all else
 # works.
-GREETING_SCOPES = ("channels:read", "groups:read", "reactions:read")
+OPTIONAL_SCOPES = ("channels:read", "groups:read", "reactions:read")
 # Asked for only where links to the page are to be shown as cards.
 LINK_SCOPES = ("links:read", "links:write")
 LINK_EVENT = "link_shared"
@@ -209,7 +209,7 @@ def build_manifest(
     } | ({"url": request_url} if request_url else {})
     domain = urlsplit(page).hostname
     unfurls = {"unfurl_domains": [domain]} if domain else {}
-    scopes = (*SCOPES, *GREETING_SCOPES, *(LINK_SCOPES if domain else ()))
+    scopes = (*SCOPES, *OPTIONAL_SCOPES, *(LINK_SCOPES if domain else ()))
     events = sorted((*EVENTS, *((LINK_EVENT,) if domain else ())))
     return {
         "display_information": {

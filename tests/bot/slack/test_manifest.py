@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands import standard_commands
-from bot.slack.client import EVENTS, GREETING_SCOPES, SCOPES, build_manifest
+from bot.slack.client import EVENTS, OPTIONAL_SCOPES, SCOPES, build_manifest
 from engine.errors import UsageError
 from tests.fakes.slack.app import EVENT_SCOPES, App
 
@@ -48,7 +48,7 @@ def test_a_prefix_that_slack_would_refuse_is_refused(prefix: str) -> None:
 
 def test_every_event_has_the_scope_that_it_asks_for() -> None:
     asked = {EVENT_SCOPES[event] for event in EVENTS if event != "app_home_opened"}
-    assert asked <= {*SCOPES, *GREETING_SCOPES}
+    assert asked <= {*SCOPES, *OPTIONAL_SCOPES}
 
 
 def test_over_http_every_way_in_leads_to_the_same_address() -> None:

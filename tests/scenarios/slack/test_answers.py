@@ -20,7 +20,7 @@ async def test_a_mention_is_answered_once_in_its_thread(slack_bot: SlackStage) -
     (answer,) = await slack_bot.replies(1)
     assert is_below_its_headline(answer, asked)
     told = {one.event_type for one in slack_bot.slack.envelopes}
-    assert told == {"app_mention", "message"}
+    assert told == {"app_mention", "message", "reaction_added"}
 
 
 async def test_a_mention_in_a_thread_is_answered_there(slack_bot: SlackStage) -> None:
