@@ -155,6 +155,8 @@ async def evaluation(
     report = evaluate(headlines, qrels, runs)
     if options.run_out:
         _write_runs(options.run_out, runs)
+    if options.judged and app.retrieval.judge is None:
+        output.remark("No language model is set up: these are the figures of the search alone.")
     _write_report(report, options, output)
 
 

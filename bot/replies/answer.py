@@ -99,7 +99,6 @@ def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[
         ),
         *labels(found.flags.names, words),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
-        words.say("relevance {value}", value=f"{source.passage.hit.score:.2f}"),
     ]
     yield f"[{source.number}] {' · '.join(facts)}"
     yield _INDENT + _cited_text(source, answer)
