@@ -247,7 +247,7 @@ async def test_serve_says_what_is_missing_and_makes_no_empty_corpus(
         greeting = await (await alice.says(chat, f"/start {code}")).answer(PATIENCE)
         assert "I have no archive yet" in greeting.text
         listed = await (await alice.says(chat, "/corpus")).answer(PATIENCE)
-        assert listed.text == "There is no corpus yet."
+        assert listed.text == "There is no corpus yet. Load one with: presagio ingest FILE"
 
 
 def typed(environ: dict[str, str], answers: list[str]) -> str:
