@@ -14,7 +14,8 @@ from pydantic_core import PydanticUndefined
 from bench.house import listing
 from bench.scale import Figures, Prices, tables
 from bot.commands import standard_commands
-from bot.commands.registry import RIGHTS, SEARCHES, Act, Command, Effect, Where, Who, may
+from bot.commands.registry import Command
+from bot.commands.rights import RIGHTS, SEARCHES, Act, Effect, Where, Who, may
 from bot.settings.model import Sections
 from bot.settings.writing import example_toml, toml_value
 from engine.settings import Section

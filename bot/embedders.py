@@ -93,14 +93,14 @@ def open_reranker(
         return None
     from engine.embed.local import is_installed  # noqa: PLC0415 - for local models
 
-    comparing = embedders
+    choose_embedder = embedders
     if not chosen.model and is_installed(MINILM):
         english = _open_local(MINILM, settings, database, stack)
 
-        def comparing(corpus: Corpus) -> Embedder:
+        def choose_embedder(corpus: Corpus) -> Embedder:
             return english if set(corpus.read_in) == {"english"} else embedders(corpus)
 
-    reranker = HeadlineReranker(comparing, Embeddings(database), settings.search)
+    reranker = HeadlineReranker(choose_embedder, Embeddings(database), settings.search)
     stack.push_async_callback(reranker.aclose)
     return reranker
 

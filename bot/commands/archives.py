@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.commands.registry import LOOKS, SEARCHES, Act, Command, Effect, refusal, too_old
+from bot.commands.registry import Command, too_old
+from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, refusal
 from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut

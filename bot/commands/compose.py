@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from bot.commands.archives import points_to_corpora
-from bot.commands.registry import LOOKS, SEARCHES, Command, too_old
+from bot.commands.registry import Command, too_old
+from bot.commands.rights import LOOKS, SEARCHES
 from bot.commands.services import Services
 from bot.i18n.words import marked, words_for
 from bot.replies.buttons import WRITE

@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.commands.feed_words import feed_lines, shown_category, title_of, trouble_lines
-from bot.commands.registry import LOOKS, Act, Command, Effect, too_old
+from bot.commands.registry import Command, too_old
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.i18n.words import marked
 from bot.replies.limits import cut

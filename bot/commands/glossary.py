@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
-from bot.commands.registry import LOOKS, Act, Command, Effect
+from bot.commands.registry import Command
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.i18n.words import marked
 from bot.replies.limits import cut

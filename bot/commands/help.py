@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from bot.commands.registry import LOOKS, Command
+from bot.commands.registry import Command
+from bot.commands.rights import LOOKS
 from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.reply import Reply

@@ -1,7 +1,8 @@
 """/history and /forget: what a chat has received, and what is deleted of it."""
 
 from bot.commands.feed_words import local
-from bot.commands.registry import LOOKS, Act, Command, Effect, too_old
+from bot.commands.registry import Command, too_old
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.jobs.content import (

@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.commands.ownership import decision_button
-from bot.commands.registry import Act, Command, Effect, too_old
+from bot.commands.registry import Command, too_old
+from bot.commands.rights import Act, Effect
 from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut

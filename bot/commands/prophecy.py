@@ -12,7 +12,8 @@ from bot.commands.plain_text import (
     split_headlines,
     worth_saying,
 )
-from bot.commands.registry import LOOKS, SEARCHES, Act, Command, Effect, nothing_yet, too_old
+from bot.commands.registry import Command, nothing_yet, too_old
+from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
 from bot.commands.services import Services
 from bot.commands.several import WHOLE, answer_several
 from bot.commands.why import IN_REPLY, meant_answer

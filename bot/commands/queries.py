@@ -2,7 +2,8 @@
 
 from bot.commands.archives import points_to_corpora
 from bot.commands.prophecy import found_page, is_compact, name_longest_step
-from bot.commands.registry import SEARCHES, Command
+from bot.commands.registry import Command
+from bot.commands.rights import SEARCHES
 from bot.commands.services import Services
 from bot.i18n.words import marked
 from bot.replies.answer import answer_reply, brief_answer_reply

@@ -9,7 +9,8 @@ from functools import partial
 from bot.card import require_pictures
 from bot.commands.archives import name_archive, with_archive
 from bot.commands.help import SHOWS_LITTLE, WITHOUT_MODEL
-from bot.commands.registry import Act, Command, Effect
+from bot.commands.registry import Command
+from bot.commands.rights import Act, Effect
 from bot.commands.services import Services
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut

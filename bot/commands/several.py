@@ -36,7 +36,7 @@ class _Answered:
             said = words.render(self.trouble.said)
         else:
             said = words.say("No old tweet foretold this.")
-        return f"{self.number}. {_shorten(self.written)}: {said}"
+        return f"{self.number}. {_shorten_headline(self.written)}: {said}"
 
 
 async def answer_several(
@@ -51,15 +51,24 @@ async def answer_several(
         for number, written in enumerate(headlines[:MOST_HEADLINES], start=1)
     ]
     answered = await asyncio.gather(*asked)
-    found = [(one, one.answer) for one in answered if one.answer and one.answer.page]
+    for headline in answered:  # raised only here, as the other searches would go on behind an error
+        if isinstance(headline.trouble, SeveralCorpora | StorageError):
+            raise headline.trouble
+    found = [
+        (headline, headline.answer)
+        for headline in answered
+        if headline.answer and headline.answer.page
+    ]
     remarks = [
-        one.explain(request.words) for one in answered if not (one.answer and one.answer.page)
+        headline.explain(request.words)
+        for headline in answered
+        if not (headline.answer and headline.answer.page)
     ]
     left = None
     if rest := headlines[MOST_HEADLINES:]:
-        named = ", ".join(_shorten(one) for one in rest)
+        named = ", ".join(_shorten_headline(written) for written in rest)
         left = request.words.say("I answer three at a time. Left out: {headlines}", headlines=named)
-    items = tuple(_item(one, answer, request) for one, answer in found)
+    items = tuple(_item(headline, answer, request) for headline, answer in found)
     signed = len({item.hit.signature for item in items}) > 1
     more = request.words.say("More")
     return Reply(
@@ -70,10 +79,10 @@ async def answer_several(
         buttons=(
             tuple(
                 Button(
-                    label=f"{one.number}. {more}",
+                    label=f"{headline.number}. {more}",
                     action=Action(name=WHOLE, answer_id=answer.id, value="0"),
                 )
-                for one, answer in found
+                for headline, answer in found
             ),
         )
         if found and request.place.kept
@@ -86,8 +95,6 @@ async def _answer(
 ) -> _Answered:
     try:
         prophecy = await look(replace(request, text=written), services)
-    except (SeveralCorpora, StorageError):
-        raise
     except PresagioError as error:
         return _Answered(number, written, trouble=error)
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.searches.limit)
@@ -99,15 +106,15 @@ async def _answer(
     return _Answered(number, written, answer)
 
 
-def _item(one: _Answered, answer: Answer, request: Request) -> ItemView:
-    headline = answer.prophecy.headline
-    view = hit_view(answer.page[0], headline.date or request.now, request.words)
+def _item(headline: _Answered, answer: Answer, request: Request) -> ItemView:
+    read = answer.prophecy.headline
+    view = hit_view(answer.page[0], read.date or request.now, request.words)
     return ItemView(
-        headline=_shorten(headline.text or one.written),
+        headline=_shorten_headline(read.text or headline.written),
         link=None,
-        hit=replace(view, rank=one.number, small=True, why=None),
+        hit=replace(view, rank=headline.number, small=True, why=None),
     )
 
 
-def _shorten(written: str) -> str:
+def _shorten_headline(written: str) -> str:
     return cut(" ".join(written.split()), _LONGEST_SHOWN)

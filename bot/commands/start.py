@@ -8,7 +8,8 @@ from typing import NamedTuple
 from bot.commands.archives import CORPUS, archive_buttons
 from bot.commands.feeds import FEEDS
 from bot.commands.help import listening_here
-from bot.commands.registry import LOOKS, Act, Command, Effect, too_old
+from bot.commands.registry import Command, too_old
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
 from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE, obstacles

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.commands.archives import require_archive
-from bot.commands.registry import Act, Command, Effect
+from bot.commands.registry import Command
+from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.commands.subscription_words import describe_subscription, name_feeds

@@ -175,7 +175,7 @@ class _Reader:
                 subscription = self._days(subscription)
                 continue
             self._tokens.popleft()
-            option = None if quoted else self._options.get(self._meaning(token))
+            option = None if quoted else self._options.get(self._translate_word(token))
             if option is None:
                 raise self._wrong(
                     marked("I do not understand {value}. There are: {known}."),
@@ -264,15 +264,15 @@ class _Reader:
         return int(value)
 
     def _switch(self, name: str) -> bool:
-        value = self._meaning(self._value(name))
+        value = self._translate_word(self._value(name))
         if value not in ("on", "off"):
             raise self._wrong(marked("{name} takes on or off."), name=name)
         return value == "on"
 
     def _bare_switch(self) -> bool:
         """Read "on" or "off", which may be left out for "on"."""
-        if self._tokens and self._meaning(self._tokens[0][0]) in ("on", "off"):
-            return self._meaning(self._tokens.popleft()[0]) == "on"
+        if self._tokens and self._translate_word(self._tokens[0][0]) in ("on", "off"):
+            return self._translate_word(self._tokens.popleft()[0]) == "on"
         return True
 
     def _value(self, name: str) -> str:
@@ -285,7 +285,7 @@ class _Reader:
         taken: list[_Token] = []
         while self._tokens and not self._is_option():
             taken.append(self._tokens.popleft())
-        if [(self._meaning(token), quoted) for token, quoted in taken] == [(ANY, False)]:
+        if [(self._translate_word(token), quoted) for token, quoted in taken] == [(ANY, False)]:
             return ()
         listed = _split_items(taken)
         if not listed:
@@ -301,9 +301,9 @@ class _Reader:
 
     def _is_option(self) -> bool:
         token, quoted = self._tokens[0]
-        return not quoted and self._meaning(token) in self._options
+        return not quoted and self._translate_word(token) in self._options
 
-    def _meaning(self, token: str) -> str:
+    def _translate_word(self, token: str) -> str:
         """Return a word in lower case, as the English one that it stands for."""
         word = token.lower()
         if not self._spanish:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.commands.feed_words import count_reasons, reason_of
-from bot.commands.registry import LOOKS, Act, Command, Effect
+from bot.commands.registry import Command
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscribe import obstacles, said_next, subscription_here
 from bot.i18n.words import Words, marked

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from bot.commands.registry import LOOKS, Act, Command, Effect, too_old
+from bot.commands.registry import Command, too_old
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.buttons import OWN, PRIVATE_VIEWS, SHARE, answer_buttons, share_buttons, vote_pair

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.commands.registry import LOOKS, Command, nothing_yet, too_old
+from bot.commands.registry import Command, nothing_yet, too_old
+from bot.commands.rights import LOOKS
 from bot.commands.services import Services
 from bot.commands.votes import page_of
 from bot.i18n.words import marked

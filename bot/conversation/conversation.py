@@ -23,7 +23,8 @@ from bot.adapter import Adapter, ChatGone, DeliveryError, Refused
 from bot.commands.registry import Registry
 from bot.commands.services import Services
 from bot.commands.votes import count_reaction
-from bot.conversation.gates import Backpressure, Gates, Pasted, Room, Stop, not_meant
+from bot.conversation.admission import Stop
+from bot.conversation.gates import Backpressure, Gates, Pasted, Room, not_meant
 from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
 from bot.incident import reason

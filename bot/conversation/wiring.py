@@ -22,8 +22,9 @@ from bot.commands.services import (
     Searches,
     Services,
 )
+from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import Doorkeeper, Gates
+from bot.conversation.gates import Gates
 from bot.conversation.writing import Writing, WritingParts
 from bot.incident import reason
 from bot.jobs.content import pictures_of

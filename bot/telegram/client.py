@@ -250,10 +250,10 @@ class _Limiter(BaseRateLimiter[None]):
         return await callback(*args, **kwargs)
 
     async def _wait(self, chat: str) -> None:
-        if held := self._holds.wait(chat, time.monotonic()):
+        held = self._holds.wait(chat, time.monotonic())
+        while held:
             await asyncio.sleep(held)
-            await self._wait(chat)  # it may have been refused again
-            return
+            held = self._holds.wait(chat, time.monotonic())  # it may have been refused again
         now = time.monotonic()
         # Groups and channels have negative ids; Telegram limits each of them.
         in_group = self._groups.reserve(chat, now) if chat.startswith("-") else 0.0

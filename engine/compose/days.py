@@ -184,7 +184,7 @@ class Days:
             between += [12 * (last - first) for first, last in combinations(years, 2)]
         return months in between
 
-    def hold(self, mention: Mention) -> bool:
+    def holds(self, mention: Mention) -> bool:
         """Return whether one reading of the date occurs."""
         return any(
             reading.within(day) and (reading.year is None or day.year or reading.year in self.years)

@@ -171,7 +171,10 @@ def figures(text: str) -> list[Figure]:
     """Return the numbers in a text, in order."""
     found = [*_in_digits(text), *_in_words(text)]
     ordered = _share_units(text, sorted(found, key=lambda figure: figure.start))
-    return [_tell_year(text, replace(figure, counted=_counted(text, figure))) for figure in ordered]
+    return [
+        _tell_year(text, replace(figure, counted=_read_counted_words(text, figure)))
+        for figure in ordered
+    ]
 
 
 def stems(text: str) -> tuple[str, ...]:
@@ -277,7 +280,7 @@ def _in_words(text: str) -> Iterator[Figure]:
         yield _with_unit(text, start, end, {value})
 
 
-def _counted(text: str, figure: Figure) -> tuple[str, ...]:
+def _read_counted_words(text: str, figure: Figure) -> tuple[str, ...]:
     """Return the stems of the words after a number, up to the end of its clause."""
     rest = text[figure.end : figure.end + 80]
     if clause := _CLAUSE.search(rest):
@@ -355,7 +358,7 @@ class Figures:
             held.append(HeldFigure(own, frozenset(), frozenset()))
         return cls(tuple(held), frozenset(every))
 
-    def hold(self, figure: Figure) -> bool:
+    def holds(self, figure: Figure) -> bool:
         """Return whether the number occurs with its unit, whatever it counts."""
         return any(self._find(figure))
 

@@ -275,7 +275,7 @@ def _compare(text: str, witness: Witness) -> tuple[Finding, ...]:
     found += [
         Finding(GuardFault.DATE, mention.shown)
         for mention in mentions(text)
-        if not witness.days.hold(mention)
+        if not witness.days.holds(mention)
     ]
     found += [
         Finding(GuardFault.DATE, shown)

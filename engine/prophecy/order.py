@@ -111,27 +111,29 @@ def measure_features(
     A text without one, which means nothing to the model, counts as the least similar one.
     """
     documents = corpus.documents
-    weights = [one / (_LEAD * math.log(documents + 1)) for one in term_weights(terms, documents)]
+    weights = [
+        weight / (_LEAD * math.log(documents + 1)) for weight in term_weights(terms, documents)
+    ]
     lowest = min(known.values(), default=0.0)
-    cosines = [known.get(one.id, lowest) for one in candidates]
+    cosines = [known.get(candidate.id, lowest) for candidate in candidates]
     mean = math.fsum(cosines) / len(cosines) if cosines else 0.0
-    spread = math.fsum((one - mean) ** 2 for one in cosines)
+    spread = math.fsum((cosine - mean) ** 2 for cosine in cosines)
     deviation = math.sqrt(spread / len(cosines)) if spread else 1.0
-    most = max((one.bm25 for one in candidates), default=0.0) or 1.0
+    most = max((candidate.bm25 for candidate in candidates), default=0.0) or 1.0
     found = {}
-    for one, cosine in zip(candidates, cosines, strict=True):
-        heaviest = sorted((weights[at] for at in one.matched), reverse=True)
+    for candidate, cosine in zip(candidates, cosines, strict=True):
+        heaviest = sorted((weights[at] for at in candidate.matched), reverse=True)
         first, second, third, *_ = *heaviest, 0.0, 0.0, 0.0
         figures = (
-            share_covered(one, terms, documents, corpus.average_length),
-            one.bm25 / most,
-            float(min(len(one.matched), _MOST_WORDS)),
+            share_covered(candidate, terms, documents, corpus.average_length),
+            candidate.bm25 / most,
+            float(min(len(candidate.matched), _MOST_WORDS)),
             *(first, second, third),
-            math.log1p(one.length),
+            math.log1p(candidate.length),
             cosine,
             (cosine - mean) / deviation,
         )
-        found[one.id] = dict(zip(FEATURES, figures, strict=True))
+        found[candidate.id] = dict(zip(FEATURES, figures, strict=True))
     return found
 
 
@@ -168,5 +170,5 @@ def predict_labels(
     if learned is None or not cosines:
         return None
     features = measure_features(candidates, cosines, terms, corpus)
-    labels = {one: learned.predict(values) for one, values in features.items()}
+    labels = {document: learned.predict(values) for document, values in features.items()}
     return Predictions(learned=learned, labels=labels)

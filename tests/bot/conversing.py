@@ -21,8 +21,9 @@ from bot.commands.services import (
     NewsServices,
     Searches,
 )
+from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import Doorkeeper, Gates
+from bot.conversation.gates import Gates
 from bot.conversation.writing import Compose, Writing, WritingParts
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding

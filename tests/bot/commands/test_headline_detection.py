@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.plain_text import looks_like_headline, worth_saying
+from bot.commands.headline_detection import looks_like_headline
+from bot.commands.plain_text import worth_saying
 from tests.bot.prophecies import UNJUDGED, make_hit, make_prophecy
 from tests.bot.small_talk import ENGLISH, SPANISH, lines
 

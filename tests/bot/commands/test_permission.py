@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.registry import Act, Effect, Where, Who, may
+from bot.commands.rights import Act, Effect, Where, Who, may
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from db.corpus.glossary import Groups

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.plain_text import Plain, is_news_reply, is_remark, read_plain
+from bot.commands.headline_detection import is_news_reply
+from bot.commands.plain_text import Plain, is_remark, read_plain
 from bot.request import Person, Quoted, Trigger
 from bot.settings.model import ChatSettings
 from db.pool import Database

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from bot.commands.registry import RIGHTS, Effect, Where, Who, may
+from bot.commands.rights import RIGHTS, Effect, Where, Who, may
 from bot.request import Place
 from tests.bot.conversing import GROUP, PRIVATE
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from bot.adapter import ChatGone, DeliveryError
-from bot.commands.registry import LOOKS, Command, Registry
+from bot.commands.registry import Command, Registry
+from bot.commands.rights import LOOKS
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings

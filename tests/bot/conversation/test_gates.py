@@ -6,7 +6,8 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from bot.commands import standard_commands
-from bot.conversation.gates import Gates, Pasted, Stop, not_meant
+from bot.conversation.admission import Stop
+from bot.conversation.gates import Gates, Pasted, not_meant
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.chats import Chats, Quotas

@@ -79,7 +79,7 @@ def test_planted_claims_fall_and_right_ones_stand() -> None:
     ],
 )
 def test_numbers_that_are_the_same(written: str, held: str) -> None:
-    assert figures(written) and all(Figures.of([held]).hold(one) for one in figures(written))
+    assert figures(written) and all(Figures.of([held]).holds(one) for one in figures(written))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_numbers_that_are_the_same(written: str, held: str) -> None:
     ],
 )
 def test_numbers_that_are_not(written: str, held: str) -> None:
-    assert not all(Figures.of([held]).hold(one) for one in figures(written))
+    assert not all(Figures.of([held]).holds(one) for one in figures(written))
 
 
 @pytest.mark.parametrize("text", ["one of them", "COVID-19", "the G20", "una casa", "por ciento"])
@@ -111,7 +111,7 @@ def test_no_numbers(text: str) -> None:
 @given(st.integers(0, 10**12), st.sampled_from([",", ".", "\u202f", "’", ""]))
 def test_any_way_of_grouping_digits(number: int, sign: str) -> None:
     written = f"{number:,}".replace(",", sign)
-    assert Figures.of([str(number)]).hold(figures(f"about {written} things")[0])
+    assert Figures.of([str(number)]).holds(figures(f"about {written} things")[0])
 
 
 @given(st.text())
@@ -119,8 +119,8 @@ def test_nothing_makes_the_readers_fail(text: str) -> None:
     own = passage(text + " x", title=text)
     sentence = DraftSentence(text=text, sources=(1,))
     guard(sentence, [own])
-    assert all(Figures.of([text]).hold(one) for one in figures(text))
-    assert all(Days.of([text]).hold(one) for one in mentions(text))
+    assert all(Figures.of([text]).holds(one) for one in figures(text))
+    assert all(Days.of([text]).holds(one) for one in mentions(text))
 
 
 WRITTEN = datetime(2021, 3, 28, 23, tzinfo=UTC)  # a Sunday

@@ -1,0 +1,154 @@
+"""Whom the bot answers: its owner, whom the settings name, and whom the owner lets in."""
+
+from collections import OrderedDict
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from bot.commands.ownership import Ownership, asker_title
+from bot.i18n.words import words_for
+from bot.reply import Reply, aside
+from bot.request import Request, Trigger
+from engine.chat import AdmissionState, Standing
+
+START = "start"
+
+_REMEMBERED = 1000  # names and people
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A request that is not processed, usually without a reply. `why` goes to the log."""
+
+    why: str
+    reply: Reply | None = None
+
+
+class Doorkeeper:
+    """Admits the owner, whom the settings name, and whom the owner lets in; with `open`, everybody.
+
+    `allow` and `operators` name chats and people, "platform:id". Chats that the settings name are
+    enough for a bot without an owner: others are then ignored rather than asked to wait.
+    """
+
+    def __init__(
+        self,
+        ownership: Ownership,
+        *,
+        open: bool,  # noqa: A002 - the word of the settings
+        allow: Collection[str] = (),
+        operators: Collection[str] = (),
+    ) -> None:
+        self._ownership = ownership
+        self._open = open
+        self._allow = frozenset(allow)
+        self._operators = frozenset(operators)
+        self._let_in: OrderedDict[str, None] = OrderedDict()
+
+    async def admit(self, request: Request) -> Request | Stop:
+        """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
+        standing = await self._find_standing(request)
+        request = replace(request, owner=standing.owns)
+        if self._open or self._is_named(request):
+            return request
+        if standing.owns:
+            self._remember(request)
+            if _brings_in(request):
+                await self._let_chat_in(request)
+            return request
+        if standing.state is AdmissionState.ALLOWED:
+            self._remember(request)
+            return request
+        self._forget(request)
+        return await self._stranger(request, standing)
+
+    def expects(self, request: Request) -> bool:
+        """Return whether the chat is admitted as far as known without asking the database."""
+        if self._open or self._is_named(request):
+            return True
+        return any(name in self._let_in for name in _names(request))
+
+    def _is_named(self, request: Request) -> bool:
+        """Return whether the settings name the chat, the person inline, or an operator."""
+        place = request.place
+        where = f"{place.platform}:{place.chat_id}" if place.kept else request.who
+        return where in self._allow or request.who in self._operators
+
+    async def _find_standing(self, request: Request) -> Standing:
+        place, person = request.place, request.person
+        access = self._ownership.access
+        standing = await access.find_standing(place.platform, person=person.id, chat=place.chat_id)
+        code = _code(request)
+        if code and await self._ownership.claim(request, code):
+            return Standing(owned=True, owns=True)
+        return standing
+
+    async def _let_chat_in(self, request: Request) -> None:
+        await self._ownership.access.allow(
+            request.place.platform,
+            request.place.chat_id,
+            title=asker_title(request),
+            language=request.person.language,
+            now=request.now,
+        )
+
+    async def _stranger(self, request: Request, standing: Standing) -> Stop:
+        refused = standing.state is AdmissionState.REFUSED
+        if request.trigger is Trigger.OVERHEARD or refused or (self._allow and not standing.owned):
+            return Stop("not let in")
+        words = words_for(request.person.language)
+        if not standing.owned:
+            said = words.say(
+                "This bot has no owner yet, so it answers nobody. Its owner writes the code that"
+                " presagio serve shows."
+            )
+        elif request.place.home:  # looking at it is no wish to use the bot
+            said = words.say("My owner decides who may use me. Write to me to ask.")
+        elif not request.place.kept:
+            said = words.say("Write to me in private first: my owner decides who may use me.")
+        elif await self._ownership.ask(request):
+            await self._keep_message(request)
+            said = words.say("My owner decides who may use me, and has been asked.")
+        else:
+            said = words.say("My owner decides who may use me, and cannot be reached just now.")
+        return Stop("not let in", aside(replace(request, words=words), said))
+
+    async def _keep_message(self, request: Request) -> None:
+        """Keep a plain message, which is answered once its chat is let in."""
+        if not request.text or request.command_call or request.trigger is not Trigger.ADDRESSED:
+            return
+        place = request.place
+        await self._ownership.access.keep_message(
+            place.platform, place.chat_id, request.text, thread=place.thread, now=request.now
+        )
+
+    def _remember(self, request: Request) -> None:
+        for name in _names(request):
+            self._let_in[name] = None
+            self._let_in.move_to_end(name)
+        while len(self._let_in) > _REMEMBERED:
+            self._let_in.popitem(last=False)
+
+    def _forget(self, request: Request) -> None:
+        for name in _names(request):
+            self._let_in.pop(name, None)
+
+
+def _names(request: Request) -> frozenset[str]:
+    """Return the names of the person and, where there is one, of the chat."""
+    place = request.place
+    chat = {f"{place.platform}:{place.chat_id}"} if place.kept else set[str]()
+    return frozenset({request.who, *chat})
+
+
+def _brings_in(request: Request) -> bool:
+    """Return whether somebody adds the bot to a group, or writes /start there."""
+    called = request.command_call
+    return called is not None and called[0] == START and not request.place.private
+
+
+def _code(request: Request) -> str | None:
+    """Return the code of a private "/start CODE", or None."""
+    called = request.command_call
+    if called is None or called[0] != START or not request.place.private or not request.place.kept:
+        return None
+    return called[1] or None
