@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import typer
 
@@ -28,7 +29,9 @@ from bot.conversation.wiring import (
 from bot.settings.model import ChatSettings
 from db.chat.chats import Access, Chats, Quotas
 from db.chat.events import EventClaims
+from db.pool import Database
 from engine.budget import BudgetSource
+from engine.chat import Chat
 from engine.fetch.client import Fetcher
 
 # The user of the terminal owns the machine, so there are no quotas.
@@ -44,8 +47,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
     chats = Chats(app.database)
     if corpus:
         await app.corpora.get(corpus)
-        known = await chats.meet(PLATFORM, chat_id, private=True, title=None)
-        await chats.change(replace(known, corpus=corpus))
+        chats = SessionChats(app.database, corpus)
     async with AsyncExitStack() as stack:
         claims = await stack.enter_async_context(EventClaims(app.database))
         fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
@@ -68,6 +70,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             ownership=Ownership(access=Access(app.database), chats=chats),
             composing=composing_of(app, writing, charge=_for_nothing),
         )
+        services = replace(services, stores=replace(services.stores, chats=chats))
         conversation = Conversation(
             gates=gates,
             claims=claims,
@@ -90,6 +93,32 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             screen=Screen(sys.stdout),
             now=lambda: datetime.now(UTC),
         )
+
+
+class SessionChats(Chats):
+    """Chats that search one archive for as long as the process runs, unless another is chosen.
+
+    What the command line names is not the chat's choice: the next session would not know why it
+    searches there.
+    """
+
+    def __init__(self, database: Database, corpus: str) -> None:
+        super().__init__(database)
+        self._corpus: str | None = corpus
+
+    async def meet(self, *args: Any, **options: Any) -> Chat:
+        """Return the chat as it is stored, but for its archive."""
+        chat = await super().meet(*args, **options)
+        return replace(chat, corpus=self._corpus) if self._corpus else chat
+
+    async def change(self, chat: Chat) -> None:
+        """Store the settings of a chat; its archive only if that is another than the session's."""
+        if self._corpus and chat.corpus == self._corpus:
+            stored = await self.find_chat(chat.platform, chat.external_id)
+            chat = replace(chat, corpus=stored.corpus if stored else None)
+        else:
+            self._corpus = None
+        await super().change(chat)
 
 
 async def _for_nothing(asker: str, *, now: datetime) -> None:

@@ -59,20 +59,28 @@ def type_(monkeypatch: pytest.MonkeyPatch) -> Iterator[Type]:
         stream.close()
 
 
-async def test_the_corpus_that_is_named_stays_chosen(
+async def test_the_corpus_that_is_named_is_searched_for_that_session(
     app: App, type_: Type, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    type_("Storm hits the coast\n")
+    type_("/settings language en\nStorm hits the coast\n")
     await converse(app, corpus="storms")
     assert "a storm is coming" in capsys.readouterr().out
-    type_("Storm hits the coast\n/corpus coffees\nCoffee prices soar\n")
+    type_("Storm hits the coast\n")
     await converse(app, corpus="")
-    said = capsys.readouterr().out
-    assert "a storm is coming" in said
-    assert "coffee will be dear" in said
-    type_("Storm hits the coast\n")
+    assert "Whose texts shall I search?" in capsys.readouterr().out
+
+
+async def test_what_is_chosen_in_a_session_stays_chosen(
+    app: App, type_: Type, capsys: pytest.CaptureFixture[str]
+) -> None:
+    type_("/corpus coffees\n")
+    await converse(app, corpus="storms")
+    type_("/settings language en\nStorm hits the coast\n")
     await converse(app, corpus="storms")
     assert "a storm is coming" in capsys.readouterr().out
+    type_("Coffee prices soar\n")
+    await converse(app, corpus="")
+    assert "coffee will be dear" in capsys.readouterr().out
 
 
 async def test_without_a_choice_both_are_named(
