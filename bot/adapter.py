@@ -1,10 +1,11 @@
 """The interface that a platform implements."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from bot.reply import Reply
+from bot.reply import Button, Reply
 from bot.request import Request
 from engine.chat import Chat
 from engine.errors import PresagioError
@@ -68,11 +69,20 @@ class Adapter(Protocol):
     async def deliver(self, request: Request, reply: Reply) -> str | None:
         """Show the reply where the request came from. Raises DeliveryError, ChatGone.
 
-        Return the id of its message if that can be changed later.
+        Return the id of its message if that can be changed later, or the ids of all messages that
+        it was split into, separated by spaces: such names are what the others take.
         """
 
-    async def change(self, request: Request, message: str, reply: Reply) -> None:
-        """Show the reply in place of what a message says. Raises DeliveryError, ChatGone."""
+    async def change(self, request: Request, message: str, reply: Reply) -> str:
+        """Show the reply in place of what a message says. Raises DeliveryError, ChatGone.
+
+        Return what `deliver` does.
+        """
+
+    async def change_buttons(
+        self, chat_id: str, message: str, buttons: Sequence[Sequence[Button]]
+    ) -> None:
+        """Put buttons in place of those of a message. Raises DeliveryError, ChatGone."""
 
     async def withdraw(self, request: Request, message: str) -> None:
         """Delete a message. Raises DeliveryError, ChatGone."""

@@ -7,6 +7,7 @@ from typing import Self
 
 from bot.i18n.words import Words, marked
 from bot.request import Request, Trigger
+from engine.chat import Answer
 from engine.prophecy.score import Sureness
 from engine.search import Candidate
 from engine.values import DateKind
@@ -30,6 +31,7 @@ _LARGEST_ID = 2**63 - 1
 
 LONGEST_SMALL = 140  # characters of a hit that is shown in one line
 MOST_HITS = 15  # fits in one message on every platform
+VOTE_UP = "up"  # the action of a button
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +208,13 @@ class Reply:
     toast: str | None = None  # answers a button with a transient notice; nothing is sent
     follow_up: Request | None = None  # of another chat, which is answered after this
     reaction: str = ""  # a smiley that answers a message without words; nothing else is sent
+    shows: Answer | None = None  # the page that the message shows, once stored
+
+    @property
+    def votes_in(self) -> str | None:
+        """The language of the vote buttons, or None if nothing can be voted for."""
+        votes = self.shows and any(b.action.name == VOTE_UP for row in self.buttons for b in row)
+        return self.words.language if votes else None
 
 
 def aside(request: Request, text: str) -> Reply:

@@ -212,6 +212,7 @@ class Reaction:
     value: int
     now: datetime
     is_withdrawn: bool = False
+    buttons: Sequence[str] = ()  # below the message, where the platform tells: as in Quoted
 
 
 def message_event(chat_id: str, message: object) -> str:

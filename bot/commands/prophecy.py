@@ -249,7 +249,7 @@ def _show_page(
     answer: Answer,
     buttons: tuple[tuple[Button, ...], ...],
 ) -> Reply:
-    return prophecy_reply(
+    reply = prophecy_reply(
         answer.prophecy,
         answer.page,
         now=answer.asked_at,
@@ -260,6 +260,7 @@ def _show_page(
         pasted=request.trigger in _PASTED and answer.first == 0,
         operator=request.words.operator,
     )
+    return replace(reply, shows=answer)
 
 
 _PASTED = (
@@ -382,7 +383,7 @@ async def _draw_picture(request: Request, answer: Answer, services: Services) ->
     posted = await services.stores.answers.posted_with(answer)
     number = next((n for n, one in enumerate(posted, start=1) if one.id == answer.id), None)
     shown = replace(picture_answer(answer), number=number)
-    return await services.pictures.reply(shown, request.words)
+    return replace(await services.pictures.reply(shown, request.words), shows=answer)
 
 
 PICTURE = Command(

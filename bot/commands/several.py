@@ -73,6 +73,7 @@ async def answer_several(
     more = request.words.say("More")
     return Reply(
         words=request.words,
+        shows=found[0][1] if found else None,
         items=tuple(replace(item, hit=replace(item.hit, signed=signed)) for item in items),
         text="\n".join(remarks) or None,
         notice=left,

@@ -1,6 +1,7 @@
 """Votes on hits, and the chat's favourites."""
 
 from dataclasses import replace
+from typing import TypeAlias
 
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
@@ -10,10 +11,12 @@ from bot.replies.buttons import OWN, PRIVATE_VIEWS, SHARE, answer_buttons, share
 from bot.replies.limits import cut
 from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
-from bot.reply import Action, Button, ItemView, Reply, aside
+from bot.reply import VOTE_UP, Action, Button, ItemView, Reply, aside
 from bot.request import Reaction, Request
-from db.chat.answers import Answers
+from db.chat.answers import Answers, ShownPage
 from engine.chat import Answer, Chat, Favourite, Tally
+
+Rows: TypeAlias = tuple[tuple[Button, ...], ...]
 
 _SHOWN = 5
 _LONGEST_HEADLINE, _LONGEST_TEXT, _LONGEST_LINE = 150, 280, 100
@@ -42,29 +45,55 @@ async def _vote(request: Request, action: Action, services: Services, value: int
     toast = words.say("Withdrawn.") if withdrawn else words.say("Noted.")
     if action.value.endswith(f".{OWN}"):
         return replace(await _ballot(request, answer, rank, services), replaces=True, toast=toast)
-    buttons = await _buttons(request, answer, rank, services, shown_in)
+    buttons = await _buttons(request.known_chat, answer, rank, services, shown_in)
     return Reply(words=words, toast=toast, buttons=buttons, replaces=True)
 
 
-async def count_reaction(reaction: Reaction, chat: Chat, answers: Answers) -> None:
-    """Count a reaction to what the bot said as a vote on its first hit. Raises StorageError."""
-    about = await answers.about(chat, reaction.message, "", now=reaction.now)
-    if not isinstance(about, Answer) or about.is_near or not about.page:
-        return
-    first = next(iter(await answers.posted_with(about)), about)
+async def count_reaction(
+    reaction: Reaction, chat: Chat, services: Services
+) -> tuple[str, Rows] | None:
+    """Count a reaction to what the bot said as a vote on its first hit.
+
+    Return the message whose buttons have changed, and the buttons; None if there are none. Raises
+    StorageError.
+    """
+    answers = services.stores.answers
+    shown = await _find_reacted(reaction, chat, answers)
+    if shown is None or shown.page.is_near or not shown.page.page:
+        return None
+    posted = await answers.posted_with(shown.page)
+    first = posted[0] if posted else shown.page
     rank = first.page[0].rank
     if reaction.is_withdrawn:
         await answers.withdraw(first, rank, reaction.person, reaction.value)
     else:
         await answers.vote(first, rank, reaction.person, reaction.value, now=reaction.now)
+    if shown.buttons_at is None or shown.votes_in not in LANGUAGES:
+        return None
+    return shown.buttons_at, await _buttons(chat, first, rank, services, words_for(shown.votes_in))
 
 
-async def _buttons(
-    request: Request, answer: Answer, rank: int, services: Services, words: Words
-) -> tuple[tuple[Button, ...], ...]:
+async def _find_reacted(reaction: Reaction, chat: Chat, answers: Answers) -> ShownPage | None:
+    """Return what the message of a reaction shows: by its buttons, where the platform tells them,
+    else by what is remembered of it."""
+    actions = [action for one in reaction.buttons if (action := Action.parse(one))]
+    for action in actions:
+        rank, _, language = action.value.partition(".")
+        answer = action.name == VOTE_UP and await answers.get(chat, action.answer_id or 0)
+        if answer and any(str(hit.rank) == rank for hit in answer.prophecy.hits):
+            page = page_of(answer, int(rank))
+            return ShownPage(page=page, buttons_at=reaction.message, votes_in=language)
+    shown = await answers.find_shown(chat, reaction.message, "", now=reaction.now)
+    if shown and shown.buttons_at is None and not reaction.buttons:  # a post
+        spoken = chat.language or chat.asked_in
+        return replace(shown, buttons_at=reaction.message, votes_in=spoken)
+    return shown
+
+
+async def _buttons(chat: Chat, answer: Answer, rank: int, services: Services, words: Words) -> Rows:
     """Return the buttons of the message that shows a hit, with its votes."""
-    compact = not request.known_chat.full_answers
-    writes, platform = services.composing is not None, request.place.platform
+    compact = not chat.full_answers
+    writes, platform = services.composing is not None, chat.platform
     answers = services.stores.answers
     if posted := await _posted_together(answer, rank, services):
         counts = {one.id: await answers.tallies(one) for one in posted}
@@ -115,7 +144,7 @@ async def _close(request: Request, action: Action, services: Services) -> Reply:
     """Show the message's own buttons again."""
     if (voted := await _voted_on(request, action, services)) is None:
         return too_old(request)
-    buttons = await _buttons(request, *voted[:2], services, voted[2])
+    buttons = await _buttons(request.known_chat, *voted[:2], services, voted[2])
     return Reply(words=request.words, buttons=buttons, replaces=True)
 
 
@@ -176,6 +205,6 @@ TOP = Command(
     example="/top",
     handler=_top,
     act=LOOKS,
-    actions={"up": _up, "down": _vote_down, "votes": _open, "back": _close, SHARE: _share},
-    pressed={"up": Act(Effect.POSTS), "down": Act(Effect.POSTS)},
+    actions={VOTE_UP: _up, "down": _vote_down, "votes": _open, "back": _close, SHARE: _share},
+    pressed={VOTE_UP: Act(Effect.POSTS), "down": Act(Effect.POSTS)},
 )

@@ -192,15 +192,19 @@ class Conversation:
         with self.expect_event():
             await self._with_room(request, adapter)
 
-    async def count_reaction(self, reaction: Reaction) -> None:
-        """Count a reaction to an answer or a post as a vote; nothing is said about it."""
+    async def count_reaction(self, reaction: Reaction, adapter: Adapter) -> None:
+        """Count a reaction to an answer or a post as a vote, and show it on the buttons; nothing is
+        said about it."""
         with self.expect_event():
             try:
-                chat = await self._chats.find_chat(reaction.platform, reaction.chat_id)
-                if chat:
-                    await count_reaction(reaction, chat, self._services.stores.answers)
+                if chat := await self._chats.find_chat(reaction.platform, reaction.chat_id):
+                    counted = await count_reaction(reaction, chat, self._services)
+                    if counted:
+                        await adapter.change_buttons(reaction.chat_id, *counted)
             except StorageError as error:
                 logger.warning("a reaction is not counted: %s", error)
+            except DeliveryError as error:
+                logger.info("the votes are shown at the next press: %s", error)
 
     @contextmanager
     def expect_event(self) -> Iterator[None]:
@@ -290,6 +294,7 @@ class Conversation:
                         several = self._pasted.is_one_of_several(admitted)
                         admitted = replace(admitted, one_of_several=several)
                         claim.message = await self._deliver(admitted, reply, adapter, steps.take())
+                        claim.shows, claim.votes_in = reply.shows, reply.votes_in
                         if reply.follow_up:
                             self._start(self.answer(reply.follow_up, adapter))
                         self._log(admitted, reply, time.perf_counter() - started)
@@ -331,7 +336,9 @@ class Conversation:
             return
         admitted, reply = await self._consider_request(request, adapter, crowded=crowded)
         if reply and not reply.picture and await claim.begin_answer():
-            await self._sent(admitted, partial(adapter.change, admitted, message, reply))
+            change = partial(adapter.change, admitted, message, reply)
+            claim.message = await self._sent(admitted, change)
+            claim.shows, claim.votes_in = reply.shows, reply.votes_in
 
     async def _consider_request(
         self, request: Request, adapter: Adapter, *, crowded: bool
@@ -433,7 +440,7 @@ class Conversation:
                 await self._claims.give_back(*request.event)
                 async with self._claims.claim(*request.event, now=request.now) as claim:
                     if claim is not None:
-                        claim.message = await self._answer_late(request, adapter, claim, message)
+                        await self._answer_late(request, adapter, claim, message)
             except StorageError as error:
                 logger.debug("%s %s still waits: %s", *request.event, error)
             except Exception as error:
@@ -444,21 +451,20 @@ class Conversation:
 
     async def _answer_late(
         self, request: Request, adapter: Adapter, claim: EventClaim, message: str | None
-    ) -> str | None:
+    ) -> None:
         admitted, reply = await self._consider_request(request, adapter, crowded=False)
-        if reply is None or not await claim.begin_answer():
-            return None
-        return await self._deliver(admitted, reply, adapter, message)
+        if reply is not None and await claim.begin_answer():
+            claim.message = await self._deliver(admitted, reply, adapter, message)
+            claim.shows, claim.votes_in = reply.shows, reply.votes_in
 
 
 async def _replace(request: Request, reply: Reply, adapter: Adapter, step: str) -> str | None:
     """Put a reply in place of a step; send it if somebody has deleted the step's message."""
     try:
-        await adapter.change(request, step, reply)
+        return await adapter.change(request, step, reply)
     except Refused as error:
         logger.info("%s %s: the step was not replaced: %s", *request.event, error)
         return await adapter.deliver(request, reply)
-    return step
 
 
 def _chat_name(request: Request) -> str:

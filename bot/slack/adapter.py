@@ -15,7 +15,7 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.adapter import ChatGone, DeliveryError, Unsure
 from bot.replies.limits import cut
-from bot.reply import Reply
+from bot.reply import Button, Reply
 from bot.request import Request
 from bot.slack.client import (
     FAILURES,
@@ -23,6 +23,7 @@ from bot.slack.client import (
     explain_missing_picture,
     map_slack_errors,
     read_code,
+    read_shown_message,
 )
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
 from bot.slack.render import (
@@ -228,10 +229,7 @@ class SlackAdapter:
             async with map_slack_errors():
                 await self._unfurl(request, reply)
             return None
-        if reply.picture:
-            await self._draw(request, reply)
-            return None
-        return await self._say(request, reply)
+        return await (self._draw if reply.picture else self._say)(request, reply)
 
     async def _unfurl(self, request: Request, reply: Reply) -> None:
         """Show a reply below the message whose link it is about, as one attachment."""
@@ -242,7 +240,7 @@ class SlackAdapter:
             channel=request.place.chat_id, ts=event["message_ts"], unfurls={link: card}
         )
 
-    async def change(self, request: Request, message: str, reply: Reply) -> None:
+    async def change(self, request: Request, message: str, reply: Reply) -> str:
         """Change what a message says."""
         async with map_slack_errors():
             await self._client.chat_update(
@@ -250,6 +248,21 @@ class SlackAdapter:
                 ts=message,
                 text=render_fallback(reply),
                 blocks=render_blocks(reply),
+            )
+        return message
+
+    async def change_buttons(
+        self, chat_id: str, message: str, buttons: Sequence[Sequence[Button]]
+    ) -> None:
+        """Change the buttons of a message, which Slack takes only together with the rest of it."""
+        shown = await read_shown_message(self._client, chat_id, message)
+        if not shown.get("blocks"):
+            return
+        blocks: list[dict[Any, Any] | Block] = [dict(block) for block in _without_buttons(shown)]
+        blocks += render_actions(buttons)
+        async with map_slack_errors():
+            await self._client.chat_update(
+                channel=chat_id, ts=message, text=str(shown.get("text") or ""), blocks=blocks
             )
 
     async def withdraw(self, request: Request, message: str) -> None:
@@ -319,14 +332,14 @@ class SlackAdapter:
                 Message("Slack refuses the answer ({status}).", status=taken.status_code)
             )
 
-    async def _draw(self, request: Request, reply: Reply) -> None:
+    async def _draw(self, request: Request, reply: Reply) -> str:
         """Upload a picture; tell only the asker when Slack rejects it.
 
         A rejection never means that the chat is gone: commands also work where the bot is not a
         member.
         """
         try:
-            await self._upload(request, reply)
+            return await self._upload(request, reply)
         except FAILURES as error:
             notice = explain_missing_picture(error, reply.words)
             try:
@@ -337,7 +350,7 @@ class SlackAdapter:
                 Message("Slack did not take a picture: {said}.", said=describe_slack_error(error))
             ) from error
 
-    async def _upload(self, request: Request, reply: Reply) -> None:
+    async def _upload(self, request: Request, reply: Reply) -> str:
         channel, thread = request.place.chat_id, request.place.thread
 
         async def send(shown: Sequence[Block]) -> str:
@@ -351,7 +364,7 @@ class SlackAdapter:
             )
             return str(sent["ts"])
 
-        await show_with_picture(
+        return await show_with_picture(
             self._client,
             reply,
             send,

@@ -298,17 +298,17 @@ def _find_missing_scopes(granted: str) -> list[str]:
     return [scope for scope in SCOPES if scope not in known] if known else []
 
 
-async def read_thread_root(client: AsyncWebClient, channel: str, thread: str) -> Mapping[str, Any]:
-    """Return the first message of a thread, or an empty mapping if Slack does not show it."""
+async def read_shown_message(client: AsyncWebClient, channel: str, ts: str) -> Mapping[str, Any]:
+    """Return a message, such as the first one of a thread; empty if Slack does not show it."""
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            page = await client.conversations_replies(channel=channel, ts=thread, limit=1)
+            page = await client.conversations_replies(
+                channel=channel, ts=ts, oldest=ts, latest=ts, inclusive=True
+            )
     except FAILURES as error:
-        logger.info("Slack does not show the thread of a mention: %s", describe_slack_error(error))
+        logger.info("Slack does not show a message: %s", describe_slack_error(error))
         return {}
-    return next(
-        (message for message in page.get("messages") or () if message.get("ts") == thread), {}
-    )
+    return next((message for message in page.get("messages") or () if message.get("ts") == ts), {})
 
 
 class People:

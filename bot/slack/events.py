@@ -55,8 +55,8 @@ class SlackIdentity:
     user_id: str
     profile: Callable[[str], Awaitable[SlackProfile]]
     is_admin: Callable[[str], Awaitable[bool]]
-    # The first message of a thread, by channel and timestamp; empty if Slack does not show it.
-    thread_root: Callable[[str, str], Awaitable[Payload]]
+    # A message, by channel and timestamp; empty if Slack does not show it.
+    message: Callable[[str, str], Awaitable[Payload]]
 
 
 def plain_text(text: str) -> str:
@@ -168,7 +168,7 @@ async def _thread_root(event: Payload, said: str, myself: SlackIdentity) -> Payl
     thread = event.get("thread_ts")
     if not thread or thread == event["ts"] or not _ABOUT_THREAD.fullmatch(said):
         return {}
-    return await myself.thread_root(event["channel"], thread)
+    return await myself.message(event["channel"], thread)
 
 
 def _with_text(message: Payload) -> Payload:
@@ -309,21 +309,25 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
 _VOTES = {"+1": 1, "thumbsup": 1, "-1": -1, "thumbsdown": -1}
 
 
-def read_reaction_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Reaction | None:
+async def read_reaction_event(
+    body: Payload, myself: SlackIdentity, *, now: datetime
+) -> Reaction | None:
     """Return the vote in a reaction to a message of the bot, or None."""
     event = body["event"]
     item, name = event.get("item") or {}, str(event.get("reaction")).partition("::")[0]
     person, of_mine = str(event.get("user")), event.get("item_user") == myself.user_id
     if name not in _VOTES or not of_mine or person == myself.user_id:
         return None
+    channel, ts = str(item.get("channel")), str(item.get("ts"))
     return Reaction(
         platform=PLATFORM,
-        chat_id=str(item.get("channel")),
-        message=str(item.get("ts")),
+        chat_id=channel,
+        message=ts,
         person=f"{PLATFORM}:{person}",
         value=_VOTES[name],
         now=now,
         is_withdrawn=event.get("type") == "reaction_removed",
+        buttons=_buttons(await myself.message(channel, ts)),
     )
 
 

@@ -34,7 +34,7 @@ from bot.slack.client import (
     create_web_client,
     describe_slack_error,
     is_outage,
-    read_thread_root,
+    read_shown_message,
 )
 from bot.slack.events import (
     PLATFORM,
@@ -233,7 +233,7 @@ class SlackService:
                 user_id=str(who["user_id"]),
                 profile=self._people.read_profile,
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
-                thread_root=partial(read_thread_root, self._client),
+                message=partial(read_shown_message, self._client),
             ),
         )
         self._conversation.take_up(self._adapter, self._now)
@@ -271,8 +271,8 @@ class SlackService:
             return work
 
         async def count_reaction(body: dict[str, Any]) -> None:
-            if reaction := read_reaction_event(body, myself, now=self._now()):
-                await self._conversation.count_reaction(reaction)
+            if reaction := await read_reaction_event(body, myself, now=self._now()):
+                await self._conversation.count_reaction(reaction, self._adapter)
 
         app = AsyncApp(
             name="slack_bolt",  # otherwise it reads its callers' source to find a file name

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from telegram import (
@@ -23,7 +25,7 @@ from telegram.error import BadRequest, TelegramError
 from bot.adapter import DeliveryError, Refused
 from bot.pace import EvenPace
 from bot.replies.limits import cut, utf16_length
-from bot.reply import Reply
+from bot.reply import Button, Reply
 from bot.request import Request
 from bot.telegram.client import (
     Bot,
@@ -165,14 +167,18 @@ class TelegramAdapter:
             return await self._send(request, reply)
         return None
 
-    async def change(self, request: Request, message: str, reply: Reply) -> None:
-        """Edit a message; what does not fit into it is sent after it."""
-        others = render_messages(reply)[1:]
-        await self._change(request, int(message), reply, alone=not others)
+    async def change(self, request: Request, message: str, reply: Reply) -> str:
+        """Edit a message; what does not fit into it is sent after it, and what the answer took
+        before beside it is deleted."""
+        first, *beyond = message.split()
+        others, sent = render_messages(reply)[1:], [first]
+        await self._change(request, int(first), reply, alone=not others)
+        if beyond:
+            await self.withdraw(request, " ".join(beyond))
         for number, piece in enumerate(others, start=1):
             buttons = render_keyboard(reply.buttons) if number == len(others) else None
             async with map_telegram_errors():
-                await self._bot.send_message(
+                following = await self._bot.send_message(
                     int(request.place.chat_id),
                     piece,
                     parse_mode=ParseMode.HTML,
@@ -180,11 +186,24 @@ class TelegramAdapter:
                     reply_markup=buttons,
                     message_thread_id=_find_thread(request),
                 )
+            sent.append(str(following.message_id))
+        return " ".join(sent)
+
+    async def change_buttons(
+        self, chat_id: str, message: str, buttons: Sequence[Sequence[Button]]
+    ) -> None:
+        """Edit the buttons of a message."""
+        with suppress(MessageUnchanged):
+            async with map_telegram_errors():
+                await self._bot.edit_message_reply_markup(
+                    int(chat_id), int(message), reply_markup=render_keyboard(buttons)
+                )
 
     async def withdraw(self, request: Request, message: str) -> None:
-        """Delete a message."""
+        """Delete the messages of an answer."""
         async with map_telegram_errors():
-            await self._bot.delete_message(int(request.place.chat_id), int(message))
+            for number in message.split():
+                await self._bot.delete_message(int(request.place.chat_id), int(number))
 
     async def _show_typing(self, request: Request) -> None:
         try:
@@ -255,10 +274,8 @@ class TelegramAdapter:
             raise Refused(moved.message) from moved
 
     async def _send(self, request: Request, reply: Reply) -> str | None:
-        """Send; if the group has moved, send again to its new id.
-
-        Return the id of the message, or None if there are several or it is a picture.
-        """
+        """Send; if the group has moved, send again to its new id. Return the ids of the messages,
+        separated by spaces, or None if there are none."""
         try:
             return await self._post(request, int(request.place.chat_id), reply)
         except Moved as moved:
@@ -285,7 +302,7 @@ class TelegramAdapter:
     ) -> str | None:
         buttons = render_keyboard(reply.buttons)
         if reply.picture:
-            await self._bot.send_photo(
+            photo = await self._bot.send_photo(
                 chat_id,
                 reply.picture,
                 caption=render_caption(reply),
@@ -295,10 +312,10 @@ class TelegramAdapter:
                 reply_parameters=answered,
                 message_thread_id=thread,
             )
-            return None
-        pieces, sent = render_messages(reply), None
+            return str(photo.message_id)
+        pieces, sent = render_messages(reply), list[str]()
         for number, piece in enumerate(pieces, start=1):
-            sent = await self._bot.send_message(
+            message = await self._bot.send_message(
                 chat_id,
                 piece,
                 parse_mode=ParseMode.HTML,
@@ -307,7 +324,8 @@ class TelegramAdapter:
                 reply_parameters=answered,
                 message_thread_id=thread,
             )
-        return str(sent.message_id) if sent and len(pieces) == 1 else None
+            sent.append(str(message.message_id))
+        return " ".join(sent) or None
 
     async def _list_choices(self, query: InlineQuery, reply: Reply) -> None:
         results = [

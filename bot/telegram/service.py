@@ -193,7 +193,7 @@ class TelegramService:
             await self._answer(update)
         elif update.message_reaction:
             if reaction := read_message_reaction(update.message_reaction, now=self._now()):
-                await self._conversation.count_reaction(reaction)
+                await self._conversation.count_reaction(reaction, self._adapter)
         elif moved := _read_move(update):
             await self._chats.move(PLATFORM, *moved)
         elif update.inline_query and not await self._typed.stays(update.inline_query.from_user.id):

@@ -119,6 +119,16 @@ _KEPT = timedelta(days=90)  # nobody asks for the reason after that
 _EVENTS_KNOWN = timedelta(days=7)  # as long as db.chat.events keeps them
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPage:
+    """A page of an answer in a message of the bot. Its buttons stand at `buttons_at`, which is the
+    last message of a split answer, and None for a post; those to vote are in `votes_in`."""
+
+    page: Answer
+    buttons_at: str | None
+    votes_in: str | None
+
+
 class Answers:
     """Reads and writes the answer and vote tables."""
 
@@ -162,13 +172,28 @@ class Answers:
         """Return the answer or the receipt of what the bot said in a message, or in answer to the
         event of that message; None if there is none of the last week.
         """
+        if shown := await self.find_shown(chat, message, event_id, now=now):
+            return shown.page
+        values = (chat.id, now - _EVENTS_KNOWN, chat.platform, message, event_id)
+        async with self._database.connection() as connection:
+            found = await connection.fetchval(statements("log")["receipt_about"], *values)
+        return Receipt.model_validate_json(found) if found else None
+
+    async def find_shown(
+        self, chat: Chat, message: str, event_id: str, *, now: datetime
+    ) -> ShownPage | None:
+        """Return the page of an answer that a message shows, or that answered its event; None if
+        there is none of the last week."""
         values = (chat.id, now - _EVENTS_KNOWN, chat.platform, message, event_id)
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["answer_about"], *values)
-            if row is not None:
-                return _read_answer(row)
-            found = await connection.fetchval(statements("log")["receipt_about"], *values)
-        return Receipt.model_validate_json(found) if found else None
+        page = _read_answer(row)
+        if row is None or page is None:
+            return None
+        messages = (row["answered_by"] or "").split()
+        return ShownPage(
+            page=page, buttons_at=messages[-1] if messages else None, votes_in=row["language"]
+        )
 
     async def posted_with(self, answer: Answer) -> list[Answer]:
         """Return the answers in the same post as `answer`, in order.

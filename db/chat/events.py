@@ -12,6 +12,7 @@ from typing import Any, Self
 from db.connection import statements
 from db.lease import Lease, LeaseTimes
 from db.pool import Database
+from engine.chat import Answer
 from engine.closing import Closable
 from engine.errors import StorageError
 
@@ -39,7 +40,10 @@ class EventClaim:
         self._keep_step = keep_step
         self.step = step
         self.sending = False  # True once the answer may have reached somebody
-        self.message: str | None = None  # the message that answers the event
+        # The message that answers the event; of a split answer all, separated by spaces.
+        self.message: str | None = None
+        self.shows: Answer | None = None  # the page in that message
+        self.votes_in: str | None = None  # the language of the vote buttons below it
 
     async def begin_answer(self) -> bool:
         """Note that the answer is about to be sent; return False if another process took it.
@@ -114,7 +118,7 @@ class EventClaims(Closable):
             if not claim.sending:
                 await self._give_back(platform, event_id)
             raise
-        await self._settle(platform, event_id, claim.message)
+        await self._settle(platform, event_id, claim)
 
     async def _take_event(self, platform: str, event_id: str, now: datetime) -> str | None:
         """Take an event once nobody else can answer it; return None if somebody does.
@@ -165,9 +169,13 @@ class EventClaims(Closable):
         """
         await self._has_changed("release", platform, event_id)
 
-    async def _settle(self, platform: str, event_id: str, message: str | None) -> None:
+    async def _settle(self, platform: str, event_id: str, claim: EventClaim) -> None:
+        page = claim.shows
+        shown = (page.id, page.first, page.last) if page and page.id else (None, None, None)
         try:
-            await self._has_changed("done", platform, event_id, message)
+            await self._has_changed(
+                "done", platform, event_id, claim.message, *shown, claim.votes_in
+            )
         except StorageError as error:
             logger.warning("%s %s was not settled: %s", platform, event_id, error)
 

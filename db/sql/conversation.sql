@@ -77,8 +77,9 @@ UPDATE turn SET state = 'answering'
  WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
 RETURNING true
 
--- name: done(platform, event_id, process, answered_by)
-UPDATE turn SET state = 'done', answered_by = $4 FROM set_config('synchronous_commit', 'off', true)
+-- name: done(platform, event_id, process, answered_by, answer_id, first, last, language)
+UPDATE turn SET state = 'done', answered_by = $4, answer_id = $5, first = $6, last = $7, language = $8
+  FROM set_config('synchronous_commit', 'off', true)
  WHERE platform = $1 AND event_id = $2 AND process = $3
 
 -- name: answer_to(platform, event_id, since)
@@ -110,15 +111,20 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
  ORDER BY id DESC LIMIT 1
 
 -- name: answer_about(chat_id, asked_from, platform, message, event_id)
-SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer a
- WHERE chat_id = $1 AND asked_at >= $2
-   AND (event_id = $5 OR EXISTS (
-        SELECT FROM turn t
-         WHERE t.platform = $3 AND t.event_id = a.event_id AND t.answered_by = $4)
-        OR EXISTS (
+-- What a message shows, else what was posted in it, else the answer to its own event.
+SELECT a.id, a.asked_at, coalesce(t.first, a.first) AS first, coalesce(t.last, a.last) AS last,
+       a.prophecy::text AS prophecy, t.answered_by, t.language
+  FROM answer a
+  LEFT JOIN LATERAL (
+       SELECT first, last, answered_by, language FROM turn
+        WHERE answer_id = a.id AND platform = $3
+          AND $4 = ANY (string_to_array(answered_by, ' '))
+        ORDER BY taken_at DESC LIMIT 1) t ON true
+ WHERE a.chat_id = $1 AND a.asked_at >= $2
+   AND (t.answered_by IS NOT NULL OR a.event_id = $5 OR EXISTS (
         SELECT FROM posted p JOIN delivery d ON d.id = p.delivery_id
          WHERE p.answer_id = a.id AND d.message_id = $4))
- ORDER BY id DESC LIMIT 1
+ ORDER BY t.answered_by IS NULL, a.id DESC LIMIT 1
 
 -- name: posted_with(answer_id)
 SELECT a.id, a.asked_at, a.first, a.last, a.prophecy::text AS prophecy, p.external_id

@@ -53,7 +53,8 @@ SELECT receipt::text AS receipt FROM find_answer a
  WHERE chat_id = $1 AND asked_at >= $2
    AND (event_id = $5 OR EXISTS (
         SELECT FROM turn t
-         WHERE t.platform = $3 AND t.event_id = a.event_id AND t.answered_by = $4))
+         WHERE t.platform = $3 AND t.event_id = a.event_id
+           AND $4 = ANY (string_to_array(t.answered_by, ' '))))
  ORDER BY id DESC LIMIT 1
 
 -- name: forget_receipts(before)

@@ -14,7 +14,7 @@ WITH RECURSIVE known AS (
            event_id = $9 OR EXISTS (
                SELECT FROM turn
                 WHERE turn.platform = $7 AND turn.event_id = question.event_id
-                  AND turn.answered_by = $8) AS quoted
+                  AND $8 = ANY (string_to_array(turn.answered_by, ' '))) AS quoted
       FROM question
      WHERE chat_id = $1 AND corpus = $5 AND event_id <> $10  -- the same before it was edited
 ), chain AS (

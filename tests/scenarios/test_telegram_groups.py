@@ -210,7 +210,22 @@ async def test_a_reaction_is_a_vote_once_a_person(
         await bot.telegram.until_acknowledged()
     votes = await bot.rows("SELECT person, rank, value FROM vote ORDER BY value")
     assert votes == [(f"telegram:{bob.id}", 1, -1), (f"telegram:{alice.id}", 1, 1)]
+    assert [button.text for button in answer.buttons][:3] == ["👍 1", "👎 1", "2 👍"]
+    assert [button.text for button in answer.buttons][-2:] == ["Why?", "Share"]
     assert len(group.bot_messages) == known, "nothing is said about it"
+
+
+async def test_a_reaction_to_a_picture_is_a_vote_on_its_tweet(
+    bot: Stage, group: Chat, alice: User
+) -> None:
+    answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
+    picture = await (await alice.says(group, "/picture 2", reply_to=answer)).answer()
+    assert picture.photo
+    loved = reaction(alice, picture, "", "👍")
+    bot.telegram.world.publish("message_reaction", loved, group)
+    await bot.telegram.until_acknowledged()
+    assert await bot.rows("SELECT rank, value FROM vote") == [(2, 1)]
+    assert not picture.buttons
 
 
 async def test_edited_messages_and_other_bots_are_ignored(

@@ -323,10 +323,11 @@ class Unchangeable(MemoryAdapter):
 
     tried: bool = False
 
-    async def change(self, request: Request, message: str, reply: Reply) -> None:
+    async def change(self, request: Request, message: str, reply: Reply) -> str:
         if "Why?" in labels(reply):
             self.tried = True
             raise SlowDown(20)
+        return message
 
 
 class TestRefusals:

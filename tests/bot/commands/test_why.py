@@ -251,6 +251,18 @@ async def test_a_picture_as_a_reply_is_of_the_answer_that_it_replies_to(
     assert drawn == [("Coffee prices soar", 4), ("Coffee prices soar", 2), ("Tea prices soar", 1)]
 
 
+async def test_a_reply_to_a_picture_is_about_the_tweet_in_it(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draws(monkeypatch)
+    await bot.say("Coffee prices soar")
+    await bot.say("/picture 2")
+    await bot.say("Tea prices soar")
+    assert explained(await bot.say("/why", quoted=Quoted(message="m2"))) == [2]
+    more = await bot.say("/more", quoted=Quoted(message="m2"))
+    assert (more.headline, [hit.rank for hit in more.hits]) == ("Coffee prices soar", [4, 5])
+
+
 @pytest.mark.parametrize("of_answer", [True, False], ids=["answer", "headline"])
 async def test_a_reply_without_buttons_is_about_what_that_message_answered_or_asked(
     bot: Bot, of_answer: bool

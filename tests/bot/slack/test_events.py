@@ -54,7 +54,7 @@ async def thread_root(channel: str, thread: str) -> Mapping[str, Any]:
     return ROOTS.get(thread, {})
 
 
-MYSELF = SlackIdentity(user_id="UBOT", profile=profile, is_admin=is_admin, thread_root=thread_root)
+MYSELF = SlackIdentity(user_id="UBOT", profile=profile, is_admin=is_admin, message=thread_root)
 SAID: Mapping[str, Any] = {
     "type": "message",
     "user": "U1",

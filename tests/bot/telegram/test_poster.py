@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,10 +11,13 @@ from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.i18n.words import words_for
 from bot.pace import EvenPace
 from bot.reply import Action, Button, Reply
-from bot.telegram.adapter import TelegramPoster
+from bot.request import Place
+from bot.telegram.adapter import TelegramAdapter, TelegramPoster
+from bot.telegram.client import Bot
 from db.chat.chats import Chats
 from db.pool import Database
 from engine.chat import Chat as KnownChat
+from tests.bot.conversing import event
 from tests.fakes.telegram import Chat, TelegramServer
 
 WORDS = words_for("en")
@@ -145,3 +149,24 @@ async def test_each_message_waits_for_its_turn(
     assert len(group.bot_messages) == len(waits) == 9
     assert max(waits) <= 8 / 25
     assert max(waits) > 0
+
+
+async def test_an_answer_of_two_messages_is_changed_and_withdrawn_whole(
+    telegram: TelegramServer, storage: Database
+) -> None:
+    alice = telegram.user("Alice")
+    chat = telegram.private_chat(alice)
+    bot = Bot(telegram.token, api_base=telegram.root, hold=0, limited=False)
+    adapter = TelegramAdapter(bot, Chats(storage))
+    place = Place(platform="telegram", chat_id=str(chat.id), private=True)
+    asked = event("why", place=place)
+    long = replace(POST, text=" ".join(["coffee"] * 1000))
+    names = await adapter.deliver(asked, long) or ""
+    first, second = chat.bot_messages
+    assert names == f"{first.id} {second.id}"
+    assert await adapter.change(asked, names, POST) == f"{first.id}"
+    assert (first.text, second.deleted, len(first.buttons)) == ("News & more", True, 1)
+    longer = await adapter.change(asked, str(first.id), long)
+    await adapter.withdraw(asked, longer)
+    assert all(message.deleted for message in chat.bot_messages)
+    await bot.request.shutdown()

@@ -117,7 +117,8 @@ async def test_the_step_of_a_dead_process_is_passed_on(
     assert successor.step == "m7"
     await claim.shows_step("m8")  # too late: it is no longer its own
     assert await successor.begin_answer()
-    await other._settle(*EVENT, "m7")
+    successor.message = "m7"
+    await other._settle(*EVENT, successor)
     assert await other.answer_to(*EVENT, since=NOW) == "m7"
 
 
@@ -414,7 +415,7 @@ async def test_only_what_allows_to_send_waits_for_the_disk(
     database: Database, name: str, setting: str
 ) -> None:
     """`answering` must outlive a crash of the server, and takes all before it along."""
-    values = {"take": (NOW,), "done": (None,)}.get(name, ())
+    values = {"take": (NOW,), "done": (None,) * 5}.get(name, ())
     async with database.transaction() as connection:
         await connection.execute(
             "INSERT INTO turn (platform, event_id, process, taken_at)"

@@ -86,6 +86,11 @@ def asked(chat: Chat, **changes: object) -> AskedQuestion:
     return AskedQuestion(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
 
 
+def answer_to(question: str) -> str:
+    """The first of the two messages that answer a question."""
+    return f"answer_to_{question}".replace(" ", "_")
+
+
 @dataclass
 class Told:
     """Asks questions that follow what they may follow, and answers each with a message."""
@@ -101,7 +106,7 @@ class Told:
         async with self.claims.claim(platform, question.event_id, now=NOW) as claim:
             assert claim
             assert await claim.begin_answer()
-            claim.message = f"answer to {text}"
+            claim.message = f"{answer_to(text)} and_the_rest_of_it"
         return earlier.texts
 
 
@@ -143,12 +148,14 @@ async def test_in_reply_it_follows_the_question_of_that_answer_whoever_asked(
     await told.ask("cookies?", asked(chat, person="test:carla"))
     await told.ask("in 2015?", asked(chat, person="test:carla"))
     await told.ask("wind?", asked(chat, person="test:ben"))
-    ben = asked(chat, person="test:ben", quoted_id="answer to in 2015?")
+    ben = asked(chat, person="test:ben", quoted_id=answer_to("in 2015?"))
     assert await told.ask("and in 2016?", ben) == ("cookies?", "in 2015?")
     ben = asked(chat, person="test:ben")
     assert await told.ask("and before?", ben) == ("cookies?", "in 2015?", "and in 2016?")
-    ben = asked(chat, person="test:ben", quoted_id="answer to wind?")
+    ben = asked(chat, person="test:ben", quoted_id=answer_to("wind?"))
     assert await told.ask("and at sea?", ben) == ("wind?",)
+    ben = asked(chat, person="test:ben", quoted_id="and_the_rest_of_it")
+    assert await told.ask("so?", ben) == ("wind?", "and at sea?")
 
 
 async def test_in_reply_to_a_question_it_follows_that(told: Told, chat: Chat) -> None:
@@ -171,7 +178,7 @@ async def test_in_a_thread_below_an_answer_what_was_asked_there_goes_first(
     told: Told, chat: Chat
 ) -> None:
     await told.ask("cookies?", asked(chat, person="test:carla"))
-    below = {"quoted_id": "answer to cookies?", "thread": "answer to cookies?"}
+    below = {"quoted_id": answer_to("cookies?"), "thread": answer_to("cookies?")}
     assert await told.ask("and tea?", asked(chat, **below)) == ("cookies?",)
     assert await told.ask("and in 2015?", asked(chat, **below)) == ("cookies?", "and tea?")
 
@@ -184,7 +191,7 @@ async def test_an_edited_question_does_not_follow_itself(told: Told, chat: Chat)
 
 async def test_a_question_follows_those_of_its_corpus_alone(told: Told, chat: Chat) -> None:
     await told.ask("private?", asked(chat, corpus="diary"))
-    reply = asked(chat, quoted_id="answer to private?")
+    reply = asked(chat, quoted_id=answer_to("private?"))
     assert await told.ask("public?", reply) == ()
     assert await told.ask("so?", asked(chat)) == ("public?",)
     assert await told.ask("so?", asked(chat, corpus="diary")) == ("private?",)
@@ -197,7 +204,7 @@ async def test_what_comes_an_hour_later_follows_nothing_but_in_reply(
     soon, late = NOW + timedelta(minutes=59), NOW + timedelta(minutes=61)
     assert (await told.questions.earlier(asked(chat, now=soon))).texts == ("so?",)
     assert (await told.questions.earlier(asked(chat, now=late))).texts == ()
-    reply = asked(chat, now=late, quoted_id="answer to so?")
+    reply = asked(chat, now=late, quoted_id=answer_to("so?"))
     assert (await told.questions.earlier(reply)).texts == ("so?",)
 
 

@@ -107,16 +107,18 @@ def joined(
     return {"member_joined_channel": event}
 
 
-def reacted(message: Message, person: Person, name: str, ts: str) -> dict[str, Json]:
+def reacted(
+    message: Message, person: Person, name: str, ts: str, *, change: str = "reaction_added"
+) -> dict[str, Json]:
     event = {
-        "type": "reaction_added",
+        "type": change,
         "user": person.id,
         "reaction": name,
         "item_user": message.author.id,
         "item": {"type": "message", "channel": message.channel.id, "ts": message.ts},
         "event_ts": ts,
     }
-    return {"reaction_added": event}
+    return {change: event}
 
 
 def _subscription(channel: Channel) -> str:

@@ -85,6 +85,10 @@ class User(Person):
 
     async def reacts(self, message: Message, name: str) -> None:
         self.server.workspace.react(message, self, name)
+
+    async def takes_back(self, message: Message, name: str) -> None:
+        """Remove a reaction."""
+        self.server.workspace.unreact(message, self, name)
         await self.server.all_begun()
 
     async def joins(self, channel: Channel) -> None:

@@ -64,7 +64,23 @@ async def test_a_reaction_is_a_vote_once_a_person(slack_bot: SlackStage) -> None
             await asyncio.sleep(0.05)
             votes = await slack_bot.rows("SELECT person, rank, value FROM vote ORDER BY value")
     assert votes == [(f"slack:{bob.id}", 1, -1), (f"slack:{alice.id}", 1, 1)]
+    await slack_bot.slack.until(lambda: labels(answer)[:2] == ["👍 1", "👎 1"])
+    await alice.takes_back(answer, "+1")
+    await slack_bot.slack.until(lambda: labels(answer)[:2] == ["👍", "👎 1"])
+    assert labels(answer)[2:] == [OTHERS, "More", "Why?", "Share"]
     await slack_bot.replies(1)
+
+
+async def test_a_reaction_to_the_answer_of_a_command_is_a_vote_on_it(
+    slack_bot: SlackStage,
+) -> None:
+    general, alice, slack = slack_bot.general, slack_bot.alice, slack_bot.slack
+    await alice.commands(general, "/prophecy", HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    await slack_bot.bob.mentions_bot(general, "Record harvest of coffee")
+    await slack_bot.replies(2)
+    await alice.reacts(answer, "+1")
+    await slack.until(lambda: "👍 1" in labels(answer))
 
 
 async def test_the_same_vote_again_withdraws_it(slack_bot: SlackStage) -> None:
