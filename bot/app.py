@@ -10,24 +10,17 @@ from typing import TYPE_CHECKING
 from bot.database import bring_up_to_date, open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
 from bot.evidence import LateWeb, Rerankers, open_rerankers, open_web
-from bot.media import close_folders
 from bot.query_log import log_of, log_search, source
 from bot.settings import Settings
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
-from db.model_cache import Expansions, Judgments, Ledger, ModelAnswers
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from db.search.find import DialectIndex
-from db.search.lexical import AliasedSearch, Glossaries
-from db.search.shown import Described
-from engine.chat import Chat
+from db.search.lexical import AliasedSearch, Described, Glossaries
 from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import keys
 from engine.isolation.process import Isolation
-from engine.judge.judge import Judge
-from engine.ports import SearchIndex
-from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
+from engine.ports import Descriptions, PhraseIndex, SearchIndex
 from engine.prophecy.prophecy import Judges, Prophet
 from engine.prophecy.question import Meaning
 from engine.prophecy.together import prophesy_from_all
@@ -39,8 +32,10 @@ from engine.values import Corpus, Kind
 if TYPE_CHECKING:
     from bot.glossary_service import GlossaryService
     from engine.answer.answer import Answerer
-    from engine.compose.models import ClaimChecker
+    from engine.chat import Chat
+    from engine.judge.judge import Judge
     from engine.llm.client import ChatClient
+    from engine.prophecy.expand import Phrases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +45,7 @@ class Retrieval:
     index: SearchIndex
     judge: Judges | None = None  # None without a model, and so are the phrases
     meaning: Meaning | None = None
-    phrases: Phrases | None = None
+    phrases: "Phrases | None" = None
 
     def prophet(self, settings: ProphecySettings) -> Prophet:
         """Return a Prophet that uses it."""
@@ -82,11 +77,11 @@ class App:
         kinds = frozenset(Kind) - {Kind.PERSONAL}
         return replace(self, corpora=Corpora(self.database, kinds=kinds))
 
-    def shown_to(self, chat: Chat) -> "App":
+    def shown_to(self, chat: "Chat") -> "App":
         """Return a copy limited to the corpora that this chat may see."""
         return self if self.trusts(chat) else self.public
 
-    def trusts(self, chat: Chat) -> bool:
+    def trusts(self, chat: "Chat") -> bool:
         """Tell whether this chat may see personal corpora."""
         return f"{chat.platform}:{chat.external_id}" in self.settings.chat.private
 
@@ -145,7 +140,6 @@ async def open_app(
 
     Raises storage errors, SettingsError.
     """
-    close_folders(settings.data_dir)
     async with (
         open_with_server(settings, progress) as (database, server),
         AsyncExitStack() as stack,
@@ -154,11 +148,6 @@ async def open_app(
             await bring_up_to_date(settings, database, server, progress)
         else:
             await database.require_current()
-        client = chat_client(settings, database)
-        if client:
-            await stack.enter_async_context(client)
-        reasons = settings.llm.reasons
-        judge = Judge(client, Judgments(database), reasons=reasons) if client else None
         glossaries = Glossaries(database, keys(settings.glossary.protected))
         weight = settings.glossary.headline_weight
         search = AliasedSearch(database, glossaries, weight=weight)
@@ -171,11 +160,9 @@ async def open_app(
             descriptions=described,
             reranker=open_reranker(settings, database, embedders, stack),
         )
-        phrases = None
-        if client:
-            expander = _expander(settings, client, database)
-            stack.push_async_callback(expander.aclose)
-            phrases = Phrases(expander=expander, index=search, descriptions=described)
+        client, judge, phrases = None, None, None
+        if settings.has_model():
+            client, judge, phrases = await _open_model(settings, database, search, described, stack)
         retrieval = Retrieval(index=search, judge=judge, meaning=meaning, phrases=phrases)
         yield App(
             settings=settings,
@@ -195,62 +182,67 @@ async def open_app(
         )
 
 
-def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
-    """Return a client of the language model, to be closed after use, or None without a model."""
-    endpoint = settings.chat_endpoint()
-    if not endpoint.can_be_asked:
-        return None
-    # Imported here so that a search without a model does not load an HTTP client.
-    from engine.llm.client import ChatClient  # noqa: PLC0415 - see above
-
-    return ChatClient(
-        settings.llm,
-        api_key=endpoint.api_key,
-        ledger=Ledger(database),
-        clock=time.monotonic,
-        budget=settings.budget,
-        source=source,
+async def _open_model(
+    settings: Settings,
+    database: Database,
+    index: PhraseIndex,
+    descriptions: Descriptions,
+    stack: AsyncExitStack,
+) -> "tuple[ChatClient, Judge, Phrases]":
+    """Return the client of the language model, and what asks it for a headline; `stack` closes
+    them. A search without a model imports none of it. Raises SettingsError.
+    """
+    from db.model_cache import Expansions, Judgments, Ledger
+    from engine.judge.judge import Judge
+    from engine.llm.client import BREAKER_PAUSE, ChatClient
+    from engine.prophecy.expand import (
+        LONGEST_ANSWER,
+        LONGEST_CALL,
+        Expander,
+        Phrases,
+        Punctuality,
     )
+
+    client = await stack.enter_async_context(
+        ChatClient(
+            settings.llm,
+            api_key=settings.chat_endpoint().api_key,
+            ledger=Ledger(database),
+            clock=time.monotonic,
+            budget=settings.budget,
+            source=source,
+        )
+    )
+    judge = Judge(client, Judgments(database), reasons=settings.llm.reasons)
+    seconds = settings.search.expansion_timeout
+    hurried = client.for_small_calls(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
+    punctuality = Punctuality(seconds=seconds, pause=BREAKER_PAUSE, clock=time.monotonic)
+    expander = Expander(hurried, Expansions(database), punctuality, clock=time.monotonic)
+    stack.push_async_callback(expander.aclose)
+    return client, judge, Phrases(expander=expander, index=index, descriptions=descriptions)
 
 
 def _build_answerer(
     settings: Settings, client: "ChatClient | None", database: Database
 ) -> "Answerer":
+    """Return what answers questions; a model checks its sentences unless the settings say no."""
+    from db.model_cache import ModelAnswers
+    from engine.answer.answer import Answerer
 
-    from engine.answer.answer import Answerer  # noqa: PLC0415 - no search needs it
+    checker = None
+    if client and settings.answer.check:
+        from engine.compose.models import ClaimChecker, ClientModels
 
-    checker = _claim_check(settings, client)
+        models = ClientModels(client, settings.compose)
+        checker = ClaimChecker(models, model=settings.compose.check_model or client.model)
     return Answerer(settings.answer, client, ModelAnswers(database), checker)
-
-
-def _claim_check(settings: Settings, client: "ChatClient | None") -> "ClaimChecker | None":
-    """Return what checks the sentences of answers, or None if the settings want no check."""
-    if client is None or not settings.answer.check:
-        return None
-    from engine.compose.models import (  # noqa: PLC0415 - only where it is wanted
-        ClaimChecker,
-        ClientModels,
-    )
-
-    return ClaimChecker(
-        ClientModels(client, settings.compose),
-        model=settings.compose.check_model or client.model,
-    )
-
-
-def _expander(settings: Settings, client: "ChatClient", database: Database) -> Expander:
-    from engine.llm.client import BREAKER_PAUSE  # noqa: PLC0415 - imported with the client
-
-    seconds, clock = settings.search.expansion_timeout, time.monotonic
-    hurried = client.for_small_calls(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
-    punctuality = Punctuality(seconds=seconds, pause=BREAKER_PAUSE, clock=clock)
-    return Expander(hurried, Expansions(database), punctuality, clock=clock)
 
 
 def glossary_service(app: App) -> "GlossaryService":
     """Return the service that edits the glossary."""
-    from bot.glossary_service import GlossaryService  # noqa: PLC0415 - few commands need it
-    from db.corpus.glossary import Groups  # noqa: PLC0415 - as above
+    from bot.glossary_service import GlossaryService
+    from db.corpus.glossary import Groups
+    from db.search.find import DialectIndex
 
     chosen = app.settings.glossary
     return GlossaryService(

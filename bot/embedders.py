@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bot.query_log import source
 from bot.settings import Settings
 from bot.settings.model import model_environment, reveal_secret
-from db.model_cache import Ledger
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.nearest import CorpusVocabulary, SetAside
@@ -42,7 +41,7 @@ def open_embedders(
     """
     chosen = settings.embeddings
     if chosen.backend == "tfidf":
-        from engine.embed.tfidf import TfidfEmbedder  # noqa: PLC0415 - only for its backend
+        from engine.embed.tfidf import TfidfEmbedder
 
         vocabulary = CorpusVocabulary(database)
         return lambda corpus: TfidfEmbedder(vocabulary, corpus)
@@ -51,7 +50,7 @@ def open_embedders(
     if chosen.backend == "null":
         return None
     # This imports no model; the model is loaded with the first text.
-    from engine.embed.local import is_installed  # noqa: PLC0415 - for local models
+    from engine.embed.local import is_installed
 
     if chosen.backend == "auto" and not is_installed(chosen.model):
         return None
@@ -63,7 +62,7 @@ def _open_local(
     model: str, settings: Settings, database: Database, stack: AsyncExitStack
 ) -> "LocalEmbedder":
     """Return a model on this machine, whose processes `stack` ends. Raises SettingsError."""
-    from engine.embed.local import AT_ONCE, LocalEmbedder  # noqa: PLC0415 - for local models
+    from engine.embed.local import AT_ONCE, LocalEmbedder
 
     chosen = settings.embeddings
     local = LocalEmbedder(
@@ -91,7 +90,7 @@ def open_reranker(
     chosen = settings.embeddings
     if embedders is None or chosen.backend not in {"auto", "local"}:
         return None
-    from engine.embed.local import is_installed  # noqa: PLC0415 - for local models
+    from engine.embed.local import is_installed
 
     choose_embedder = embedders
     if not chosen.model and is_installed(MINILM):
@@ -107,7 +106,7 @@ def open_reranker(
 
 def behind_others(embedder: Embedder) -> Embedder:
     """Return the embedder; a local model yields to other work on this machine."""
-    from engine.embed.local import InBackground, LocalEmbedder  # noqa: PLC0415 - for local models
+    from engine.embed.local import InBackground, LocalEmbedder
 
     return InBackground(embedder) if isinstance(embedder, LocalEmbedder) else embedder
 
@@ -127,8 +126,8 @@ def no_embedder(_: Corpus) -> Embedder:
 
 def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
     """Return the client of the endpoint, to be closed. Raises SettingsError."""
-    # Imported here because it loads the HTTP client.
-    from engine.embed.remote import RemoteEmbedder  # noqa: PLC0415 - only for its backend
+    from db.model_cache import Ledger
+    from engine.embed.remote import RemoteEmbedder
 
     return RemoteEmbedder(
         settings.embeddings,

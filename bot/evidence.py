@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING
 from bot.query_log import source
 from bot.settings import Settings
 from bot.settings.model import Secrets, model_environment, reveal_secret
-from db.model_cache import Ledger, WebPages
 from db.pool import Database
 from db.search.nearest import SetAside
 from engine.budget import Budget
 from engine.errors import CorpusWithheld, WebSearchError
 from engine.llm.endpoint import Consent, rerank_endpoint
 from engine.ports import Embedder, Reranker
-from engine.rerank.local import Bm25Reranker, MeaningReranker
 from engine.values import Corpus
-from engine.web.results import FORMS, WebFindings, searxng_address, usable_key
 
 if TYPE_CHECKING:
     from engine.web.gather import WebGatherer
     from engine.web.providers import HttpSearch
+    from engine.web.results import WebFindings
 
 Rerankers = Callable[[Sequence[Corpus]], Reranker]
 
@@ -36,11 +34,15 @@ def open_web(settings: Settings, database: Database, stack: AsyncExitStack) -> "
     What it needs is opened by its first use and closed by `stack`. Raises SettingsError.
     """
     chosen = settings.web_search
+    if not chosen.providers:
+        return None
+    from engine.web.results import FORMS, searxng_address, usable_key
+
     for name in chosen.providers:  # now rather than at the first search
         usable_key(FORMS[name], provider_key(settings.secrets, name))
         if name == "searxng":
             searxng_address(chosen)
-    return LateWeb(settings, database, stack) if chosen.providers else None
+    return LateWeb(settings, database, stack)
 
 
 def provider_key(secrets: Secrets, provider: str) -> str | None:
@@ -50,8 +52,7 @@ def provider_key(secrets: Secrets, provider: str) -> str | None:
 
 def search_clients(settings: Settings) -> list["HttpSearch"]:
     """Return the clients of the search providers, in order, to be closed. Raises SettingsError."""
-    # Imported here because it loads the HTTP client.
-    from engine.web.providers import HttpSearch  # noqa: PLC0415 - only where the web is searched
+    from engine.web.providers import HttpSearch
 
     return [
         HttpSearch(name, settings.web_search, key=provider_key(settings.secrets, name))
@@ -79,7 +80,7 @@ class LateWeb:
 
     async def gather(
         self, queries: Sequence[str], *, deadline: float, now: datetime
-    ) -> WebFindings:
+    ) -> "WebFindings":
         """Search for all queries at once and read the pages found, within `deadline` seconds."""
         async with self._opening:
             if self._opened is None:
@@ -87,15 +88,12 @@ class LateWeb:
         return await self._opened.gather(queries, deadline=deadline, now=now)
 
     async def _open(self) -> "WebGatherer":
-        # Imported here because it loads the HTTP client.
-        from engine.fetch.client import Fetcher  # noqa: PLC0415 - only where the web is searched
-        from engine.page.article import ArticleReader  # noqa: PLC0415 - as above
-        from engine.web.gather import WebGatherer  # noqa: PLC0415 - as above
-        from engine.web.pages import (  # noqa: PLC0415 - as above
-            Pages,
-            Robots,
-        )
-        from engine.web.providers import Providers  # noqa: PLC0415 - as above
+        from db.model_cache import Ledger, WebPages
+        from engine.fetch.client import Fetcher
+        from engine.page.article import ArticleReader
+        from engine.web.gather import WebGatherer
+        from engine.web.pages import Pages, Robots
+        from engine.web.providers import Providers
 
         settings, clock = self._settings, time.monotonic
         clients = search_clients(settings)
@@ -130,12 +128,14 @@ def open_rerankers(
     meaning = chosen.backend != "bm25" and settings.embeddings.backend in {"auto", "local"}
 
     def local(corpora: Sequence[Corpus]) -> Reranker:
+        from engine.rerank.local import Bm25Reranker, MeaningReranker
+
         if not meaning or embedders is None or not corpora or not chosen.seconds:
             return Bm25Reranker()
         return MeaningReranker(embedders(corpora[0]), seconds=chosen.seconds)
 
     if chosen.backend == "cross-encoder":
-        from engine.rerank.remote import CrossEncoderReranker  # noqa: PLC0415 - its backend
+        from engine.rerank.remote import CrossEncoderReranker
 
         encoder = CrossEncoderReranker(
             chosen.model,
@@ -172,7 +172,8 @@ class _Remote:
         except CorpusWithheld:  # nothing is missing: it is ordered here
             return self._local(corpora)
         if self._opened is None:
-            from engine.rerank.remote import RemoteReranker  # noqa: PLC0415 - only for its backend
+            from db.model_cache import Ledger
+            from engine.rerank.remote import RemoteReranker
 
             self._opened = opened = RemoteReranker(
                 self._settings.rerank,

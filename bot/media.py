@@ -199,17 +199,6 @@ def give_to_owner(path: Path, *, of: Path) -> None:
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
-def close_folders(data_dir: Path) -> None:
-    """Close the folders of pictures and of rejects to others, as earlier versions did not.
-
-    What belongs to somebody else stays as it is.
-    """
-    for folder in (data_dir / _FOLDER, data_dir / REJECTS):
-        with suppress(OSError):  # it is missing, or says so itself where it is used
-            if folder.stat().st_mode & 0o077:
-                folder.chmod(0o700)
-
-
 def files_in(name: str) -> list[Path]:
     """Return the files of a folder by name, without links. Raises InputError."""
     folder = Path(name).expanduser()

@@ -3,14 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from bot.i18n.words import Words, marked
-from bot.request import Request, Trigger
-from engine.chat import Answer
 from engine.prophecy.score import Sureness
 from engine.search import Candidate
 from engine.values import DateKind
+
+if TYPE_CHECKING:  # not needed to show a reply
+    from bot.request import Request
+    from engine.chat import Answer
 
 _MARKS = {
     "repost": marked("repost"),
@@ -206,9 +208,9 @@ class Reply:
     writes: int | None = None  # the task whose outcome will take the place of this message
     event: Event | None = None  # the whole message, for a webhook
     toast: str | None = None  # answers a button with a transient notice; nothing is sent
-    follow_up: Request | None = None  # of another chat, which is answered after this
+    follow_up: "Request | None" = None  # of another chat, which is answered after this
     reaction: str = ""  # a smiley that answers a message without words; nothing else is sent
-    shows: Answer | None = None  # the page that the message shows, once stored
+    shows: "Answer | None" = None  # the page that the message shows, once stored
 
     @property
     def votes_in(self) -> str | None:
@@ -217,8 +219,10 @@ class Reply:
         return self.words.language if votes else None
 
 
-def aside(request: Request, text: str) -> Reply:
+def aside(request: "Request", text: str) -> Reply:
     """Return a short reply to the asker alone: a toast for a button, otherwise a message."""
+    from bot.request import Trigger  # noqa: PLC0415 - as above
+
     if request.trigger is Trigger.BUTTON:
         return Reply(words=request.words, toast=text, ephemeral=True)
     return Reply(words=request.words, text=text, ephemeral=True)

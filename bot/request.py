@@ -5,12 +5,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from bot.i18n.words import Words, words_for
-from engine.chat import Chat
 from engine.corpora import require_zone
 from engine.text.clean import storable
+
+if TYPE_CHECKING:
+    from engine.chat import Chat
 
 _LONGEST = 10_000  # characters; a headline is read from the first 2,000
 
@@ -121,7 +123,7 @@ class Request:
     step: Callable[[str], None] = _ignore_step  # tells what a slow answer waits for
     inquiries: Inquiries = Inquiries()
     origin: object = None  # used only by the adapter that made the request
-    chat: Chat | None = None  # set by the gates
+    chat: "Chat | None" = None  # set by the gates
     owner: bool = False  # the person owns the bot; set by the gates
     words: Words = field(default_factory=lambda: words_for("en"))
 
@@ -132,7 +134,7 @@ class Request:
                 require_zone(moment)
 
     @property
-    def known_chat(self) -> Chat:
+    def known_chat(self) -> "Chat":
         """The chat. Raises LookupError before the gates have set it."""
         if self.chat is None:
             raise LookupError("the gates have not been passed")

@@ -13,8 +13,6 @@ import orjson
 from db.connection import statements
 from db.pool import Database
 from engine.errors import StorageError
-from engine.query.query import Word
-from engine.query.read import parse_query
 from engine.search_log import LoggedSearch
 from engine.values import Corpus
 
@@ -73,6 +71,9 @@ class Log:
 
     async def list_missed(self, corpus: Corpus, limit: int) -> list[str]:
         """Return words of searches that found nothing, the most frequent first."""
+        from engine.query.query import Word  # noqa: PLC0415 - every search is logged, few are read
+        from engine.query.read import parse_query  # noqa: PLC0415 - as above
+
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["missed"], corpus.name, self._keep, limit)
         queries = (parse_query(row["query"]) for row in rows)

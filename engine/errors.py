@@ -51,7 +51,6 @@
 `str(error)` is one line for the user: what happened, then what to do.
 """
 
-from engine.extras import how_to_install
 from engine.messages import Message, as_message, for_operators, join_messages
 
 
@@ -115,6 +114,8 @@ class ExtraMissing(PresagioError):
     plain = Message("A part of me that this needs is not installed.")
 
     def __init__(self, message: Message, *, extra: str) -> None:
+        from engine.extras import how_to_install  # noqa: PLC0415 - half of what this takes to import
+
         plain = Message("Whoever runs me can install what is missing.")
         super().__init__(message, fix=for_operators(how_to_install(extra), plain))
 

@@ -5,12 +5,11 @@ docs/decisions/0016-search-log.md.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from engine.budget import BudgetSource
-from engine.query.results import Found, touched_platforms
 from engine.search import Prophecy
 from engine.values import Usage
 
@@ -64,25 +63,6 @@ class LoggedSearch:
 def may_quote(asker: Asker, job: SearchJob, *, chat_queries: bool) -> bool:
     """Return whether a text may be logged: in a chat only a query, and only if `chat_queries`."""
     return asker.origin is not Origin.CHAT or (job is SearchJob.FIND and chat_queries)
-
-
-def find_logged(search: LoggedSearch, found: Found) -> LoggedSearch:
-    """Return the entry for a query that was answered, with the query in canonical form."""
-    query = found.query
-    named = search.quotable
-    return replace(
-        search,
-        text=str(query) or search.text,
-        corpus=found.corpus,
-        expanded=str(found.expanded) if named and found.expanded != query else None,
-        filters=tuple(
-            str(condition) if named else f"{condition.name}:" for condition in query.filters
-        ),
-        plan=found.plan.value,
-        counts=asdict(found.counts),
-        returned=tuple(hit.document.candidate.external_id for hit in found.hits),
-        platforms=touched_platforms(found),
-    )
 
 
 def search_logged(search: LoggedSearch, prophecy: Prophecy) -> LoggedSearch:

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from bot.app import App, chat_client, glossary_service
+from bot.app import App, glossary_service
 from bot.cli.shared import CorpusName, Json, app_command, corpus_names, now, run_in_app, text, texts
 from bot.console.screen import Output
 from bot.glossary_service import GlossaryService, Proposed
@@ -174,13 +174,11 @@ async def suggest(
     from engine.glossary.suggest import Suggester
 
     chosen = await app.corpus(corpus)
-    client = chat_client(app.settings, app.database)
-    if client is None:
+    if app.client is None:
         raise UsageError(
             "No language model is set up.", fix="Set OPENROUTER_API_KEY, or llm.base_url."
         )
-    async with client:
-        proposed = await glossary_service(app).suggest(Suggester(client), chosen, now=now)
+    proposed = await glossary_service(app).suggest(Suggester(app.client), chosen, now=now)
     if json:
         output.json(_proposal_row(chosen.name, proposed))
         return

@@ -1,7 +1,7 @@
 """Answers queries of the dialect: text in, hits with receipts out."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
@@ -32,7 +32,7 @@ from engine.query.meaning import FindMode, MeaningFinder, found_together, meant_
 from engine.query.query import Filter, Plan, Query
 from engine.query.read import parse_query
 from engine.query.results import Counts, Found, present_hits, touched_platforms
-from engine.search_log import SearchJob, find_logged
+from engine.search_log import LoggedSearch, SearchJob
 from engine.values import Corpus
 
 
@@ -56,10 +56,29 @@ async def find(
         SearchJob.FIND,
         text,
         _find(app, parse_query(text), corpus, limit, voice=voice, mode=mode),
-        find_logged,
+        _log_found,
         log=log_of(app.database, app.settings),
         settings=app.settings,
         corpus=corpus,
+    )
+
+
+def _log_found(search: LoggedSearch, found: Found) -> LoggedSearch:
+    """Return the entry for a query that was answered, with the query in canonical form."""
+    query = found.query
+    named = search.quotable
+    return replace(
+        search,
+        text=str(query) or search.text,
+        corpus=found.corpus,
+        expanded=str(found.expanded) if named and found.expanded != query else None,
+        filters=tuple(
+            str(condition) if named else f"{condition.name}:" for condition in query.filters
+        ),
+        plan=found.plan.value,
+        counts=asdict(found.counts),
+        returned=tuple(hit.document.candidate.external_id for hit in found.hits),
+        platforms=touched_platforms(found),
     )
 
 
@@ -210,7 +229,7 @@ async def _run_search(
         SearchJob.FIND,
         search.query,
         _found(app, search, query, limit=limit, comments=comments),
-        find_logged,
+        _log_found,
         log=log_of(app.database, app.settings),
         settings=app.settings,
         corpus=search.corpus,

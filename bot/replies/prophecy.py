@@ -8,14 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.i18n.words import DEFAULT, Words, marked, words_for
-from bot.replies.buttons import place_text
 from bot.replies.dates import age_between, say_age
 from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
-from engine.answer.cited_answer import Passage, Wording
 from engine.messages import Message
 from engine.prophecy.score import sureness
-from engine.search import Headline, Hit, Prophecy, Term
+from engine.search import Headline, Hit, ItemPlace, Prophecy, Term
 from engine.text.terms import folded_words
 
 if TYPE_CHECKING:
@@ -89,9 +87,10 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
     A `near` result is not labelled as a sure hit.
     """
     found = hit.candidate
+    text, place = _show_part(hit, found.place, words) if found.place else (found.text, None)
     return replace(
-        HitView.of(found, words, rank=hit.rank, text=_shown_text(hit)),
-        place=place_text(found.place, words) if found.place else None,
+        HitView.of(found, words, rank=hit.rank, text=text),
+        place=place,
         age=say_age(found.created_at, until, words),
         sureness=None if near else sureness(hit),
         judged=hit.parts.get("judgment") is not None,
@@ -99,14 +98,14 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
     )
 
 
-def _shown_text(hit: Hit) -> str:
-    """Return the text, or that of a part of an item around the words that it was found by."""
-    text = hit.candidate.text
-    if hit.candidate.place is None:
-        return text
-    found = Wording.of([Passage(corpus="", hit=hit)]).window(text, _RADIUS)
+def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
+    """Return the text of a part of an item, around the words it was found by, and its place."""
+    from bot.replies.buttons import place_text  # noqa: PLC0415 - few corpora hold parts of items
+    from engine.answer.cited_answer import Passage, Wording  # noqa: PLC0415 - as above
+
+    found = Wording.of([Passage(corpus="", hit=hit)]).window(hit.candidate.text, _RADIUS)
     before, after = ("…" if cut else "" for cut in (found.before, found.after))
-    return f"{before}{found.text.strip()}{after}"
+    return f"{before}{found.text.strip()}{after}", place_text(place, words)
 
 
 def _introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:

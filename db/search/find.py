@@ -5,39 +5,31 @@ Every document that holds the words is scored, because they are also counted
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import lru_cache
 from itertools import pairwise
 
 import asyncpg
+import orjson
 
-from db.connection import statements
+from db.connection import Fetches, statements
 from db.corpus.corpora import names_of
 from db.corpus.postings import partition
 from db.search.nearest import as_text, embedding_table
 from db.search.rows import (
     Readings,
     WeightedLexeme,
+    add_places,
+    candidate,
     constants,
-    found_document,
     operand_values,
-    placed_documents,
+    operands,
+    passes,
     quote_lexeme,
+    score,
     weighted_lexemes,
 )
-from db.search.statements import (
-    ALLOWED,
-    MATCHING,
-    NEAREST,
-    NEWEST,
-    RANKED,
-    SCORING,
-    matched_by_postings,
-    months_statement,
-    nearest_statement,
-    newest_statement,
-    posted_values,
-    ranked_statement,
-)
+from db.search.statements import CLASSES, build_scored_select, posted_values
 from engine.query.filters import Conditions
 from engine.query.query import Chain, LanguageQuery, Plan
 from engine.query.results import FoundDocument, FoundDocuments
@@ -89,7 +81,7 @@ class DialectIndex(Readings):
             scored = operand_values(lexemes)
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, *(values[name] for name in RANKED), *scored)
-            return await placed_documents(reader, corpus, _read_found_rows(rows, lexemes))
+            return await _add_places(reader, corpus, _read_found_rows(rows, lexemes))
 
     async def newest(
         self,
@@ -104,7 +96,7 @@ class DialectIndex(Readings):
         async with self._database.read_anywhere() as reader:
             bound = (values[name] for name in NEWEST)
             rows = await reader.fetch(statement, *bound, local=_PLAN)
-            return await placed_documents(reader, corpus, _read_found_rows(rows, []))
+            return await _add_places(reader, corpus, _read_found_rows(rows, []))
 
     async def nearest(
         self,
@@ -131,7 +123,7 @@ class DialectIndex(Readings):
                 passing=rows[0]["passing"],
                 documents=[_near(row) for row in rows if row["id"] is not None],
             )
-            return await placed_documents(reader, corpus, found)
+            return await _add_places(reader, corpus, found)
 
     async def months(
         self,
@@ -247,3 +239,145 @@ def _found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:
 
 def _map_frequencies(names: Sequence[str], frequencies: Sequence[int]) -> dict[str, int]:
     return {name: tf for name, tf in zip(names, frequencies, strict=True) if tf}
+
+
+async def _add_places(reader: Fetches, corpus: Corpus, found: FoundDocuments) -> FoundDocuments:
+    """Return found documents with the places of those that are parts."""
+    if not corpus.in_parts:
+        return found
+    candidates = await add_places(
+        reader, corpus, [document.candidate for document in found.documents]
+    )
+    documents: list[FoundDocument] = [
+        replace(document, candidate=candidate)
+        for document, candidate in zip(found.documents, candidates, strict=True)
+    ]
+    return replace(found, documents=documents)
+
+
+def found_document(
+    row: asyncpg.Record,
+    *,
+    bm25: float = 0.0,
+    frequencies: Mapping[str, int] | None = None,
+    in_text: Mapping[str, int] | None = None,
+) -> FoundDocument:
+    """Return a row with everything that is stored of a document."""
+    return FoundDocument(
+        candidate=candidate(row, bm25=bm25),
+        frequencies=frequencies or {},
+        in_text=in_text or {},
+        title=row["title"],
+        role=row["role"],
+        thread=row["thread_id"],
+        attribution=row["attribution"],
+        tags=tuple(row["tags"]),
+        mentions=tuple(row["mentions"]),
+        engagement=row["engagement"],
+        domain=row.get("domain"),
+        attachments=_read_text_list(row["attachments"]),
+        participants=_read_text_list(row["participants"]),
+    )
+
+
+def _read_text_list(written: str | None) -> tuple[str, ...]:
+    """Return the texts in a list of `meta`, which holds whatever the source had."""
+    found = orjson.loads(written) if written and written.startswith("[") else ()
+    return tuple(entry for entry in found if isinstance(entry, str))
+
+
+_SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
+_CONDITIONS = tuple(field.name for field in fields(Conditions) if field.name != "undated")
+# In the order of their placeholders: db.search.rows needs these three first. `ranked` then adds,
+# for each scored lexeme, its tsquery and its weight.
+SCORING = ("k1", "norm", "norm_per_token")
+NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_CONDITIONS)
+RANKED = (*SCORING, "any", *NEWEST)
+NEAREST = (*NEWEST, "vector")
+ALLOWED = ("queries", "query_languages", *_CONDITIONS)
+MATCHING = ("any", *ALLOWED)
+
+_UNSCORED = ("0::float8",) * len(CLASSES)
+
+
+@lru_cache(maxsize=512)
+def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str:
+    """Return the SQL of the plan `ranked`, for `lexemes` scored lexemes.
+
+    `profiled` also asks for the newest and the most liked besides the best by words.
+    """
+    names = _places(RANKED) | {"document": table}
+    asked = operands(len(RANKED) + 1, lexemes)
+    names["passes"] = _fill_find("passes", names)
+    scores = [score(asked, repeats=document_class.max_tf != 1) for document_class in CLASSES]
+    return _build_ranked(names, _branches(names, scores), profiled=profiled)
+
+
+@lru_cache(maxsize=512)
+def matched_by_postings(corpus_id: int, *, profiled: bool = False) -> str:
+    """Return the same for a corpus with postings.
+
+    After the parameters RANKED it takes the arrays of lexemes and of their weights.
+    """
+    names = _places(RANKED) | {"document": partition(corpus_id)}
+    names["passes"] = _fill_find("passes", names)
+    arrays = {"lexemes": f"${len(RANKED) + 1}", "weights": f"${len(RANKED) + 2}"}
+    scores = {
+        "branches": _branches(names),
+        "scored": build_scored_select(corpus_id, names | arrays),
+    }
+    return _build_ranked(names, _fill_find("with_scores", scores), profiled=profiled)
+
+
+@lru_cache(maxsize=512)
+def newest_statement(table: str) -> str:
+    """Return the SQL of the plan `newest`."""
+    names = _places(NEWEST) | {"document": table}
+    names["passes"] = _fill_find("passes", names)
+    return _whole("newest", names | {"allowed": _fill_find("allowed", names)})
+
+
+@lru_cache(maxsize=512)
+def nearest_statement(table: str, embedding: str) -> str:
+    """Return the SQL of the plan `nearest`, by the vectors of one model."""
+    names = _places(NEAREST) | {"document": table, "embedding": embedding}
+    names["passes"] = _fill_find("passes", names)
+    return _whole("nearest", names | {"allowed": _fill_find("allowed", names)})
+
+
+@lru_cache(maxsize=512)
+def months_statement(table: str, *, words: bool) -> str:
+    """Return the SQL that counts by month: with `words` the matches, without all allowed texts."""
+    names = _places(MATCHING if words else ALLOWED) | {"document": table}
+    names["passes"] = _fill_find("passes", names)
+    if words:
+        names["branches"] = _branches(names)
+    return _fill_find("months", {"found": _fill_find("matching" if words else "allowed", names)})
+
+
+def _build_ranked(names: Mapping[str, str], matching: str, *, profiled: bool) -> str:
+    best = _fill_find("best_by_words", names)
+    if profiled:
+        best = _fill_find("best_by_all", {**names, "best_by_words": best})
+    return _whole("ranked", {**names, "matching": matching, "best": best})
+
+
+def _branches(names: Mapping[str, str], scores: Sequence[str] = _UNSCORED) -> str:
+    """Return the SQL of all documents that match, each class with its score."""
+    return " UNION ALL ".join(
+        _fill_find("branch", {**names, "condition": document_class.condition, "score": expression})
+        for document_class, expression in zip(CLASSES, scores, strict=True)
+    )
+
+
+def _places(parameters: tuple[str, ...]) -> dict[str, str]:
+    names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
+    return names | {"filters": passes(**{name: names[name] for name in _SHARED})}
+
+
+def _whole(name: str, names: Mapping[str, str]) -> str:
+    return _fill_find(name, {**names, "columns": _fill_find("columns", names)})
+
+
+def _fill_find(name: str, names: Mapping[str, str]) -> str:
+    return statements("find")[name].format(**names)

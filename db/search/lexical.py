@@ -1,8 +1,9 @@
-"""Searches by words; implements SearchIndex and PhraseIndex of engine.ports."""
+"""Searches by words; implements SearchIndex, PhraseIndex and Descriptions of engine.ports."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import asyncpg
 import orjson
@@ -15,22 +16,25 @@ from db.search.rows import (
     WeightedLexeme,
     add_places,
     constants,
+    frequencies,
     operand_values,
+    operands,
     passing_flags,
     places,
     ranked_candidate,
+    score,
     weighted_lexemes,
 )
 from db.search.statements import (
     CLASSES,
     build_threshold_query,
+    described_by_postings,
     essential,
     posted_values,
     rank_statement,
     ranked_by_postings,
 )
-from engine.glossary.aliases import Fired, find_fired
-from engine.glossary.groups import Glossary, glossary
+from engine.glossary.groups import Fired, Glossary, find_fired, glossary
 from engine.ranking import Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
 from engine.text.clean import searchable
@@ -53,6 +57,7 @@ _STEP = 0.8
 _NEIGHBOURS = 2
 # Connections that one search for phrases uses at once: the pool has four.
 _AT_ONCE = 3
+_FIRST_LEXEME = 5  # of a description: after k1, the two parts of the norm, and the ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,3 +343,43 @@ class AliasedSearch(LexicalIndex):
         return [
             replace(term, weight=share, neighbour_of=alias.written, alias=True) for term in terms
         ]
+
+
+class Described:
+    """Reads documents that were found by other means than words."""
+
+    def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
+        self._database = database
+        self._bm25 = bm25 or Bm25()
+
+    async def describe_documents(
+        self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
+    ) -> list[Candidate]:
+        """Return those of `ids` that exist, with their BM25 and matched terms, in any order."""
+        if not ids:
+            return []
+        lexemes = weighted_lexemes(terms, corpus.documents)
+        values: Sequence[object]
+        if corpus.postings:
+            statement = described_by_postings(corpus.id)
+            values = posted_values(lexemes)
+        else:
+            statement = _describe_statement(partition(corpus.id), len(lexemes))
+            values = operand_values(lexemes)
+        async with self._database.read_anywhere() as reader:
+            rows = await reader.fetch(
+                statement, *constants(self._bm25, corpus.average_length), list(ids), *values
+            )
+            where = places(terms, lexemes)
+            return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])
+
+
+@lru_cache(maxsize=512)
+def _describe_statement(table: str, lexemes: int) -> str:
+    asked = operands(_FIRST_LEXEME, lexemes)
+    return statements("embeddings")["described"].format(
+        document=table,
+        # Without a lexeme the parameters are named all the same: the server needs their types.
+        bm25=score(asked, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
+        frequencies=frequencies(asked),
+    )

@@ -6,12 +6,10 @@ from functools import lru_cache
 from operator import itemgetter
 
 import asyncpg
-import orjson
 
 from db.connection import Fetches, statements
 from db.corpus.postings import about_corpus
 from db.pool import Database
-from engine.query.results import FoundDocument, FoundDocuments
 from engine.ranking import Bm25, idf
 from engine.search import Candidate, Filters, ItemPlace, Term
 from engine.text.terms import Reading
@@ -127,22 +125,6 @@ async def add_places(
     return [replace(unplaced, place=known.get(unplaced.id)) for unplaced in candidates]
 
 
-async def placed_documents(
-    reader: Fetches, corpus: Corpus, found: FoundDocuments
-) -> FoundDocuments:
-    """Return found documents with the places of those that are parts."""
-    if not corpus.in_parts:
-        return found
-    candidates = await add_places(
-        reader, corpus, [document.candidate for document in found.documents]
-    )
-    documents: list[FoundDocument] = [
-        replace(document, candidate=candidate)
-        for document, candidate in zip(found.documents, candidates, strict=True)
-    ]
-    return replace(found, documents=documents)
-
-
 def passes(before: str, after: str, require: str, exclude: str) -> str:
     """Return the condition on a document, with the filters at these parameters."""
     return statements("search")["passes"].format(
@@ -220,34 +202,3 @@ def ranked_candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> C
         if tf := frequencies[place]:
             matched[term] = matched.get(term, 0) + tf
     return candidate(row, bm25=row["bm25"], matched=matched)
-
-
-def found_document(
-    row: asyncpg.Record,
-    *,
-    bm25: float = 0.0,
-    frequencies: Mapping[str, int] | None = None,
-    in_text: Mapping[str, int] | None = None,
-) -> FoundDocument:
-    """Return a row with everything that is stored of a document."""
-    return FoundDocument(
-        candidate=candidate(row, bm25=bm25),
-        frequencies=frequencies or {},
-        in_text=in_text or {},
-        title=row["title"],
-        role=row["role"],
-        thread=row["thread_id"],
-        attribution=row["attribution"],
-        tags=tuple(row["tags"]),
-        mentions=tuple(row["mentions"]),
-        engagement=row["engagement"],
-        domain=row.get("domain"),
-        attachments=_read_text_list(row["attachments"]),
-        participants=_read_text_list(row["participants"]),
-    )
-
-
-def _read_text_list(written: str | None) -> tuple[str, ...]:
-    """Return the texts in a list of `meta`, which holds whatever the source had."""
-    found = orjson.loads(written) if written and written.startswith("[") else ()
-    return tuple(entry for entry in found if isinstance(entry, str))

@@ -4,74 +4,18 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from db.connection import statements
-from db.corpus.postings import about_corpus, partition
+from db.corpus.postings import about_corpus
 from db.pool import Database
-from db.search.rows import (
-    add_places,
-    constants,
-    found_document,
-    frequencies,
-    operand_values,
-    operands,
-    places,
-    quote_lexeme,
-    ranked_candidate,
-    score,
-    weighted_lexemes,
-)
-from db.search.statements import described_by_postings, posted_values
+from db.search.find import found_document
+from db.search.rows import add_places, quote_lexeme
 from engine.corpora import Thread, ThreadMessage
 from engine.query.results import Comment, Found, FoundDocument
-from engine.ranking import Bm25
-from engine.search import Candidate, Filters, Term
+from engine.search import Filters
 from engine.text.clean import searchable
 from engine.text.snippet import searched_words
 from engine.values import Corpus, CorpusRole, Flag
-
-_FIRST_LEXEME = 5  # after k1, the two parts of the norm, and the ids
-
-
-class Described:
-    """Reads documents that were found by other means than words."""
-
-    def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
-        self._database = database
-        self._bm25 = bm25 or Bm25()
-
-    async def describe_documents(
-        self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
-    ) -> list[Candidate]:
-        """Return those of `ids` that exist, with their BM25 and matched terms, in any order."""
-        if not ids:
-            return []
-        lexemes = weighted_lexemes(terms, corpus.documents)
-        values: Sequence[object]
-        if corpus.postings:
-            statement = described_by_postings(corpus.id)
-            values = posted_values(lexemes)
-        else:
-            statement = _statement(partition(corpus.id), len(lexemes))
-            values = operand_values(lexemes)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(
-                statement, *constants(self._bm25, corpus.average_length), list(ids), *values
-            )
-            where = places(terms, lexemes)
-            return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])
-
-
-@lru_cache(maxsize=512)
-def _statement(table: str, lexemes: int) -> str:
-    asked = operands(_FIRST_LEXEME, lexemes)
-    return statements("embeddings")["described"].format(
-        document=table,
-        # Without a lexeme the parameters are named all the same: the server needs their types.
-        bm25=score(asked, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
-        frequencies=frequencies(asked),
-    )
 
 
 class Comments:

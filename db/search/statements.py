@@ -1,12 +1,11 @@
-"""Builds the SQL of searches: by thresholds, by postings, and of the query dialect.
+"""Builds the SQL of searches by words: by thresholds and by postings.
 
-There is one per plan and, for the ranked plan without postings, one per number of lexemes. Texts
-are composed only of the file, constants and numbered placeholders; every value is bound.
+Texts are composed only of the file, constants and numbered placeholders; every value is bound.
 """
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from operator import neg
@@ -14,7 +13,6 @@ from operator import neg
 from db.connection import statements
 from db.corpus.postings import partition, postings_table
 from db.search.rows import WeightedLexeme, frequencies, operands, passes, quote_lexeme, score
-from engine.query.filters import Conditions
 from engine.ranking import Bm25
 
 # GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
@@ -219,100 +217,3 @@ def _names(corpus_id: int, parameters: Sequence[str]) -> dict[str, str]:
 
 def _fill_postings(name: str, names: Mapping[str, str]) -> str:
     return statements("postings")[name].format(**names)
-
-
-_SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
-_CONDITIONS = tuple(field.name for field in fields(Conditions) if field.name != "undated")
-# In the order of their placeholders: db.search.rows needs these three first. `ranked` then adds,
-# for each scored lexeme, its tsquery and its weight.
-SCORING = ("k1", "norm", "norm_per_token")
-NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_CONDITIONS)
-RANKED = (*SCORING, "any", *NEWEST)
-NEAREST = (*NEWEST, "vector")
-ALLOWED = ("queries", "query_languages", *_CONDITIONS)
-MATCHING = ("any", *ALLOWED)
-
-_UNSCORED = ("0::float8",) * len(CLASSES)
-
-
-@lru_cache(maxsize=512)
-def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str:
-    """Return the SQL of the plan `ranked`, for `lexemes` scored lexemes.
-
-    `profiled` also asks for the newest and the most liked besides the best by words.
-    """
-    names = _places(RANKED) | {"document": table}
-    asked = operands(len(RANKED) + 1, lexemes)
-    names["passes"] = _fill_find("passes", names)
-    scores = [score(asked, repeats=document_class.max_tf != 1) for document_class in CLASSES]
-    return _build_ranked(names, _branches(names, scores), profiled=profiled)
-
-
-@lru_cache(maxsize=512)
-def matched_by_postings(corpus_id: int, *, profiled: bool = False) -> str:
-    """Return the same for a corpus with postings.
-
-    After the parameters RANKED it takes the arrays of lexemes and of their weights.
-    """
-    names = _places(RANKED) | {"document": partition(corpus_id)}
-    names["passes"] = _fill_find("passes", names)
-    arrays = {"lexemes": f"${len(RANKED) + 1}", "weights": f"${len(RANKED) + 2}"}
-    scores = {
-        "branches": _branches(names),
-        "scored": build_scored_select(corpus_id, names | arrays),
-    }
-    return _build_ranked(names, _fill_find("with_scores", scores), profiled=profiled)
-
-
-@lru_cache(maxsize=512)
-def newest_statement(table: str) -> str:
-    """Return the SQL of the plan `newest`."""
-    names = _places(NEWEST) | {"document": table}
-    names["passes"] = _fill_find("passes", names)
-    return _whole("newest", names | {"allowed": _fill_find("allowed", names)})
-
-
-@lru_cache(maxsize=512)
-def nearest_statement(table: str, embedding: str) -> str:
-    """Return the SQL of the plan `nearest`, by the vectors of one model."""
-    names = _places(NEAREST) | {"document": table, "embedding": embedding}
-    names["passes"] = _fill_find("passes", names)
-    return _whole("nearest", names | {"allowed": _fill_find("allowed", names)})
-
-
-@lru_cache(maxsize=512)
-def months_statement(table: str, *, words: bool) -> str:
-    """Return the SQL that counts by month: with `words` the matches, without all allowed texts."""
-    names = _places(MATCHING if words else ALLOWED) | {"document": table}
-    names["passes"] = _fill_find("passes", names)
-    if words:
-        names["branches"] = _branches(names)
-    return _fill_find("months", {"found": _fill_find("matching" if words else "allowed", names)})
-
-
-def _build_ranked(names: Mapping[str, str], matching: str, *, profiled: bool) -> str:
-    best = _fill_find("best_by_words", names)
-    if profiled:
-        best = _fill_find("best_by_all", {**names, "best_by_words": best})
-    return _whole("ranked", {**names, "matching": matching, "best": best})
-
-
-def _branches(names: Mapping[str, str], scores: Sequence[str] = _UNSCORED) -> str:
-    """Return the SQL of all documents that match, each class with its score."""
-    return " UNION ALL ".join(
-        _fill_find("branch", {**names, "condition": document_class.condition, "score": expression})
-        for document_class, expression in zip(CLASSES, scores, strict=True)
-    )
-
-
-def _places(parameters: tuple[str, ...]) -> dict[str, str]:
-    names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
-    return names | {"filters": passes(**{name: names[name] for name in _SHARED})}
-
-
-def _whole(name: str, names: Mapping[str, str]) -> str:
-    return _fill_find(name, {**names, "columns": _fill_find("columns", names)})
-
-
-def _fill_find(name: str, names: Mapping[str, str]) -> str:
-    return statements("find")[name].format(**names)

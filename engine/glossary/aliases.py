@@ -1,17 +1,14 @@
-"""Applies a glossary: the aliases of the words of queries and headlines."""
+"""Applies a glossary to queries: adds the aliases of their words."""
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from engine.glossary.groups import Glossary, Signature, is_exact, signatures
+from engine.glossary.groups import Glossary, Signature, is_exact, signatures, terms_in
 from engine.query.find import FindIndex
 from engine.query.query import Alternative, Group, Phrase, Query, Unit, Word
 from engine.text.clean import searchable
 from engine.text.terms import Reading
 from engine.values import Corpus
-
-_EDGES = re.compile(r"^\W+|\W+$")
 
 
 def expandable(query: Query, protected: Collection[str] = ()) -> list[Word]:
@@ -58,7 +55,7 @@ def _with_terms(
     }
     exact = [word is None or word not in by_word for word in alone]
     groups = list(wide)
-    for places, aliases in _terms(read, exact, known):
+    for places, aliases in terms_in(read, exact, known):
         if len(places) > 1:
             term = Phrase(" ".join(word.text for place in places if (word := alone[place])))
             added = [Alternative(_unit(alias), weight, alias_of=term) for alias in aliases]
@@ -96,47 +93,3 @@ async def widen_query(
 
 def _unit(alias: str) -> Unit:
     return Phrase(alias) if " " in alias else Word(alias)
-
-
-@dataclass(frozen=True, slots=True)
-class Fired:
-    """An alias that stands for some words of a headline."""
-
-    written: str  # the words it stands for
-    alias: str
-
-
-def find_fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) -> list[Fired]:
-    """Return the aliases of the words of a text, and of neighbouring words taken together.
-
-    `readings` are those of `words`, in order.
-    """
-    exact = [is_exact(word, known.protected) for word in words]
-    found: dict[Fired, None] = {}
-    for places, aliases in _terms(signatures(readings), exact, known):
-        written = _EDGES.sub("", " ".join(words[place] for place in places))
-        found |= {Fired(written, alias): None for alias in aliases}
-    return list(found)
-
-
-def _terms(
-    read: Mapping[int, Signature], exact: Sequence[bool], known: Glossary
-) -> Iterator[tuple[range, tuple[str, ...]]]:
-    """Yield the places of words that make a term, and its aliases. No word of it may be exact."""
-    for start in sorted(read):
-        for end in range(start + 1, min(len(exact), start + 2 * known.longest) + 1):
-            if end - 1 in read and not any(exact[start:end]):
-                places = range(start, end)
-                if aliases := known.of(_together(read, places)):
-                    yield places, aliases
-
-
-def _together(read: Mapping[int, Signature], places: range) -> Signature:
-    """Read neighbouring words as one phrase; stop words among them are skipped."""
-    languages = set(read[places[0]]) & set(read[places[-1]])
-    return {language: tuple(_lexemes(read, language, places)) for language in languages}
-
-
-def _lexemes(read: Mapping[int, Signature], language: str, places: range) -> Iterator[str]:
-    for place in places:
-        yield from read.get(place, {}).get(language, ())

@@ -11,12 +11,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
 
 from engine.errors import InputError
-from engine.glossary.suggest import SuggestedPair
 from engine.messages import Message
 from engine.text.clean import searchable
 from engine.text.terms import Reading
+
+if TYPE_CHECKING:
+    from engine.glossary.suggest import SuggestedPair
 
 # Tells whether a word in lower case is an ordinary one.
 Dictionary = Callable[[str], bool]
@@ -226,9 +229,53 @@ def signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ..
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """An alias that stands for some words of a headline."""
+
+    written: str  # the words it stands for
+    alias: str
+
+
+def find_fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) -> list[Fired]:
+    """Return the aliases of the words of a text, and of neighbouring words taken together.
+
+    `readings` are those of `words`, in order.
+    """
+    exact = [is_exact(word, known.protected) for word in words]
+    found: dict[Fired, None] = {}
+    for places, aliases in terms_in(signatures(readings), exact, known):
+        written = _EDGES.sub("", " ".join(words[place] for place in places))
+        found |= {Fired(written, alias): None for alias in aliases}
+    return list(found)
+
+
+def terms_in(
+    read: Mapping[int, Signature], exact: Sequence[bool], known: Glossary
+) -> Iterator[tuple[range, tuple[str, ...]]]:
+    """Yield the places of words that make a term, and its aliases. No word of it may be exact."""
+    for start in sorted(read):
+        for end in range(start + 1, min(len(exact), start + 2 * known.longest) + 1):
+            if end - 1 in read and not any(exact[start:end]):
+                places = range(start, end)
+                if aliases := known.of(_together(read, places)):
+                    yield places, aliases
+
+
+def _together(read: Mapping[int, Signature], places: range) -> Signature:
+    """Read neighbouring words as one phrase; stop words among them are skipped."""
+    languages = set(read[places[0]]) & set(read[places[-1]])
+    return {language: tuple(_lexemes(read, language, places)) for language in languages}
+
+
+def _lexemes(read: Mapping[int, Signature], language: str, places: range) -> Iterator[str]:
+    for place in places:
+        yield from read.get(place, {}).get(language, ())
+
+
 def unheard(
-    candidates: Sequence[SuggestedPair], heard: Sequence[Pair], readings: Iterable[Reading]
-) -> list[SuggestedPair]:
+    candidates: "Sequence[SuggestedPair]", heard: Sequence[Pair], readings: Iterable[Reading]
+) -> "list[SuggestedPair]":
     """Return the candidates that are not in `heard`, not even in other forms of the words.
 
     `readings` are those of the candidates' terms, then of the terms of `heard`, in order.

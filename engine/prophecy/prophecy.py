@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from engine.corpora import outdated_notice
 from engine.embed.store import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
-from engine.prophecy.expand import Phrases
 from engine.prophecy.order import predict_labels
 from engine.prophecy.question import Meaning
 from engine.prophecy.retrieve import Retriever
@@ -37,6 +36,9 @@ from engine.settings.searching import ProphecySettings, ScoreSettings
 from engine.text.address import address_candidate
 from engine.text.terms import has_own_words
 from engine.values import Corpus
+
+if TYPE_CHECKING:  # only with a model
+    from engine.prophecy.expand import Phrases
 
 NO_MODEL = Message("Not judged: no language model is set up.")
 NOT_ASKED = Message("Not judged, as asked.")
@@ -66,7 +68,7 @@ class Prophet:
         judge: Judges | None = None,
         settings: ProphecySettings | None = None,
         meaning: Meaning | None = None,
-        phrases: Phrases | None = None,
+        phrases: "Phrases | None" = None,
     ) -> None:
         self._judge = judge
         self._index = index

@@ -6,12 +6,12 @@ docs/decisions/0014-embeddings.md and 0025-expansion.md say why.
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from engine.embed.store import WORD_COUNTERS
 from engine.errors import ModelError
 from engine.messages import Message
 from engine.ports import SearchIndex
-from engine.prophecy.expand import Phrases
 from engine.prophecy.question import (
     Meaning,
     OnlyWords,
@@ -28,6 +28,9 @@ from engine.ranking import fuse_rankings, ranks
 from engine.search import Candidate, Expansion, Filters, Mode, Term
 from engine.text.clean import searchable
 from engine.values import Corpus
+
+if TYPE_CHECKING:  # only with a model
+    from engine.prophecy.expand import Phrases
 
 LEXICAL, SEMANTIC = "lexical", "semantic"  # the headline's own lists, as receipts name them
 
@@ -96,7 +99,7 @@ class Retriever:
         meaning: Meaning | None,
         *,
         limit: int,
-        phrases: Phrases | None = None,
+        phrases: "Phrases | None" = None,
         limit_with_phrases: int = 100,
     ) -> None:
         self._index = index

@@ -161,7 +161,6 @@ def test_they_are_their_owners_alone(folder: Path, tmp_path: Path) -> None:
     data = load_settings().data_dir
     data.mkdir(parents=True, exist_ok=True)
     data.chmod(0o755)
-    (data / "media").mkdir()  # an earlier version made it
     bad = tmp_path / "bad.jsonl"
     bad.write_text(
         '{"id": "1"}\n{"id": "7", "text": "tea", "created_at": "2011-01-01T00:00:00Z"}\n'

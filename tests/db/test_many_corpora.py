@@ -17,9 +17,9 @@ from db.pool import Database, PoolSettings
 from db.replicas import FallbackReader
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
-from db.search.lexical import LexicalIndex
+from db.search.lexical import Described, LexicalIndex
 from db.search.nearest import CorpusVocabulary
-from db.search.shown import Comments, Described, Shown, Threads
+from db.search.shown import Comments, Shown, Threads
 from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.query.find import Finder

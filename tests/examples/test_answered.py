@@ -13,8 +13,7 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.pool import Database
-from db.search.lexical import LexicalIndex
-from db.search.shown import Described
+from db.search.lexical import Described, LexicalIndex
 from engine.evaluate.measures import RIGHT, read_headlines, read_qrels
 from engine.prophecy.expand import MOST_PHRASES, Phrases, read_phrases
 from engine.prophecy.headline import read_headline

@@ -755,6 +755,9 @@ class TestImports:
         unneeded = [
             *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "aiohttp", "numpy"),
             *("rich", "httpx", "PIL", "babel", "ir_measures"),
+            *("bot.card", "bot.media", "bot.request", "bot.replies.buttons", "db.model_cache"),
+            *("db.search.find", "engine.answer.cited_answer", "engine.chat", "engine.judge.judge"),
+            *("engine.llm.wire", "engine.query.query", "engine.text.snippet", "engine.web.results"),
         ]
         script = (
             "import sys\n"

@@ -3,8 +3,7 @@
 import pytest
 
 from db.pool import Database
-from db.search.lexical import LexicalIndex
-from db.search.shown import Described
+from db.search.lexical import Described, LexicalIndex
 from engine.search import Filters
 from tests.db.loading import load_texts
 

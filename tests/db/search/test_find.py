@@ -14,8 +14,7 @@ from bench.brute_force import matching, scan
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from db.search.find import DialectIndex
-from db.search.statements import newest_statement, ranked_statement
+from db.search.find import DialectIndex, newest_statement, ranked_statement
 from engine.corpora import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder

@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.glossary.aliases import Fired, expand_query, expandable, find_fired
+from engine.glossary.aliases import expand_query, expandable
 from engine.glossary.groups import (
+    Fired,
     Glossary,
     check_terms,
     explain_protection,
+    find_fired,
     glossary,
     is_exact,
     key,
