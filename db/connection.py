@@ -112,6 +112,11 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                 Message("The database refused the connection: {said}.", said=said),
                 fix=Message("Check DATABASE_URL."),
             )
+        case asyncpg.ReadOnlySQLTransactionError():
+            return StorageInterrupted(
+                Message("The database server takes no writes: {said}.", said=said),
+                fix=Message("If another server took its place, DATABASE_URL must name that too."),
+            )
         case asyncpg.TooManyConnectionsError():
             return StorageUnreachable(
                 Message("The database has no free connection: {said}.", said=said),

@@ -5,9 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Self
 
+import asyncpg
+
 from db import migrate
 from db.connection import Connection, mapped_storage_errors
-from db.replicas import FallbackReader, Primary, Replicas, ReplicaState, Replication
+from db.reader import FallbackReader, Primary
+from db.replicas import Replicas, ReplicaState, Replication
 from db.sessions import (
     SEARCH_PATH,
     PoolSettings,
@@ -76,6 +79,9 @@ class Database:
             connection = await self._primary.lend()
             try:
                 yield connection
+            except asyncpg.ReadOnlySQLTransactionError:  # it is the primary no more
+                await self._sessions.pool.expire_connections()
+                raise
             finally:
                 await self._primary.take_back(connection)
 

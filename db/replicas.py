@@ -4,15 +4,15 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
-from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
 from db.connection import FOREIGN, LOST, Lent, statements
+from db.hosts import Route, hosts_of
+from db.reader import Primary, Server
 from db.sessions import PoolSettings, Sessions
 from engine.errors import StorageError
 
@@ -26,22 +26,28 @@ class Sight:
     system: str  # the same for a primary and its standbys only
     standby: bool
     position: int  # in the log: written by a primary, replayed by a standby
+    started: str = ""  # when it was: another moment, another server
+    timeline: int = 0  # of a primary: each promotion begins a new one
     paused: bool = False  # its replay, by an administrator
     feedback: bool = False  # whether it keeps the primary from removing what it reads
+
+
+# Read only while the primary is lost: others write there, or nobody does.
+PROMOTED = "it is not a standby, and not the primary"
 
 
 class Notes:
     """What the primary had written, and when."""
 
     def __init__(self) -> None:
-        self.system: str | None = None
+        self._primary: Sight | None = None
         self._notes: deque[tuple[float, int]] = deque(maxlen=_KEPT)
 
     def note(self, sight: Sight, at: float) -> None:
         """Note the primary's position; `at` is a moment before it was asked for."""
-        if sight.system != self.system or (self._notes and sight.position < self._notes[-1][1]):
+        if self.fault(sight) or (self._notes and sight.position < self._notes[-1][1]):
             self._notes.clear()  # another server, or one that was restored
-        self.system = sight.system
+        self._primary = sight
         if self._notes and self._notes[-1][1] == sight.position:
             self._notes.pop()
         self._notes.append((at, sight.position))
@@ -55,9 +61,11 @@ class Notes:
 
     def fault(self, standby: Sight) -> str:
         """Return why a server can never be read in place of the primary, or ""."""
-        if self.system is not None and standby.system != self.system:
+        if self._primary is not None and standby.system != self._primary.system:
             return "it is no copy of the primary's database"
-        return "" if standby.standby else "it is not a standby"
+        if standby.standby or (self._primary and standby.started == self._primary.started):
+            return ""  # or it is the primary itself
+        return PROMOTED
 
 
 ANSWER = 5.0  # seconds that a server has to answer what takes it a millisecond
@@ -71,6 +79,7 @@ class ReplicaState:
     name: str  # host and port
     answers: bool  # and may be read at all
     used: bool  # for reading, at this moment
+    primary: bool  # it was promoted, and is the primary now
     behind_seconds: float | None  # at most; None = unknown
     fault: str  # why it is not used, or ""
     feedback: bool  # whether it keeps the primary from removing what it reads
@@ -104,7 +113,8 @@ class Replica:
     """A standby that lends connections while it answers."""
 
     def __init__(self, url: str, settings: PoolSettings) -> None:
-        self.name = _name(url)
+        self._host = hosts_of(url)[0]
+        self.name = str(self._host)
         self._url, self._size = url, settings.size
         self._settings = replace(settings, connect_timeout=min(ANSWER, settings.connect_timeout))
         self._sessions: Sessions | None = None
@@ -120,6 +130,11 @@ class Replica:
         return self._sight is not None and not self.fault
 
     @property
+    def is_primary(self) -> bool:
+        """Return whether it is the primary now, whose connections readers have already."""
+        return self.answers and self._sight is not None and not self._sight.standby
+
+    @property
     def held_until(self) -> float:
         """Return the latest moment of which it is known to hold everything."""
         return float("-inf") if self._held is None or not self.answers else self._held
@@ -129,12 +144,17 @@ class Replica:
         """Tell whether a reader would have to wait for another one."""
         return self.busy >= self._size
 
-    async def look(self, notes: Notes) -> None:
-        """Find out what it holds. Raises storage errors, TimeoutError, errors of the driver."""
+    async def look(self, notes: Notes, route: Route) -> None:
+        """Find out what it holds, and whether it is the primary now.
+
+        Raises storage errors, TimeoutError, errors of the driver.
+        """
         if self._sessions is None:
             self._sessions = await Sessions.open(self._url, self._settings, read_only=True)
         sight = await self._lookout.look(self._sessions)
         self._sight, self.fault, self._held = sight, notes.fault(sight), notes.held_by(sight)
+        if self.fault == PROMOTED:
+            route.note_primary(self._host, sight.timeline)
 
     def lose(self, fault: str) -> None:
         """Stop reading from it. Whoever waits for it now is answered elsewhere."""
@@ -147,12 +167,14 @@ class Replica:
     def state(self, now: float, *, since: float) -> ReplicaState:
         """Return its state; it is used if it holds everything that was stored before `since`."""
         late = "its replay is paused" if self._sight and self._sight.paused else "it is behind"
-        used = self.held_until >= since
+        used = self.is_primary or self.held_until >= since
+        held = now if self.is_primary else self._held
         return ReplicaState(
             name=self.name,
             answers=self.answers,
             used=used,
-            behind_seconds=None if self._held is None else now - self._held,
+            primary=self.is_primary,
+            behind_seconds=None if held is None else now - held,
             fault="" if used else self.fault or late,
             feedback=self._sight is not None and self._sight.feedback,
             reads=self._reads,
@@ -189,102 +211,8 @@ class Replica:
         return True
 
 
-class Primary:
-    """The primary as one server among those that can be read."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    async def lend(self) -> Lent:
-        """Return a connection. Raises errors of the driver."""
-        return await self._sessions.pool.acquire()
-
-    async def take_back(self, connection: Lent) -> None:
-        """Return a connection to its pool."""
-        await self._sessions.give_back(connection)
-
-    def passes_on(self, error: BaseException, *, connected: bool) -> bool:
-        """Tell whether a standby may answer: only if the primary cannot be reached."""
-        if isinstance(error, asyncpg.QueryCanceledError | TimeoutError):
-            return not connected
-        return isinstance(error, (*LOST, OSError, asyncpg.OperatorInterventionError))
-
-
-def _name(url: str) -> str:
-    """Return the host and port of a URL, without user and password."""
-    parts = urlsplit(url)
-    query = parse_qs(parts.query)
-    host = query["host"][0] if "host" in query else parts.hostname or "localhost"
-    port = query["port"][0] if "port" in query else str(parts.port or 5432)
-    return f"{host}:{port}"
-
-
-_T = TypeVar("_T")
-
-
-class Server(Protocol):
-    """A server that lends connections to readers."""
-
-    async def lend(self) -> Lent:
-        """Return a connection. Raises errors of the driver."""
-
-    async def take_back(self, connection: Lent) -> None:
-        """Take a connection back, whatever state it is in."""
-
-    def passes_on(self, error: BaseException, *, connected: bool) -> bool:
-        """Tell whether another server may answer what failed here with this error."""
-
-
-class FallbackReader:
-    """Sends statements to the first of its servers that answers, and stays with it.
-
-    Each statement must only read and be a transaction of its own, so that it can be repeated. An
-    error is raised if no other server may answer; it is then the last server's.
-    """
-
-    def __init__(self, servers: Sequence[Server]) -> None:
-        self._servers = list(servers)
-        self._connection: Lent | None = None
-
-    async def fetch(self, statement: str, *values: object, local: str = "") -> list[asyncpg.Record]:
-        """Return the rows of a statement; `local` is executed before it in its transaction."""
-
-        async def ask(connection: Lent) -> list[asyncpg.Record]:
-            if not local:
-                return await connection.fetch(statement, *values)
-            async with connection.transaction():
-                await connection.execute(local)
-                return await connection.fetch(statement, *values)
-
-        return await self._answer_first(ask)
-
-    async def fetchrow(self, statement: str, *values: object) -> asyncpg.Record | None:
-        """Return the first row of a statement, or None."""
-        return await self._answer_first(lambda connection: connection.fetchrow(statement, *values))
-
-    async def fetchval(self, statement: str, *values: object) -> Any:
-        """Return the first value of the first row, or None."""
-        return await self._answer_first(lambda connection: connection.fetchval(statement, *values))
-
-    async def close(self) -> None:
-        """Return the connection."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await self._servers[0].take_back(connection)
-
-    async def _answer_first(self, ask: Callable[[Lent], Awaitable[_T]]) -> _T:
-        while True:
-            try:
-                if self._connection is None:
-                    self._connection = await self._servers[0].lend()
-                return await ask(self._connection)
-            except FOREIGN as error:
-                connected = self._connection is not None
-                passed_on = self._servers[0].passes_on(error, connected=connected)
-                if not passed_on or len(self._servers) == 1:
-                    raise
-            await self.close()
-            del self._servers[0]
+def _read_anyway(state: ReplicaState) -> ReplicaState:
+    return replace(state, answers=True) if state.fault == PROMOTED else state
 
 
 logger = logging.getLogger("presagio.database")
@@ -345,7 +273,10 @@ class Replicas:
         there = [replica for replica in self._replicas if replica.answers]
         there.sort(key=lambda replica: -replica.held_until)
         if not self._primary_answers:
-            return [*there, self._primary]
+            promoted = [replica for replica in self._replicas if replica.fault == PROMOTED]
+            # Twice: whoever has waited too long for a connection finds no other server.
+            return [*promoted, *there, self._primary, *promoted, *there]
+        there = [replica for replica in there if not replica.is_primary]
         free = [
             standby for standby in there if standby.held_until >= self._since() and not standby.full
         ]
@@ -357,7 +288,8 @@ class Replicas:
     def states(self) -> list[ReplicaState]:
         """Return what is known about each standby."""
         now, since = time.monotonic(), self._since()
-        return [replica.state(now, since=since) for replica in self._replicas]
+        states = [replica.state(now, since=since) for replica in self._replicas]
+        return states if self._primary_answers else [_read_anyway(state) for state in states]
 
     def lost_primary(self) -> None:
         """Read from standbys until the primary answers again."""
@@ -389,7 +321,7 @@ class Replicas:
         while True:
             before, pause = replica.fault, self._replication.pause
             try:
-                await replica.look(self._notes)
+                await replica.look(self._notes, self._primary_sessions.route)
             except _FAILURES as error:
                 replica.lose(str(error) or "it does not answer")
                 pause = self._replication.long_pause

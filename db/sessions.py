@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 from uuid import uuid4
 
 import asyncpg
@@ -19,6 +19,7 @@ from db.connection import (
     storage_error,
     storage_unreachable,
 )
+from db.hosts import Route
 from engine.errors import StorageOutdated
 from engine.messages import Message
 
@@ -126,11 +127,15 @@ class PoolSettings:
     corpora: int = 50  # that a session may touch before another takes its place
 
 
+_Connect: TypeAlias = Callable[..., Any]  # as asyncpg.connect
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sessions:
     """A pool of sessions on one server, and a way to begin one outside it."""
 
     pool: "asyncpg.Pool[asyncpg.Record]"
+    route: Route
     connect: Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]
     pooler: Pooler | None = None  # what is in between
     corpora: int  # that a session may touch
@@ -176,13 +181,15 @@ class Sessions:
 
         Whether a pooler is in between, each finds out for itself.
         """
+        route = Route(url)
         connect = partial(
             _connect_either,
+            route.connect,
             direct=_arguments(settings, server_settings(settings)),
             behind=_arguments_behind(settings, Pooler()),
             needed=server_settings(settings),
         )
-        return await cls._pool(url, settings, {"connect": connect}, 0)
+        return await cls._pool(url, settings, {}, 0, route=route, connect=connect)
 
     @classmethod
     async def _direct(
@@ -199,7 +206,7 @@ class Sessions:
 
     @classmethod
     async def _behind(cls, url: str, settings: PoolSettings, at_once: int) -> Self:
-        connection = await asyncpg.connect(url, **_arguments_behind(settings, Pooler()))
+        connection = await Route(url).connect(url, **_arguments_behind(settings, Pooler()))
         try:
             pooler = await examine_pooler(connection)
         finally:
@@ -214,7 +221,12 @@ class Sessions:
         arguments: dict[str, Any],
         at_once: int,
         pooler: Pooler | None = None,
+        *,
+        route: Route | None = None,
+        connect: _Connect | None = None,
     ) -> Self:
+        route = route or Route(url)
+        way: Any = connect or route.connect
         pool = await asyncpg.create_pool(
             url,
             min_size=at_once,
@@ -222,10 +234,16 @@ class Sessions:
             init=_prepare,
             connection_class=CountingConnection,
             reset=_left_as_found,
+            connect=way,
             **arguments,
         )
-        connect = partial(arguments.pop("connect", asyncpg.connect), url, **arguments)
-        return cls(pool=pool, connect=connect, pooler=pooler, corpora=settings.corpora)
+        return cls(
+            pool=pool,
+            route=route,
+            connect=partial(way, url, **arguments),
+            pooler=pooler,
+            corpora=settings.corpora,
+        )
 
 
 class _Pooled(Exception):
@@ -244,6 +262,7 @@ def _refused_settings() -> Iterator[None]:
 
 
 async def _connect_either(
+    connect: _Connect,
     url: str,
     *,
     direct: Mapping[str, Any],
@@ -255,11 +274,11 @@ async def _connect_either(
     connection: asyncpg.Connection[asyncpg.Record]
     with suppress(_Pooled):
         with _refused_settings():
-            connection = await asyncpg.connect(url, **direct, **given)
+            connection = await connect(url, **direct, **given)
         if not await is_pooled(connection):
             return connection
         await connection.close()
-    connection = await asyncpg.connect(url, **behind, **given)
+    connection = await connect(url, **behind, **given)
     try:
         refuse(await find_lacking(connection, needed))
     except BaseException:

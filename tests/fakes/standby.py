@@ -78,6 +78,13 @@ class LoopbackServer:
             self._running.send_signal(signal.SIGQUIT)
             self._running.wait(PATIENCE)
 
+    def copy_from(self, primary: "LoopbackServer") -> None:
+        """Become a standby of another server, without what was here before."""
+        self.kill()
+        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        self.run("pg_basebackup", *primary.local, "-D", "data", "-R", "-c", "fast", "--no-sync")
+        self.start()
+
     def freeze(self) -> None:
         """Stop it and its children where they are."""
         self._signal(signal.SIGSTOP)
@@ -121,6 +128,12 @@ class Pair:
     primary: LoopbackServer
     standby: LoopbackServer
 
+    @property
+    def url(self) -> str:
+        """URL of whichever takes writes."""
+        hosts = ",".join(f"127.0.0.1:{server.port}" for server in (self.primary, self.standby))
+        return f"postgresql://presagio@{hosts}/presagio?target_session_attrs=read-write"
+
     def restored(self) -> Self:
         """Return them, both running and replaying again."""
         for server in (self.primary, self.standby):
@@ -161,10 +174,8 @@ def pair(
         if not shutil.which("pg_basebackup", path=primary.binaries.folder):
             pytest.skip("pg_basebackup is not installed")
         standby = _server(primary.folder.parent / "two", primary.binaries, primary.account)
-        copy = ("-D", "data", "-R", "-c", "fast", "--no-sync")
-        standby.run("pg_basebackup", *primary.local, *copy)
         try:
-            standby.start()
+            standby.copy_from(primary)
             if fill:
                 wait_for(fill(primary.url))
             yield Pair(primary, standby)

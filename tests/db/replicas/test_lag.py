@@ -3,11 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.replicas import Notes, Sight
+from db.replicas import PROMOTED, Notes, Sight
 
 
-def sight(position: int, *, standby: bool = False, system: str = "a/1") -> Sight:
-    return Sight(system=system, standby=standby, position=position)
+def sight(
+    position: int, *, standby: bool = False, system: str = "a/1", started: str = "noon"
+) -> Sight:
+    return Sight(system=system, standby=standby, position=position, started=started)
 
 
 def noted(*notes: tuple[float, int]) -> Notes:
@@ -34,11 +36,26 @@ def test_nothing_is_known_before_the_primary_was_seen() -> None:
 
 def test_another_database_and_a_promoted_standby_are_never_read() -> None:
     notes = noted((1.0, 100))
-    assert notes.held_by(sight(100)) is None
-    assert notes.fault(sight(100)) == "it is not a standby"
+    promoted = sight(100, started="at one")
+    assert notes.held_by(promoted) is None
+    assert notes.fault(promoted) == PROMOTED
     other = sight(100, standby=True, system="b/1")
     assert notes.held_by(other) is None
     assert "no copy" in notes.fault(other)
+
+
+def test_the_primary_is_no_standby_and_holds_everything() -> None:
+    notes = noted((1.0, 100), (2.0, 200))
+    assert notes.fault(sight(250)) == ""
+    assert notes.held_by(sight(250)) == 2.0
+
+
+def test_after_a_promotion_positions_of_the_old_primary_say_nothing() -> None:
+    notes = noted((1.0, 100), (2.0, 200))
+    notes.note(sight(300, started="at one"), 3.0)
+    held = [notes.held_by(sight(at, standby=True)) for at in (250, 300)]
+    assert held == [None, 3.0]
+    assert notes.fault(sight(400)) == PROMOTED, "the old primary, should it come back"
 
 
 def test_a_primary_that_was_restored_begins_anew() -> None:

@@ -8,7 +8,8 @@ import asyncpg
 import pytest
 
 from db.pool import PoolSettings
-from db.replicas import FallbackReader, Primary, Replica
+from db.reader import FallbackReader, Primary
+from db.replicas import Replica
 from db.sessions import Sessions
 
 CANCELLED = asyncpg.SerializationError("canceling statement due to conflict with recovery")
@@ -115,15 +116,3 @@ async def test_a_server_that_lends_no_connection_in_time_is_passed_over() -> Non
     sessions = await Sessions.later("postgresql://h/x", PoolSettings())
     assert Primary(sessions).passes_on(TimeoutError(), connected=False)
     assert Replica("postgresql://h/x", PoolSettings()).passes_on(TimeoutError(), connected=False)
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
-        ("postgresql://user:secret@two.example/x", "two.example:5432"),
-        ("postgresql://user:se@cret@two:6432/x", "two:6432"),
-        ("postgresql://user@/x?host=/run/two&port=5433", "/run/two:5433"),
-    ],
-)
-def test_a_standby_is_named_without_its_password(url: str, name: str) -> None:
-    assert Replica(url, PoolSettings()).name == name

@@ -1,8 +1,9 @@
 """The whole of it: what is there, what is done to it, and what comes of it."""
 
 import asyncio
+import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -64,17 +65,26 @@ class Chaos(Deeds):
 
 
 @asynccontextmanager
-async def chaos(size: Size, folder: Path) -> AsyncIterator[Chaos]:
-    """Lend everything, on a server of its own in `folder`; no process runs yet."""
+async def chaos(
+    size: Size, folder: Path, *, url: str = "", replicas: Sequence[str] = ()
+) -> AsyncIterator[Chaos]:
+    """Lend everything, on the server of a URL or on one of its own in `folder`; no process runs
+    yet."""
     clock = HurriedClock(time.time(), size.rate)
     trouble = {
         "telegram": Trouble(telegram_slows_down, size.seed),
         "slack": Trouble(slack_slows_down, size.seed + 1),
     }
     server = EmbeddedServer(folder / "data", extra=CARELESS)
+    if url:
+        more = {"DATABASE_URL": url, "PRESAGIO_DATABASE__REPLICAS": json.dumps(replicas)}
+        async with _surrounded(size, clock, trouble, server, folder, more) as stage:
+            yield stage
+        return
     await asyncio.to_thread(server.acquire)
     try:
-        async with _surrounded(size, clock, trouble, server, folder) as stage:
+        more = {"DATABASE_URL": server.url()}
+        async with _surrounded(size, clock, trouble, server, folder, more) as stage:
             yield stage
     finally:
         await asyncio.to_thread(server.release)
@@ -87,6 +97,7 @@ async def _surrounded(
     trouble: dict[str, Trouble],
     server: EmbeddedServer,
     folder: Path,
+    located: Mapping[str, str],
 ) -> AsyncIterator[Chaos]:
     """Everything on a server that runs. No request may have been wrong."""
     before = {name: (one.middleware,) for name, one in trouble.items()}
@@ -96,9 +107,9 @@ async def _surrounded(
         ModelServer([scoring(judged_by_words)]) as model,
         WebServer() as web,
     ):
-        database = await Database.open(server.url())
+        database = await Database.open(located["DATABASE_URL"])
         await database.migrate()
-        environ = _environ(folder, server.url(), telegram, slack, model)
+        environ = _environ(folder, located, telegram, slack, model)
         names = [f"c{number}" for number in range(size.categories)]
         async with processes(clock, environ, folder / "processes.log") as running:
             stage = Chaos(
@@ -124,11 +135,15 @@ async def _surrounded(
 
 
 def _environ(
-    folder: Path, url: str, telegram: TelegramServer, slack: SlackServer, model: ModelServer
+    folder: Path,
+    located: Mapping[str, str],
+    telegram: TelegramServer,
+    slack: SlackServer,
+    model: ModelServer,
 ) -> dict[str, str]:
     return {
         "PRESAGIO_CONFIG": str(folder / "config.toml"),
-        "DATABASE_URL": url,
+        **located,
         "TELEGRAM_BOT_TOKEN": telegram.token,
         "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
         "PRESAGIO_CHAT__ACCESS": "open",

@@ -1,0 +1,136 @@
+"""Connects to that server of a URL which takes writes, and leaves one that another has succeeded.
+
+Where a URL names several, the driver asks them in their order and gives all of them one time limit,
+so that a machine without power uses it up; and it would go back to an old primary that was
+started again by mistake. Here each host has its share of the time, the one that answered is
+asked first, and a server of an older timeline is refused: promotion begins a new one.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
+from weakref import WeakKeyDictionary
+
+import asyncpg
+
+logger = logging.getLogger("presagio.database")
+
+_HOST = re.compile(r"(\[[^]]*\]|[^:]*):?(\d*)")
+_DEFAULT_PORT = 5432
+# What another host may make good.
+_ELSEWHERE = (
+    OSError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.TargetServerAttributeNotMatched,
+)
+# 0 on a standby, which has none of its own.
+_TIMELINE = """
+SELECT CASE WHEN pg_is_in_recovery() THEN 0
+            ELSE ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::integer
+       END
+"""
+
+
+class Host(NamedTuple):
+    """Where a server is."""
+
+    name: str  # or the folder of its socket
+    port: int
+
+    def __str__(self) -> str:
+        """Return both as they are written in a URL."""
+        return f"{self.name}:{self.port}"
+
+
+def hosts_of(url: str) -> list[Host]:
+    """Return the hosts of a URL in their order; one that makes no sense is for the driver."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return [Host("?", _DEFAULT_PORT)]
+    query = parse_qs(parts.query)
+    named = query["host"][-1] if "host" in query else parts.netloc.rpartition("@")[2]
+    ports = query["port"][-1].split(",") if "port" in query else [""]
+    hosts = []
+    for number, host in enumerate(named.split(",")):
+        found = _HOST.fullmatch(unquote(host))
+        name, port = (found[1].strip("[]"), found[2]) if found else ("?", "")
+        port = port or ports[min(number, len(ports) - 1)]
+        hosts.append(Host(name or "localhost", int(port) if port.isdigit() else _DEFAULT_PORT))
+    return hosts
+
+
+class Route:
+    """The way to the primary: which host is asked first, and the latest timeline that was seen."""
+
+    def __init__(self, url: str) -> None:
+        self._hosts = hosts_of(url)
+        self._timeline = 0
+        self._open: WeakKeyDictionary[asyncpg.Connection[asyncpg.Record], int] = WeakKeyDictionary()
+
+    async def connect(
+        self,
+        url: str,
+        *,
+        timeout: float,  # noqa: ASYNC109 - as the driver has it
+        **arguments: Any,
+    ) -> "asyncpg.Connection[asyncpg.Record]":
+        """Connect to the primary. Raises errors of the driver, OSError, ValueError."""
+        if len(self._hosts) == 1:
+            return await asyncpg.connect(url, timeout=timeout, **arguments)
+        failures: list[str] = []
+        for host in tuple(self._hosts):
+            try:
+                async with asyncio.timeout(timeout / len(self._hosts)):
+                    return await self._connect_to(host, url, arguments)
+            except _ELSEWHERE as error:
+                failures.append(f"{host}: {_reason(error)}")
+        raise OSError("; ".join(failures))
+
+    async def _connect_to(
+        self, host: Host, url: str, arguments: Mapping[str, Any]
+    ) -> "asyncpg.Connection[asyncpg.Record]":
+        connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
+            url, host=host.name, port=host.port, **arguments
+        )
+        try:
+            timeline = await connection.fetchval(_TIMELINE)
+            self._require_latest(timeline)
+        except BaseException:
+            connection.terminate()
+            raise
+        self.note_primary(host, timeline)
+        self._open[connection] = timeline
+        return connection
+
+    def _require_latest(self, timeline: int) -> None:
+        if not timeline:
+            raise OSError("it is a standby")
+        if timeline < self._timeline:
+            raise OSError("another server has succeeded it")
+
+    def note_primary(self, host: Host, timeline: int) -> None:
+        """Ask this host first from now on, if it is one of these and no other has succeeded it.
+
+        Connections to servers that it succeeds end: what is stored there is stored nowhere else.
+        """
+        if len(self._hosts) == 1 or host not in self._hosts or timeline < self._timeline:
+            return
+        if 0 < self._timeline < timeline:
+            logger.warning("%s has become the primary", host)
+        self._timeline = timeline
+        self._hosts.sort(key=lambda each: each != host)
+        for connection, older in [*self._open.items()]:
+            if older < timeline:
+                connection.terminate()
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
+        return "it takes no writes"
+    return "it does not answer" if isinstance(error, TimeoutError) else str(error)
