@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bot.i18n.words import Words, words_for
@@ -14,6 +15,7 @@ from engine.text.clean import storable
 if TYPE_CHECKING:
     from engine.chat import Chat
 
+_ARCHIVES = (".zip", ".json", ".jsonl", ".csv")
 _LONGEST = 10_000  # characters; a headline is read from the first 2,000
 
 # A path such as /r/politics is not a command, and neither is "/ 5".
@@ -72,6 +74,22 @@ class Quoted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file beside a message. `fetch` writes it to a path, and raises DeliveryError; the platform
+    gives at most `largest` bytes of it, if it says."""
+
+    name: str
+    size: int
+    fetch: Callable[[Path], Awaitable[None]]
+    largest: int | None = None
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether its name is that of an export of somebody's texts."""
+        return self.name.lower().endswith(_ARCHIVES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
     """What happened to an earlier message: it was edited, or deleted."""
 
@@ -118,6 +136,7 @@ class Request:
     quoted: Quoted = Quoted()
     one_of_several: bool = False  # in private, others were written within a minute
     unreadable: bool = False  # a picture, a voice or a file, without a word
+    attachment: Attachment | None = None  # in private, the file that came with it
     preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
     revision: Revision | None = None
     step: Callable[[str], None] = _ignore_step  # tells what a slow answer waits for
@@ -162,6 +181,12 @@ class Request:
         """The command in the text, in lower case, and its argument; None if there is no command."""
         found = _COMMAND.fullmatch(self.text.strip())
         return (found[1].lower(), (found[2] or "").strip()) if found else None
+
+    @property
+    def brings_archive(self) -> bool:
+        """Whether the owner sends an archive in private, which may be loaded."""
+        private = self.owner and self.place.private and self.revision is None
+        return private and self.attachment is not None and self.attachment.is_archive
 
     @property
     def is_deletion(self) -> bool:

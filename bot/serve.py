@@ -14,6 +14,7 @@ from bot.adapter import AdapterFailed, Poster
 from bot.app import App
 from bot.commands import standard_commands
 from bot.commands.ownership import Ownership
+from bot.commands.services import ArchiveLoader
 from bot.conversation.conversation import Conversation
 from bot.conversation.wiring import conversation_of, open_news_services, read_pasted
 from bot.incident import reason
@@ -132,14 +133,16 @@ async def serve(
     said: Callable[[str], None],
     clock_rate: float = 1.0,
     web: bool = False,
+    loader: ArchiveLoader | None = None,
 ) -> None:
     """Listen on all adapters until cancelled, or until every adapter has stopped.
 
     An adapter that cannot start is reported and does not affect the others. When cancelled, work
     under way is finished within ten seconds. `clock_rate` is how many seconds `now` advances per
-    real second; `web` enables the web adapter whatever the settings say. Raises SettingsError when
-    no adapter is set up, AdapterFailed when the last one has failed, and StorageError, also when
-    the embedded database has died and cannot be started again.
+    real second; `web` enables the web adapter whatever the settings say; `loader` loads archives
+    that the owner sends. Raises SettingsError when no adapter is set up, AdapterFailed when the
+    last one has failed, and StorageError, also when the embedded database has died and cannot be
+    started again.
     """
     async with AsyncExitStack() as stack:
         # From the first step on: what waits for the database would otherwise wait for ever.
@@ -179,6 +182,7 @@ async def serve(
                 news=news,
                 ownership=ownership,
                 report=troubles.report,
+                loader=loader,
             ),
             commands=commands,
             chats=chats,

@@ -61,11 +61,18 @@ def serve_command(
 
     Example: presagio serve --web
     """
+    from bot.cli.offered import OfferedFiles
     from bot.serve import serve as listen
 
     with_app(
         settings_of(context, serves=True),
-        lambda opened: listen(opened, now=clock, said=Output.of_process().remark, web=web),
+        lambda opened: listen(
+            opened,
+            now=clock,
+            said=Output.of_process().remark,
+            web=web,
+            loader=OfferedFiles(opened),
+        ),
         set_up=migrate,
     )
 

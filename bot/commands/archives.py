@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
+from bot.commands.offers import ADD, LEAVE, SEARCH_HERE, add_offered, leave_offered
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, refusal
 from bot.commands.services import Services
@@ -20,7 +21,7 @@ from engine.messages import Message
 from engine.posting.delivery import PostingMode
 from engine.values import Corpus, CorpusRole
 
-_ANSWER, _CHOOSE = "archive", "corpus"
+_ANSWER, _CHOOSE = "archive", SEARCH_HERE
 _MOST_BUTTONS = 12
 _LONGEST_LABEL = _LONGEST_ECHO = 40
 _REMEMBERED = timedelta(hours=1)
@@ -295,6 +296,11 @@ CORPUS = Command(
     handler=_corpus,
     act=Act(Effect.STEERS_CHAT),
     acts={"": LOOKS},
-    actions={_CHOOSE: _choose, _ANSWER: _answer_waiting},
-    pressed={_ANSWER: SEARCHES},
+    actions={
+        _CHOOSE: _choose,
+        _ANSWER: _answer_waiting,
+        ADD: add_offered,
+        LEAVE: leave_offered,
+    },
+    pressed={_ANSWER: SEARCHES, ADD: Act(Effect.OWNS), LEAVE: Act(Effect.OWNS)},
 )

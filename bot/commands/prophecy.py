@@ -6,6 +6,7 @@ from datetime import UTC
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline, points_to_corpora
+from bot.commands.offers import offer_archive
 from bot.commands.plain_text import (
     PlainAnswer,
     decide_plain_answer,
@@ -136,6 +137,8 @@ async def answer_plain_text(
     """
     if request.preview:
         return await show_linked(request, services)
+    if request.brings_archive:
+        return await offer_archive(request, services)
     if request.unreadable:
         return aside(request, request.words.say("I read text, links and captions."))
     if request.trigger is not Trigger.OVERHEARD:
@@ -171,6 +174,8 @@ def _decide_answer(commands: frozenset[str], request: Request) -> PlainAnswer:
 
 def plain_act(commands: frozenset[str], request: Request) -> Act:
     """Return the act of a plain message: a hint is not a search."""
+    if request.brings_archive:
+        return LOOKS
     if request.trigger is Trigger.OVERHEARD or _decide_answer(commands, request).searches:
         return SEARCHES
     return LOOKS

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Protocol
 
 from bot.commands.ownership import Ownership
@@ -22,7 +23,7 @@ from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed
 from engine.query.results import Found
 from engine.search import Candidate, Headline, Prophecy, SearchRequest
 from engine.settings import UNLIMITED
-from engine.values import Corpus
+from engine.values import Corpus, Kind
 
 LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
 
@@ -66,6 +67,29 @@ class ComposeServices:
     corpora: Callable[[Sequence[str]], Awaitable[Sequence[Corpus]]]
     charge: Charge
     stop: Callable[[int], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedArchive:
+    """A file that waits under a `key`: what it holds, and which corpus it would fill."""
+
+    key: str
+    kind: Kind
+    corpus: str
+    is_known: bool  # there is a corpus of that name
+
+
+class ArchiveLoader(Protocol):
+    """Loads files that the owner sends, as `presagio ingest` does."""
+
+    async def receive(self, name: str, fetch: Callable[[Path], Awaitable[None]]) -> OfferedArchive:
+        """Keep a file for a day, and tell what it holds. Raises PresagioError."""
+
+    async def load(self, key: str) -> Corpus | None:
+        """Load a file and return the corpus; None if the file is gone. Raises PresagioError."""
+
+    def drop(self, key: str) -> None:
+        """Delete a file."""
 
 
 class Prophesy(Protocol):
@@ -161,3 +185,4 @@ class Services:
     pictures: Pictures
     page: str = ""  # address of the page whose links are shown as cards; "" for none
     composing: ComposeServices | None = None  # None without a language model
+    loader: ArchiveLoader | None = None  # None where nothing can be loaded from a chat

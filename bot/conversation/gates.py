@@ -149,7 +149,8 @@ class Gates:
             return admitted
         if not listens(admitted):
             return Stop("not listening")
-        if admitted.unreadable and not await self._may_tell_what_is_read(admitted):
+        unread = admitted.unreadable and not admitted.brings_archive
+        if unread and not await self._may_tell_what_is_read(admitted):
             return Stop("told today")
         if said := await self._find_used_up_quota(admitted):
             return Stop("over quota", _aloud(admitted, _enough(admitted, said)))

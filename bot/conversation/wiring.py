@@ -13,6 +13,7 @@ from bot.commands.ownership import Ownership
 from bot.commands.plain_text import is_remark, tells_something
 from bot.commands.registry import Registry
 from bot.commands.services import (
+    ArchiveLoader,
     Archives,
     Charge,
     ChatAccess,
@@ -114,6 +115,7 @@ def conversation_of(
     news: NewsServices,
     ownership: Ownership,
     report: Callable[[PresagioError], None] = ignore,
+    loader: ArchiveLoader | None = None,
 ) -> Conversation:
     """Return the conversation for chat platforms, configured by the settings of `app`."""
     settings, chats = app.settings.chat, Chats(app.database)
@@ -133,7 +135,7 @@ def conversation_of(
     )
 
     def services(seen: App) -> Services:
-        return chat_services(
+        found = chat_services(
             seen,
             fetcher,
             news,
@@ -142,6 +144,7 @@ def conversation_of(
             ownership=ownership,
             composing=composing_of(seen, writing, charge=partial(require_daily, app)),
         )
+        return replace(found, loader=loader)
 
     return Conversation(
         gates=gates,

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -54,9 +55,9 @@ SCOPES = (
     "reactions:write",
     "users:read",
 )
-# Without these, the bot greets nobody when it is invited, and reactions are no votes; all else
-# works.
-OPTIONAL_SCOPES = ("channels:read", "groups:read", "reactions:read")
+# Without these, the bot greets nobody when it is invited, reactions are no votes, and archives that
+# the owner sends cannot be read; all else works.
+OPTIONAL_SCOPES = ("channels:read", "files:read", "groups:read", "reactions:read")
 # Asked for only where links to the page are to be shown as cards.
 LINK_SCOPES = ("links:read", "links:write")
 LINK_EVENT = "link_shared"
@@ -74,6 +75,8 @@ EVENTS = (
 logger = logging.getLogger("presagio.slack")
 
 _CALL_SECONDS = 20
+_DOWNLOAD_SECONDS = 180.0
+_MOST_DOWNLOADED = 200_000_000  # bytes
 _CHECK_SECONDS = 10.0
 _KEPT_SECONDS = 3600.0
 _KEPT = 5_000
@@ -309,6 +312,42 @@ async def read_shown_message(client: AsyncWebClient, channel: str, ts: str) -> M
         logger.info("Slack does not show a message: %s", describe_slack_error(error))
         return {}
     return next((message for message in page.get("messages") or () if message.get("ts") == ts), {})
+
+
+async def download_file(client: AsyncWebClient, url: str, to: Path) -> None:
+    """Write a file that somebody shared to a path. Raises DeliveryError.
+
+    The token goes to Slack alone, whatever the address of the file says. Without the scope, Slack
+    answers with a page to log in.
+    """
+    address, own = urlsplit(url), urlsplit(client.base_url)
+    of_slack = address.scheme == "https" and (address.hostname or "").endswith(".slack.com")
+    if not of_slack and (address.scheme, address.netloc) != (own.scheme, own.netloc):
+        raise Refused(Message("Slack does not keep this file."))
+    headers, limit = {"Authorization": f"Bearer {client.token}"}, _MOST_DOWNLOADED
+    seconds = aiohttp.ClientTimeout(total=_DOWNLOAD_SECONDS)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=seconds) as session,
+            session.get(url, headers=headers, allow_redirects=False) as answer,
+        ):
+            if answer.status != HTTPStatus.OK or answer.content_type == "text/html":
+                raise Refused(
+                    Message(
+                        "Slack lets me read files only with the scope files:read: write"
+                        " the manifest again with presagio slack manifest."
+                    )
+                )
+            with to.open("wb") as file:
+                async for chunk in answer.content.iter_chunked(1 << 16):
+                    limit -= len(chunk)
+                    if limit < 0:
+                        raise Refused(Message("Slack sends more than the file is said to have."))
+                    file.write(chunk)
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise DeliveryError(
+            Message("Slack does not send the file."), fix=Message("Try again later.")
+        ) from error
 
 
 class People:

@@ -4,9 +4,12 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from bot.request import (
+    Attachment,
     Inquiries,
     Person,
     Place,
@@ -57,6 +60,7 @@ class SlackIdentity:
     is_admin: Callable[[str], Awaitable[bool]]
     # A message, by channel and timestamp; empty if Slack does not show it.
     message: Callable[[str, str], Awaitable[Payload]]
+    download: Callable[[str, Path], Awaitable[None]]  # (address, where to)
 
 
 def plain_text(text: str) -> str:
@@ -107,6 +111,7 @@ async def read_message(
         now=now,
         written_at=moment_of((quoted if about_thread else shared).get("ts")),
         unreadable=unreadable,
+        attachment=_read_attachment(event, myself) if private else None,
         quoted=Quoted(
             text=plain_text(str(quoted.get("text", ""))),
             message=None if thread == event["ts"] else thread,
@@ -116,6 +121,16 @@ async def read_message(
         inquiries=Inquiries(is_admin=lambda: myself.is_admin(event["user"])),
         origin=body,
     )
+
+
+def _read_attachment(event: Payload, myself: SlackIdentity) -> Attachment | None:
+    """Return the first file of a message, or None."""
+    file: Payload = next(iter(event.get("files") or ()), {})
+    address = file.get("url_private_download") or file.get("url_private")
+    if not file.get("name") or not address:
+        return None
+    fetch = partial(myself.download, str(address))
+    return Attachment(name=str(file["name"]), size=int(file.get("size") or 0), fetch=fetch)
 
 
 async def read_home(

@@ -33,6 +33,7 @@ from bot.slack.client import (
     People,
     create_web_client,
     describe_slack_error,
+    download_file,
     is_outage,
     read_shown_message,
 )
@@ -234,6 +235,7 @@ class SlackService:
                 profile=self._people.read_profile,
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
                 message=partial(read_shown_message, self._client),
+                download=partial(download_file, self._client),
             ),
         )
         self._conversation.take_up(self._adapter, self._now)

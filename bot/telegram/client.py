@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -58,6 +59,8 @@ _CODE = re.compile(r"[a-z]+(_[a-z]+)+")  # "PEER_ID_INVALID", which the library 
 
 _CONNECTIONS = 64
 _SECONDS = 20.0  # also for the upload of a picture
+_DOWNLOAD_SECONDS = 180.0
+MOST_DOWNLOADED = 20_000_000  # bytes of a file that Telegram gives to bots
 _GRACE = 10.0  # what a poll may take beyond its hold time
 _RETRIES = 3
 _A_SECOND, _A_MINUTE_IN_GROUPS = 30, 20  # messages that Telegram accepts of one bot
@@ -171,6 +174,17 @@ class Bot(ExtBot[None]):
             get_updates_request=_Request(4, hold + _GRACE),
             rate_limiter=_Limiter() if limited else None,
         )
+
+    async def download(self, file_id: str, to: Path) -> None:
+        """Write a file that somebody sent to a path. Raises TelegramError, OSError."""
+        file = await self.get_file(file_id)
+        request = _Request(1, _DOWNLOAD_SECONDS)
+        await request.initialize()
+        try:
+            content = await request.retrieve(file.file_path or "")
+        finally:
+            await request.shutdown()
+        await asyncio.to_thread(to.write_bytes, content)
 
     async def get_raw_updates(
         self, offset: int, hold: float, kinds: Sequence[str]

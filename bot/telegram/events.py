@@ -4,6 +4,8 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 
 from telegram import (
     CallbackQuery,
@@ -23,6 +25,7 @@ from telegram import (
 from telegram.constants import ChatType
 
 from bot.request import (
+    Attachment,
     Inquiries,
     Person,
     Place,
@@ -33,11 +36,13 @@ from bot.request import (
     Trigger,
     message_event,
 )
+from bot.telegram.client import MOST_DOWNLOADED
 
 PLATFORM = "telegram"
 FROM_INLINE = "inline"  # what /start says for somebody who was sent here from another chat
 AdminCheck = Callable[[int, int], Awaitable[bool]]
 ChannelSearch = Callable[[str, int], Awaitable[Place]]
+Download = Callable[[str, Path], Awaitable[None]]  # (file id, where to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +55,7 @@ class TelegramIdentity:
     commands: frozenset[str]  # the names it answers to
     is_admin: AdminCheck  # (chat id, user id)
     channel: ChannelSearch  # (name, user id)
+    download: Download
 
 
 def place_of(message: Message, myself: TelegramIdentity) -> Place:
@@ -190,12 +196,26 @@ def _said(
         now=now,
         written_at=_written_at(source, message),
         unreadable=unreadable,
+        attachment=_read_attachment(message, myself) if place.private else None,
         quoted=_read_quoted(message, myself),
         inquiries=Inquiries(
             is_admin=admin_check(message.chat_id, message.from_user, myself, certain=as_group),
             find_channel=channel_search(message.from_user, myself),
         ),
         origin=update,
+    )
+
+
+def _read_attachment(message: Message, myself: TelegramIdentity) -> Attachment | None:
+    """Return the file of a message, or None."""
+    document = message.document
+    if document is None or not document.file_name:
+        return None
+    return Attachment(
+        name=document.file_name,
+        size=document.file_size or 0,
+        fetch=partial(myself.download, document.file_id),
+        largest=MOST_DOWNLOADED,
     )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from telegram import BotCommand, ChatMember, ChatMemberAdministrator, Update
@@ -18,7 +19,7 @@ from bot.listening import Webhook
 from bot.request import Place
 from bot.settings.model import TelegramSettings
 from bot.telegram.adapter import TelegramAdapter
-from bot.telegram.client import Bot
+from bot.telegram.client import Bot, map_telegram_errors
 from bot.telegram.events import (
     PLATFORM,
     TelegramIdentity,
@@ -221,7 +222,12 @@ class TelegramService:
             commands=frozenset(name for command in self._commands for name in command.names),
             is_admin=self._is_admin,
             channel=self._channel,
+            download=self._download,
         )
+
+    async def _download(self, file_id: str, to: Path) -> None:
+        async with map_telegram_errors():
+            await self._bot.download(file_id, to)
 
     async def _is_admin(self, chat_id: int, user_id: int) -> bool:
         try:

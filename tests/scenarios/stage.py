@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.app import open_app
+from bot.cli.offered import OfferedFiles
 from bot.serve import serve
 from bot.settings import Settings, load_settings
 from db.pool import Database
@@ -73,7 +74,12 @@ class Surroundings:
     async def run(self) -> None:
         """Serve until cancelled."""
         async with open_app(self.settings(), progress=self.said.append) as app:
-            await serve(app, now=lambda: datetime.now(UTC), said=self.said.append)
+            await serve(
+                app,
+                now=lambda: datetime.now(UTC),
+                said=self.said.append,
+                loader=OfferedFiles(app),
+            )
 
     @asynccontextmanager
     async def running(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,7 +55,17 @@ async def thread_root(channel: str, thread: str) -> Mapping[str, Any]:
     return ROOTS.get(thread, {})
 
 
-MYSELF = SlackIdentity(user_id="UBOT", profile=profile, is_admin=is_admin, message=thread_root)
+async def no_file(_address: str, _to: Path) -> None:
+    raise AssertionError("only offers read files")
+
+
+MYSELF = SlackIdentity(
+    user_id="UBOT",
+    profile=profile,
+    is_admin=is_admin,
+    message=thread_root,
+    download=no_file,
+)
 SAID: Mapping[str, Any] = {
     "type": "message",
     "user": "U1",

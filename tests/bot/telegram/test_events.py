@@ -1,6 +1,7 @@
 """Updates as requests."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,10 @@ async def no_channel(name: str, _user: int) -> Place:
     raise UsageError(f"no {name}")
 
 
+async def no_file(_file: str, _to: Path) -> None:
+    raise AssertionError("only offers read files")
+
+
 MYSELF = TelegramIdentity(
     id=1,
     username="Presagio_bot",
@@ -33,6 +38,7 @@ MYSELF = TelegramIdentity(
     commands=frozenset({"p", "why"}),
     is_admin=nobody,
     channel=no_channel,
+    download=no_file,
 )
 
 

@@ -41,6 +41,7 @@ class Files:
     faults: FaultPlan
     host: Host
     uploads: dict[str, Upload] = field(default_factory=dict)
+    shared: dict[str, bytes] = field(default_factory=dict)  # by people
     unread: int = 0  # of each upload from now on
 
     def methods(self) -> Mapping[str, Method]:
@@ -69,6 +70,23 @@ class Files:
         if fault and fault.drop_after:
             return dropped(request)
         return web.Response(text=f"OK - {len(content)}")
+
+    def share(self, name: str, content: bytes) -> Json:
+        """Keep a file of a person, and return what a message says of it."""
+        file_id = self.workspace.fresh_id("F")
+        self.shared[file_id] = content
+        address = f"http://{self.host.address}/files-pri/{file_id}/download"
+        shown = {"id": file_id, "name": name, "title": name, "size": len(content)}
+        return shown | {"url_private_download": address, "url_private": address}
+
+    async def send(self, request: web.Request) -> web.StreamResponse:
+        """A file to who may read it; to anybody else a page to log in."""
+        allowed = self.api.app.scopes is None or "files:read" in self.api.app.scopes
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        content = self.shared.get(request.match_info["file_id"])
+        if not allowed or content is None or token != self.api.bot_token:
+            return web.Response(text="<html>Log in</html>", content_type="text/html")
+        return web.Response(body=content, content_type="application/octet-stream")
 
     def complete(self, arguments: Json) -> Json:
         files = arguments.get("files")

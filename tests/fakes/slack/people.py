@@ -56,8 +56,10 @@ class User(Person):
         bot = self.server.bot
         return await self.says(channel, f"{bot.mention} {typed(text)}", thread=thread, raw=True)
 
-    async def shares_file(self, channel: Channel, name: str, text: str = "") -> Message:
-        file = {"id": self.server.workspace.fresh_id("F"), "name": name, "title": name}
+    async def shares_file(
+        self, channel: Channel, name: str, text: str = "", *, content: bytes = b"..."
+    ) -> Message:
+        file = self.server.files.share(name, content)
         return await self.says(channel, text, files=[file])
 
     async def shares_message(

@@ -99,6 +99,7 @@ class SlackServer:
                 web.get("/link/", self.sockets.handle),
                 web.post("/respond/{name}", self.response_urls.handle),
                 web.post("/upload/v1/{file_id}", self.files.receive),
+                web.get("/files-pri/{file_id}/download", self.files.send),
             ]
         )
         return self

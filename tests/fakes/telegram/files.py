@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from tests.fakes.telegram.errors import bad_request
 
 PHOTO_BYTES = 10 << 20
+DOWNLOAD_BYTES = 20 << 20
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -48,6 +49,7 @@ class Files:
     """Everything stored, by file_id and by path."""
 
     by_id: dict[str, Photo] = field(default_factory=dict)
+    documents: dict[str, StoredFile] = field(default_factory=dict)
 
     def add_photo(self, content: bytes) -> Photo:
         """Store a picture; Refusal 400 where Telegram would not take it."""
@@ -63,8 +65,21 @@ class Files:
         self.by_id[photo.file.id] = photo
         return photo
 
+    def add_document(self, content: bytes) -> StoredFile:
+        """Store a file that a person sends."""
+        number = len(self.documents) + 1
+        path = f"documents/file_{number}"
+        file = StoredFile(f"BQACAgIAAx-{number:06d}", f"AgAD{number:06d}", path, content)
+        self.documents[file.id] = file
+        return file
+
+    def find(self, file_id: str) -> StoredFile | None:
+        photo = self.by_id.get(file_id)
+        return photo.file if photo else self.documents.get(file_id)
+
     def at(self, path: str) -> StoredFile | None:
-        return next((one.file for one in self.by_id.values() if one.file.path == path), None)
+        everything = (*(one.file for one in self.by_id.values()), *self.documents.values())
+        return next((file for file in everything if file.path == path), None)
 
 
 def dimensions(content: bytes) -> tuple[int, int]:

@@ -68,6 +68,14 @@ class User:
         )
         return self.world.tell(message)
 
+    async def sends_file(
+        self, chat: Chat, name: str, content: bytes, *, size: int | None = None
+    ) -> Message:
+        """Send a file; `size` is what Telegram says that it has."""
+        file = self.world.files.add_document(content)
+        said = file.payload() | {"file_name": name, "file_size": size or len(content)}
+        return await self.sends(chat, document=said)
+
     async def sends_photo(
         self,
         chat: Chat,

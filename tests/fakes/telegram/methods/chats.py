@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.fakes.telegram.chats import PRESENT
 from tests.fakes.telegram.errors import bad_request
+from tests.fakes.telegram.files import DOWNLOAD_BYTES
 from tests.fakes.telegram.members import membership
 from tests.fakes.telegram.methods.handler import Handler, Parameters
 from tests.fakes.telegram.world import World
@@ -60,10 +61,12 @@ def leave_chat(world: World, p: Parameters) -> object:
 
 
 def get_file(world: World, p: Parameters) -> object:
-    photo = world.files.by_id.get(p["file_id"])
-    if photo is None:
+    file = world.files.find(p["file_id"])
+    if file is None:
         raise bad_request("invalid file_id")
-    return photo.file.payload() | {"file_path": photo.file.path}
+    if len(file.content) > DOWNLOAD_BYTES:
+        raise bad_request("file is too big")
+    return file.payload() | {"file_path": file.path}
 
 
 HANDLERS: dict[str, Handler] = {

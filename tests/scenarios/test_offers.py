@@ -1,0 +1,135 @@
+"""An archive that the owner sends in private is offered for loading; nobody else's is."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.slack import App, SlackServer
+from tests.fakes.telegram import Chat, Message, User
+from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios.stage import Stage
+from tests.scenarios.test_owner import code
+
+POSTS = [
+    {"id": str(number), "created_at": f"201{number}-05-01T12:00:00Z", "text": text}
+    for number, text in enumerate(("Trains will fly.", "Bridges will sing.", "Rivers will wait."))
+]
+EXPORT = "\n".join(map(json.dumps, POSTS)).encode()
+UNREAD = "I read text, links and captions."
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+async def owned(stage: Stage, data_dir: Path) -> Stage:
+    stage.environment |= {"PRESAGIO_CHAT__ACCESS": "owner", "PRESAGIO_DATA_DIR": str(data_dir)}
+    data_dir.mkdir()
+    return stage
+
+
+async def own(stage: Stage) -> tuple[User, Chat]:
+    alice = stage.telegram.user("Alice")
+    home = stage.telegram.private_chat(alice)
+    await (await alice.says(home, f"/start {await code(stage, 'telegram')}")).answer()
+    return alice, home
+
+
+def labels(message: Message) -> list[str]:
+    return [button.text for button in message.buttons]
+
+
+async def test_the_owner_s_archive_is_loaded_when_wanted(owned: Stage, data_dir: Path) -> None:
+    async with owned.serving():
+        alice, home = await own(owned)
+        offer = await (await alice.sends_file(home, "My tweets 2024.jsonl", EXPORT)).answer()
+        holds = "My tweets 2024.jsonl (1 KB) holds tweets."
+        assert offer.text == f"{holds} Shall I add it as the archive tweets?"
+        assert labels(offer) == ["Add it", "No"]
+        await (await alice.presses(offer, "Add it")).answered()
+        await owned.telegram.until_acknowledged()
+        assert offer.text.startswith("Added. tweets holds 3 texts now.")
+        assert not list((data_dir / "offered").glob("*")), "the file is not kept"
+        await (await alice.presses(offer, "Search it here")).answered()
+        await owned.telegram.until_acknowledged()
+        answer = await (await alice.says(home, "Bridges sing in the storm at last")).answer()
+        assert "Bridges will sing." in answer.text
+        another = await (await alice.sends_file(home, "My tweets 2024.jsonl", EXPORT)).answer()
+        assert another.text == f"{holds} Shall I add it as the archive my-tweets-2024?"
+
+
+async def test_a_file_that_is_not_wanted_is_deleted(owned: Stage, data_dir: Path) -> None:
+    async with owned.serving():
+        alice, home = await own(owned)
+        offer = await (await alice.sends_file(home, "posts.json", EXPORT)).answer()
+        await (await alice.presses(offer, "No")).answered()
+        await owned.telegram.until_acknowledged()
+        assert offer.text == "I have deleted the file."
+        assert not list((data_dir / "offered").glob("*"))
+        assert await owned.rows("SELECT name FROM corpus") == [("demo",)]
+
+
+async def test_what_is_no_archive_and_what_is_too_large_is_said(owned: Stage) -> None:
+    async with owned.serving():
+        alice, home = await own(owned)
+        nothing = await (await alice.sends_file(home, "odd.zip", b"PK no zip")).answer()
+        assert nothing.text.startswith("odd.zip: ")
+        assert "/" not in nothing.text.split("presagio")[0], "no folder of this machine"
+        assert not nothing.buttons
+        large = await (await alice.sends_file(home, "all.zip", b"PK", size=31_000_000)).answer()
+        assert large.text.startswith("all.zip has 31 MB; I can fetch files of 20 MB at most.")
+        assert not owned.telegram.called("getFile")[1:]
+        picture = await (await alice.sends_file(home, "cat.heic", b"...")).answer()
+        assert picture.text == UNREAD
+
+
+async def test_another_member_s_file_is_not_read(owned: Stage) -> None:
+    owned.environment["PRESAGIO_CHAT__ACCESS"] = "open"
+    async with owned.serving():
+        bob = owned.telegram.user("Bob")
+        home = owned.telegram.private_chat(bob)
+        said = await (await bob.sends_file(home, "tweets.zip", EXPORT)).answer()
+        assert (said.text, said.buttons) == (UNREAD, [])
+        await bob.sends_file(home, "tweets.zip", EXPORT)
+        await owned.telegram.until_acknowledged()
+        assert len(home.bot_messages) == 1, "once a day"
+        assert owned.telegram.called("getFile") == []
+
+
+async def test_after_a_no_nothing_can_be_added(owned: Stage) -> None:
+    async with owned.serving():
+        alice, home = await own(owned)
+        offer = await (await alice.sends_file(home, "posts.json", EXPORT)).answer()
+        for button in ("No", "Add it"):
+            await (await alice.presses(offer, button)).answered()
+        assert await owned.rows("SELECT name FROM corpus") == [("demo",)]
+
+
+@pytest.mark.parametrize("granted", [True, False])
+async def test_on_slack_files_need_a_scope(
+    database_url: str, installed: App, tmp_path: Path, granted: bool
+) -> None:
+    scopes = (installed.scopes or frozenset()) - (set() if granted else {"files:read"})
+    async with slack_staged(database_url, SlackServer(replace(installed, scopes=scopes))) as stage:
+        stage.environment |= {
+            "PRESAGIO_CHAT__ACCESS": "owner",
+            "PRESAGIO_DATA_DIR": str(tmp_path),
+        }
+        alice, home = stage.alice, stage.slack.im(stage.alice)
+        async with stage.serving():
+            await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
+            await stage.slack.until(lambda: stage.slack.bot_messages)
+            await alice.shares_file(home, "posts.json", content=EXPORT)
+            await stage.slack.until(lambda: len(stage.slack.bot_messages) == 2)
+            offer = stage.slack.bot_messages[-1]
+            if granted:
+                assert offer.visible.startswith("posts.json (1 KB) holds tweets.")
+                await alice.clicks(offer, "Add it")
+                added = "Added. tweets holds 3 texts now."
+                await stage.slack.until(lambda: offer.visible.startswith(added))
+            else:
+                assert "files:read" in offer.visible
