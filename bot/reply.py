@@ -81,9 +81,14 @@ class Button:
     action: Action
 
 
-def signature(voice: str | None, author: str | None) -> str | None:
-    """Return the display name of an author, or the account with its @, or None."""
-    return voice or (f"@{author.removeprefix('@')}" if author else None)
+def signature(voice: str | None, author: str | None, *, in_item: bool = False) -> str | None:
+    """Return the display name of an author, or the account with its @, or None.
+
+    Who wrote an item of a library is named as it says, and what holds a space is no account.
+    """
+    if voice or not author or in_item or " " in author:
+        return voice or author
+    return f"@{author.removeprefix('@')}"
 
 
 _DATED_BY = {
@@ -145,7 +150,7 @@ class HitView:
     @property
     def signature(self) -> str | None:
         """The name of the author as shown to people: the display name or the account."""
-        return signature(self.voice, self.author)
+        return signature(self.voice, self.author, in_item=self.place is not None)
 
     @property
     def introduction(self) -> tuple[str, ...]:

@@ -113,6 +113,7 @@ class ScoredText:
     text: str
     score: float = 0.0  # relevance, 0..1, by what found it
     cosine: float | None = None  # of its stored vector with the query, by the local model
+    has_peers: bool = True  # False: none of the texts beside it that a corpus holds has a vector
 
 
 _Number = TypeVar("_Number", int, float)

@@ -18,7 +18,7 @@ from engine.compose.select import SAME_MEANING, internal_passages, passage_key, 
 from engine.errors import ModelError
 from engine.ports import Embedder
 from engine.prophecy.headline import read_headline
-from engine.prophecy.question import comparable, embedder_of, vector_of
+from engine.prophecy.question import HONEST, comparable, embedder_of, vector_of
 from engine.search import Mode, SearchRequest
 from engine.values import Corpus
 from engine.vectors import Vector
@@ -86,6 +86,7 @@ def finder(app: App, mode: Mode | None = None) -> Find:
         return RetrievedPassages(
             passages=internal_passages(request, found.passages, most=limit, cosines=stored.cosines),
             alike=frozenset(stored.alike),
+            vectors={name: int(100 * share) for name, share in stored.shares.items()},
             notice=found.notice,
         )
 
@@ -95,8 +96,9 @@ def finder(app: App, mode: Mode | None = None) -> Find:
 @dataclass(frozen=True, slots=True)
 class StoredMeaning:
     """What stored vectors tell about passages, by key: cosines with a text, and pairs that are
-    nearly the same."""
+    nearly the same; and the shares of corpora that have vectors."""
 
+    shares: dict[str, float] = field(default_factory=dict)
     cosines: dict[str, float] = field(default_factory=dict)
     alike: set[frozenset[str]] = field(default_factory=set)
 
@@ -106,6 +108,7 @@ async def stored_meaning(
 ) -> StoredMeaning:
     """Compare the stored vectors of passages with one another and with a text.
 
+    Those of a corpus count only where nearly all its texts have one, as for finding them.
     The text is compared only where a local model makes vectors: another one costs a call.
     """
     stored = StoredMeaning()
@@ -126,6 +129,9 @@ async def stored_meaning(
         embedder = embedder_of(app.retrieval.meaning, corpus)
         space = embedder and await app.embeddings.space(corpus, embedder.name)
         if not (embedder and space and keys):
+            continue
+        stored.shares[corpus.name] = space.share
+        if space.share < HONEST:  # which texts have vectors already is a matter of chance
             continue
         near = await app.embeddings.alike(corpus, space, list(keys), SAME_MEANING)
         # Parts of one item are alike because it is about one thing, yet each says something else.

@@ -94,7 +94,7 @@ def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[
             None,
             (
                 say_date(found.created_at, found.dated_by, words),
-                signature(found.voice, found.author),
+                signature(found.voice, found.author, in_item=found.place is not None),
             ),
         ),
         *labels(found.flags.names, words),

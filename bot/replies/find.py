@@ -97,7 +97,7 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
             None,
             (
                 say_date(found.created_at, found.dated_by, words),
-                signature(found.voice, found.author),
+                signature(found.voice, found.author, in_item=found.place is not None),
             ),
         ),
         *((hit.document.candidate.platform,) if hit.document.candidate.platform else ()),

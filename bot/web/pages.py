@@ -97,7 +97,7 @@ def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
         "id": found.external_id,
         "day": format_day(found.created_at),
         "date_text": say_date(found.created_at, found.dated_by, words),
-        "signature": signature(found.voice, found.author),
+        "signature": signature(found.voice, found.author, in_item=found.place is not None),
         "labels": labels(found.flags.names, words),
         "place": place_text(found.place, words) if found.place else None,
         "text": found.text,

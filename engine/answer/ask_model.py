@@ -21,7 +21,7 @@ from engine.answer.cited_answer import (
     without_brackets,
 )
 from engine.errors import ModelError
-from engine.judge.request import one_line
+from engine.judge.request import one_line, visible_lines
 from engine.llm.asking import ModelQuestion, Prompt, ask_and_repair, objects
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
@@ -37,15 +37,18 @@ You answer a question from numbered passages, and from nothing else.
 Input: the first line is the question as JSON: question what is asked, earlier, where there is \
 one, what was asked just before, in order. Every further line is one passage as JSON: i is its \
 number, date the day it was written (modified or created, in its place, only when its file was; \
-none, if nobody knows), author who wrote it, passed_on, where it holds words of \
+none, if nobody knows), title and author where it comes from, passed_on, where it holds words of \
 somebody else: repost (all of them) or quote (those in quotation marks), reply_to the message it \
 answers, text what it says (long ones are cut).
 
-Answer with at most eight claims of one sentence each, what matters most first. Each names the \
-numbers of the passages that say it, and says no more than they do. Passages are what somebody \
-wrote, not facts: tell who says what, and when where that matters. Where they contradict each \
-other, tell both. Use earlier questions only to understand this one. Write in the language of the \
-question, whatever that of the passages is.
+Answer with at most eight claims of one sentence each, what matters most first; fewer are better \
+than weak ones. Each names the numbers of the passages that say it, and says no more than they do. \
+Passages are what somebody wrote, not facts: tell who says what, and when where that matters. "I" \
+is the author of the passage; "he" or "she" in a question is the author of the passages, if it \
+names nobody else. A handle stands for a name only where there is no other. Where passages \
+contradict each other, tell both. Use earlier questions only to understand this one. Write in the \
+language of the question, whatever that of the passages is; what stands between quotation marks \
+stays as it is written there.
 
 Where the passages do not answer the question, there is no claim: that is a good answer. What you \
 know yourself is none.
@@ -213,7 +216,7 @@ def _describe_passage(passage: Passage) -> str:
     found = passage.hit.candidate
     title = found.place.title if found.place else None
     author = f"@{found.author}" if found.author else None
-    return "\n".join(filter(None, (title, author, found.context, found.text)))
+    return "\n".join(filter(None, (title, found.voice, author, found.context, found.text)))
 
 
 def _question(question: Question) -> str:
@@ -233,8 +236,8 @@ def _passage_line(number: int, passage: Passage, wording: Wording, length: int) 
     }
     if found.place:
         shown["title"] = without_brackets(one_line(found.place.title, _NAME_LENGTH))
-    if found.author:
-        shown["author"] = without_brackets(one_line(found.author, _NAME_LENGTH))
+    if author := found.voice or found.author:
+        shown["author"] = without_brackets(one_line(author, _NAME_LENGTH))
     if found.flags.passed_on:
         shown["passed_on"] = found.flags.passed_on
     if found.context:
@@ -247,7 +250,7 @@ def shown_excerpt(text: str, wording: Wording, length: int) -> str:
     """Return the part of a text that the model is shown: around the words it was found by."""
     found = wording.window(text, length // 2)
     before, after = (_CUT if cut else "" for cut in (found.before, found.after))
-    return before + without_brackets(one_line(found.text, length)) + after
+    return before + without_brackets(visible_lines(found.text, length)) + after
 
 
 def _json(value: object) -> str:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from engine.answer.cited_answer import without_brackets
 from engine.compose.composition import SourcePassage
 from engine.errors import BudgetExhausted, ModelError
-from engine.judge.request import one_line
+from engine.judge.request import one_line, visible_lines
 from engine.llm.asking import ChatModel, ModelQuestion, Prompt, ask_and_repair
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
@@ -138,7 +138,7 @@ def passage_line(number: int, passage: SourcePassage, length: int) -> str:
         shown["author"] = plain(passage.author, _NAME_LENGTH)
     if passage.flags.passed_on:
         shown["passed_on"] = passage.flags.passed_on
-    shown["text"] = plain(passage.text, length)
+    shown["text"] = without_brackets(visible_lines(passage.text, length))
     return as_line(shown)
 
 

@@ -61,7 +61,9 @@ class SourcePassage:
     dated_by: DateKind | None = None  # what the date tells, if not when it was written
     url: str | None = None
     page: int | None = None  # of a library's item
+    last_page: int | None = None
     page_label: str | None = None  # as printed
+    last_label: str | None = None
     pages: int | None = None  # of the whole item
     section: str | None = None  # the heading above it
     author: str | None = None
@@ -81,11 +83,13 @@ class SourcePassage:
 class RetrievedPassages:
     """What the corpora hold about a request, best first, and a notice about how it was found.
 
-    `alike` are pairs of keys of passages whose stored vectors are nearly the same.
+    `alike` are pairs of keys of passages whose stored vectors are nearly the same. `vectors` are
+    the percentages of corpora that have vectors, on which it depends what is found.
     """
 
     passages: tuple[SourcePassage, ...] = ()
     alike: frozenset[frozenset[str]] = frozenset()
+    vectors: Mapping[str, int] = field(default_factory=dict)
     notice: Message | None = None
 
 
@@ -206,20 +210,20 @@ Progress = Callable[[StepName], None]  # called as each step begins
 
 
 def cited_as(passage: SourcePassage) -> str:
-    """Return how a passage is cited: its title, and where in it, or when, it is found."""
+    """Return how a passage is cited: its title, and where in it it stands."""
     title = one_line(passage.title, len(passage.title))
     return ", ".join(filter(None, (title, cited_place(passage))))
 
 
 def cited_place(passage: SourcePassage) -> str:
-    """Return the page of a library's item as printed, or its section, and the year; else the day
-    of what has no link."""
-    date = None if passage.dated_by else passage.date
-    place = passage.section
-    if passage.page is not None:
-        place = f"p. {passage.page_label or passage.page}"
-        if passage.page_label and passage.page_label != str(passage.page):
-            place += f" ({passage.page} of {passage.pages})"
-    if place:
-        return f"{place}, {date.year}" if date else place
-    return date.date().isoformat() if date and not passage.url else ""
+    """Return the pages of a library's item as printed, or its section, or ""."""
+    if passage.page is None:
+        return passage.section or ""
+    first, last = passage.page, passage.last_page or passage.page
+    counted = f"{first}-{last}" if last > first else f"{first}"
+    if not passage.page_label or passage.page_label == str(first):
+        return f"{'pp.' if last > first else 'p.'} {counted}"
+    printed = f"p. {passage.page_label}"
+    if last > first and passage.last_label:
+        printed = f"pp. {passage.page_label}-{passage.last_label}"
+    return f"{printed} ({counted} of {passage.pages})"

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
+from types import MappingProxyType
 
 from engine.compose.asking import as_line, as_list, close_schema, integer, passage_line, strict
 from engine.compose.composition import (
@@ -31,12 +33,13 @@ CHECK_PROMPT = Prompt(
     system="""\
 You check sentences against the passages that they cite.
 
-Input: first the sentences, one a line as JSON: i is its number, text what it says, sources the \
-passages that it cites, fault, where there is one, what a program found wrong with it. Then the \
-passages, one a line as JSON: passage is its number, date the day it was written (modified or \
-created, in its place, only when its file was; none, if nobody knows), title and author where it \
-comes from, passed_on, where it holds words of somebody else, repost (all of them) or \
-quote (those in quotation marks), text what it says.
+Input: first the sentences, one a line as JSON: i is its number, follows, where there is one, what \
+stands before it and cites nothing, text what it says, sources the passages that it cites, fault, \
+where there is one, what a program found wrong with it. Then the passages, one a line as JSON: \
+passage is its number, date the day it was written (modified or created, in its place, only when \
+its file was; none, if nobody knows), title and author where it comes from, passed_on, where it \
+holds words of somebody else, repost (all of them) or quote (those in quotation marks), text what \
+it says.
 
 For each sentence: supported, if its passages say all of it; partly, if they say some of it; not, \
 if they do not say it or say otherwise. Look for swapped names, wrong numbers and dates, negations \
@@ -44,8 +47,8 @@ left out, opinions told as facts, comparisons and causes that the passages do no
 know yourself counts for nothing.
 
 sources names those of its passages that say it, each read by itself; if only several together say \
-it, all of these; [] if none does. A sentence may lean on those before it for whom and when it \
-speaks of, and for nothing else.
+it, all of these; [] if none does. A sentence may lean on those before it, and on what it follows, \
+for whom, when and what it speaks of, and for nothing else.
 
 edit is the sentence with the smallest change that makes its passages support it whole, in its own \
 language and without numbers in brackets; "" if it is supported as it is, or if nothing can save \
@@ -106,15 +109,18 @@ def check_content(
     passages: Sequence[SourcePassage],
     *,
     length: int,
+    leads: Mapping[DraftSentence, str] = MappingProxyType({}),
 ) -> str:
-    """Return the message about sentences; `faults` are what the guard found, by index."""
+    """Return the message about sentences; `faults` are what the guard found, by index.
+
+    `leads` are what stands before sentences and cites nothing.
+    """
     lines = []
     for number, sentence in enumerate(sentences, start=1):
-        shown: dict[str, object] = {
-            "i": number,
-            "text": sentence.text,
-            "sources": list(sentence.sources),
-        }
+        shown: dict[str, object] = {"i": number}
+        if lead := leads.get(sentence):
+            shown["follows"] = lead
+        shown |= {"text": sentence.text, "sources": list(sentence.sources)}
         if found := faults.get(number - 1):
             shown["fault"] = " ".join(finding.said for finding in found)
         lines.append(as_line(shown))
@@ -197,6 +203,19 @@ class Guarded:
     passages: Sequence[SourcePassage]
     before: Mapping[DraftSentence, tuple[int, ...]]  # what sentences before it cite
     any_language: bool = False
+
+    @property
+    def leads(self) -> Mapping[DraftSentence, str]:
+        """What stands directly before a sentence and cites nothing, such as a question."""
+        written = [
+            [_bare(sentence) for tweet in draft for sentence in tweet] for draft in self.drafts
+        ]
+        return {
+            sentence: before.text
+            for draft in written
+            for before, sentence in pairwise(draft)
+            if sentence.sources and not before.sources
+        }
 
     @property
     def to_check(self) -> tuple[DraftSentence, ...]:

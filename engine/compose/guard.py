@@ -74,10 +74,13 @@ def stands_in(quote: str, normal_text: str) -> bool:
 
 
 def first_words(quote: str, most: int = MOST_WORDS) -> str:
-    """Return at most the first `most` words of a quote, without quotation marks around it."""
+    """Return at most the first `most` words of a quote, without quotation marks around it.
+
+    An ellipsis stands for the rest.
+    """
     quote = " ".join(quote.split()).strip('"“”«»„')
     found = list(_WORD.finditer(quote))
-    return quote if len(found) <= most else quote[: found[most - 1].end()]
+    return quote if len(found) <= most else f"{quote[: found[most - 1].end()]} …"
 
 
 def quotations(text: str) -> list[str]:
@@ -175,6 +178,7 @@ class Witness:
     clock_times: frozenset[tuple[int, int]]
     normal_text: str
     words: frozenset[str]
+    handles: frozenset[str]
     abbreviations: frozenset[str]
 
     @classmethod
@@ -196,6 +200,7 @@ class Witness:
             clock_times=frozenset(clock_times(together)),
             normal_text=normal(together),
             words=frozenset(_fold_words(together)),
+            handles=frozenset("".join(_fold_words(name)) for name in _HANDLE.findall(together)),
             abbreviations=frozenset(_ABBREVIATION.findall(together)),
         )
 
@@ -293,8 +298,7 @@ def _compare(text: str, witness: Witness) -> tuple[Finding, ...]:
     found += [
         Finding(GuardFault.NAME, name)
         for name in names_in(text)
-        # German writes every noun as a name.
-        if not _is_known(name, witness) and (" " in name or detect_language(text) != "de")
+        if not _is_known(name, witness, nouns=detect_language(text) == "de")
     ]
     return tuple(found)
 
@@ -357,16 +361,25 @@ def names_in(text: str) -> list[str]:
     return found
 
 
-def _is_known(name: str, witness: Witness) -> bool:
+def _is_known(name: str, witness: Witness, *, nouns: bool) -> bool:
+    """Return whether a source holds a name; with `nouns`, any noun may look like a part of one."""
+    words = _fold_words(name)
+    if nouns:  # "Der Autor Thomas Hanke": the last word of several decides
+        words = words[-1:] if len(words) > 1 else []
+    together = "".join(words)
+    if len(together) >= _LEAST_OF_HANDLE and any(together in each for each in witness.handles):
+        return True
     return all(
         word in witness.words
         or word in _NO_NAMES
         or _stands_for(word, witness)
         or any(_is_short_for(short, word) for short in witness.abbreviations)
-        for word in _fold_words(name)
+        for word in words
     )
 
 
+_HANDLE = re.compile(r"(?<!\w)[@＠](\w+)")
+_LEAST_OF_HANDLE = 4  # letters of a name that a handle may hold: "Caño" in @NicolasdelCano
 _ABBREVIATION = re.compile(r"(?<![\w.])[A-Z]{2,3}(?![\w])")
 _LEAST_COMMON = 5  # letters that two forms of a name share
 

@@ -108,6 +108,8 @@ class ComposeRun:
                     plain=Message("Searching took too long. Try again in a few minutes."),
                 ) from exc
             step.figures["passages"] = len(retrieved.passages)
+            shares = retrieved.vectors.items()
+            step.figures |= {f"% of {name} with vectors": share for name, share in shares}
         if retrieved.notice:
             self.journal.notice(retrieved.notice)
         return retrieved
@@ -239,7 +241,13 @@ class ComposeRun:
             )
             told = await self._ask_step(
                 StepName.CHECK,
-                check_content(asked, faults, passages, length=self._settings.passage_length),
+                check_content(
+                    asked,
+                    faults,
+                    passages,
+                    length=self._settings.passage_length,
+                    leads=result.leads,
+                ),
                 lambda text, damage: read_checks(text, damage, asked, given),
             )
             step.take(told)

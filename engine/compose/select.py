@@ -226,7 +226,9 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
         dated_by=candidate.dated_by,
         url=candidate.url,
         page=place.page if place else None,
+        last_page=place.last_page if place else None,
         page_label=place.page_label if place else None,
+        last_label=place.last_label if place else None,
         pages=place.pages if place else None,
         section=_section(place) if place else None,
         author=author if place else _display_name(author, corpus),  # else it is the title
@@ -306,10 +308,12 @@ class Chooser:
             return {}, None
         seconds = _RERANK_SECONDS
         groups = _group_by_query(query, passages)
+        own = [passage for passage in passages if passage.kind is SourceKind.INTERNAL]
+        has_peers = not own or any(passage.cosine is not None for passage in own)
         try:
             async with asyncio.timeout(seconds):
                 scored = [
-                    await reranker.rerank(asked, [_to_scored_text(passage) for passage in group])
+                    await reranker.rerank(asked, _to_scored_texts(group, has_peers=has_peers))
                     for asked, group in groups.items()
                 ]
         except TimeoutError:
@@ -346,5 +350,8 @@ def _group_by_query(
     return groups
 
 
-def _to_scored_text(passage: SourcePassage) -> ScoredText:
-    return ScoredText(text=passage.text, score=passage.score, cosine=passage.cosine)
+def _to_scored_texts(passages: Sequence[SourcePassage], *, has_peers: bool) -> list[ScoredText]:
+    return [
+        ScoredText(text=each.text, score=each.score, cosine=each.cosine, has_peers=has_peers)
+        for each in passages
+    ]

@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
@@ -11,7 +11,6 @@ from engine.compose.composition import (
     DraftSentence,
     SourcePassage,
     Tweet,
-    cited_as,
     cited_place,
 )
 from engine.judge.request import one_line
@@ -187,44 +186,71 @@ def fit_sentences(sentences: Sequence[DraftSentence]) -> tuple[DraftSentence, ..
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    number: int
-    title: str
-    url: str | None
+class _Work:
+    """What one or several passages come from, and where in it each stands, by number."""
 
-    def text(self, room: int) -> str:
-        if self.url:
-            return f"[{self.number}] {self.url}"
-        title = one_line(self.title, max(8, room))
-        return f"[{self.number}] {title}{_CUT if len(title) < len(self.title) else ''}"
+    title: str
+    year: str
+    url: str | None
+    places: Mapping[int, str]
+
+    def cite(self, room: int, *, placed: bool, titled: bool, linked: bool) -> str:
+        """Return its line: its title has so much room."""
+        url = self.url if linked else None
+        marks = "".join(f"[{number}]" for number in self.places)
+        if url and not (titled and not self.title.startswith("@")):
+            return f"{marks} {url}"
+        title = _shorten(self.title, room)
+        if not placed or not any(self.places.values()):
+            cited = f"{marks} {title}"
+        elif len(self.places) == 1:
+            cited = f"{marks} {title}, {''.join(self.places.values())}"
+        else:
+            places = (f"[{number}] {place}".strip() for number, place in self.places.items())
+            cited = f"{', '.join(places)}: {title}"
+        return ", ".join(filter(None, (cited, self.year))) + (f" {url}" if url else "")
+
+
+_ROOMS = (80, 60, 40, 30, 20, 12, 8)
+_DETAILS = (  # what lines tell, from the best on, while they do not fit
+    *((room, {"placed": True, "titled": True, "linked": True}) for room in _ROOMS[:3]),
+    *((room, {"placed": False, "titled": True, "linked": True}) for room in _ROOMS[:3]),
+    *((room, {"placed": False, "titled": False, "linked": True}) for room in _ROOMS),
+    *((room, {"placed": False, "titled": True, "linked": False}) for room in _ROOMS),
+)
 
 
 def sources_tweet(sources: Sequence[tuple[int, SourcePassage]]) -> Tweet:
-    """Return the last tweet of a thread: the numbers with links, or titles where there is none.
+    """Return the last tweet of a thread: the numbers with title, page or section, year and link.
 
-    Titles are cut until all fit; links that take the tweet over its length become titles too.
+    What has several passages is named once. Until all fit, titles are cut, then pages left out,
+    then the titles of what has a link, at last links.
     """
-    lines = [_Line(number, cited_as(source), _link(source)) for number, source in sources]
-    linked = [replace(line, title=title) for line, title in _cite_once(lines, sources)]
-    titled = [replace(line, url=None) for line in linked]
-    rooms = (80, 60, 40, 30, 20, 12, 8)
-    for lines, room in ((lines, room) for lines in (linked, titled) for room in rooms):
-        text = "\n".join([SOURCES, *(line.text(room) for line in lines)])
+    works = _group_by_work(sources)
+    for room, details in _DETAILS:
+        text = "\n".join([SOURCES, *(work.cite(room, **details) for work in works)])
         if tweet_length(text) <= LONGEST:
             return Tweet(text=text, length=tweet_length(text))
     text = f"{SOURCES} {' '.join(f'[{number}]' for number, _ in sources)}"
     return Tweet(text=text, length=tweet_length(text))
 
 
-def _cite_once(
-    lines: Sequence[_Line], sources: Sequence[tuple[int, SourcePassage]]
-) -> Iterator[tuple[_Line, str]]:
-    """Yield the lines with their titles; one that stands above is cited by its number."""
-    above: dict[str, int] = {}
-    for line, (number, source) in zip(lines, sources, strict=True):
-        first = above.setdefault(source.title, number)
-        place = cited_place(source)
-        yield line, line.title if first == number else f"as [{first}], {place}".rstrip(", ")
+def _group_by_work(sources: Sequence[tuple[int, SourcePassage]]) -> list[_Work]:
+    grouped: dict[tuple[str, str, str | None], dict[int, str]] = {}
+    for number, passage in sources:
+        date = None if passage.dated_by else passage.date
+        title = one_line(passage.title, len(passage.title))
+        key = title, str(date.year) if date else "", _link(passage)
+        grouped.setdefault(key, {})[number] = _shorten(cited_place(passage), _LONGEST_PLACE)
+    return [_Work(*key, places) for key, places in grouped.items()]
+
+
+_LONGEST_PLACE = 40  # characters
+
+
+def _shorten(text: str, room: int) -> str:
+    shown = one_line(text, room)
+    return f"{shown}{_CUT}" if len(shown) < len(text) else shown
 
 
 def _link(passage: SourcePassage) -> str | None:

@@ -47,7 +47,9 @@ needed. Variants differ in what they put first, not in the facts.
 
 Write for people who will check, in the voice asked for: plain is to the point; dry has an \
 understated wit that lies in the choice of words and adds no claim. Begin with what matters, not \
-with a date, and join sentences as a person would. The first tweet of a thread says why it matters.
+with a date; give the day only where the day matters, else the year, and join sentences as a \
+person would. The first tweet of a thread says what is at stake, by what a source says or as a \
+question, which needs no number.
 
 Call people by the names in author or text; a handle is a name without its @ only where there is \
 no other. "I" in a source is its author. Plain text: no links, no Markdown, no @, no list of \

@@ -118,11 +118,26 @@ def one_line(text: str, limit: int) -> str:
 
     A word longer than half the limit may itself be cut.
     """
-    line = " ".join(_UNSEEN.sub(" ", text).split())
-    if len(line) <= limit:
-        return line
-    end = line.rfind(" ", 0, limit + 1)
-    return line[: end if end > limit // 2 else limit].rstrip()
+    return _cut(_visible(text), limit)
+
+
+def visible_lines(text: str, limit: int) -> str:
+    """Return visible text of at most `limit` characters without empty lines.
+
+    Headings, rows and paragraphs stay apart, which `one_line` would join.
+    """
+    return _cut("\n".join(filter(None, map(_visible, text.splitlines()))), limit)
+
+
+def _visible(text: str) -> str:
+    return " ".join(_UNSEEN.sub(" ", text).split())
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    end = max(text.rfind(gap, 0, limit + 1) for gap in " \n")
+    return text[: end if end > limit // 2 else limit].rstrip()
 
 
 def _place(title: str, candidate: Candidate) -> tuple[bytes, int]:

@@ -1,14 +1,15 @@
-"""Orders passages on this machine: as they were found, and by meaning as far as time allows."""
+"""Orders passages on this machine: as they were found, and by meaning where time allows."""
 
 import asyncio
 from collections.abc import Sequence
 
 from engine.embed.store import SCALES
+from engine.errors import ModelUnreachable
+from engine.messages import Message
 from engine.ports import Embedder
 from engine.text.clean import searchable
 from engine.text.terms import FUNCTION_WORDS, folded_words
 from engine.values import ScoredText
-from engine.vectors import Scale
 
 # Words are compared by their beginnings, which stands in for stems in every language.
 _BEGINNING = 5  # characters
@@ -42,9 +43,9 @@ class Bm25Reranker:
 class MeaningReranker:
     """Adds meaning to the scores: by stored vectors, and by new ones made within `seconds`.
 
-    Texts without a stored vector are embedded best first. One that was not reached is taken to be
-    as similar as the least similar one that was. `embedder` has to be fast, that is, on this
-    machine, and the one that made the stored vectors.
+    It compares all texts or none, and none of corpora without vectors: the same passages are
+    ordered alike however busy the machine is, or the reason is said. `embedder` has to be fast,
+    that is, on this machine, and the one that made the stored vectors.
     """
 
     def __init__(self, embedder: Embedder, *, seconds: float) -> None:
@@ -58,43 +59,45 @@ class MeaningReranker:
         return "bm25+e5" if "e5" in self._embedder.name else f"bm25+{self._embedder.name}"
 
     async def rerank(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
-        """Return the mean of score and meaning, 0..1. Raises ModelError, SettingsError."""
+        """Return the mean of score and meaning, 0..1.
+
+        Raises ModelError, also if time does not suffice for all texts, and SettingsError.
+        """
         scale = SCALES.get(self._embedder.name)
-        similar = await self._similarities(scale, query, texts) if scale else {}
-        if not similar:
+        if scale is None or not all(text.has_peers for text in texts):
             return [text.score for text in texts]
-        otherwise = min(similar.values())
         return [
-            (1 - _MEANING) * text.score + _MEANING * similar.get(place, otherwise)
-            for place, text in enumerate(texts)
+            (1 - _MEANING) * text.score + _MEANING * scale.place_on_scale(cosine)
+            for text, cosine in zip(texts, await self._compare(query, texts), strict=True)
         ]
 
-    async def _similarities(
-        self, scale: Scale, query: str, texts: Sequence[ScoredText]
-    ) -> dict[int, float]:
-        """Return the similarities, 0..1, by place."""
-        cosines = {at: text.cosine for at, text in enumerate(texts) if text.cosine is not None}
-        unknown = [at for at in range(len(texts)) if at not in cosines]
-        if unknown:
-            unknown.sort(key=lambda place: -texts[place].score)
-            cosines |= await self._compare_texts(query, {at: texts[at].text for at in unknown})
-        return {place: scale.place_on_scale(cosine) for place, cosine in cosines.items()}
+    async def _compare(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
+        """Return the cosine of each text, stored or new."""
+        new = [text.text[:_LONGEST_COMPARED] for text in texts if text.cosine is None]
+        made = iter(await self._compare_new(query, new) if new else ())
+        return [next(made) if text.cosine is None else text.cosine for text in texts]
 
-    async def _compare_texts(self, query: str, texts: dict[int, str]) -> dict[int, float]:
-        """Return the cosines of texts by their place, in this order as time allows."""
+    async def _compare_new(self, query: str, texts: Sequence[str]) -> list[float]:
         clock = asyncio.get_running_loop().time
         until = clock() + self._seconds
         asked = await self._embedder.embed_query(query[:_LONGEST_QUERY])
-        cosines: dict[int, float] = {}
-        for place, text in texts.items():
-            compared = text[:_LONGEST_COMPARED]
-            began = clock()
+        left = sum(map(_effort, texts))
+        cosines: list[float] = []
+        for text in texts:
             # The first is always tried, or a pace that was once slow would never be measured again.
-            if began + (self._pace * _effort(compared) if cosines else 0) > until:
-                break
-            (vector,) = await self._embedder.embed_documents([compared])
-            self._pace = (self._pace + (clock() - began) / _effort(compared)) / 2
-            cosines[place] = _cosine(asked, vector)
+            if cosines and clock() + self._pace * left > until:
+                raise ModelUnreachable(
+                    Message(
+                        "Comparing {number} texts takes longer than {seconds:g} s.",
+                        number=len(texts),
+                        seconds=self._seconds,
+                    )
+                )
+            began = clock()
+            (vector,) = await self._embedder.embed_documents([text])
+            self._pace = (self._pace + (clock() - began) / _effort(text)) / 2
+            left -= _effort(text)
+            cosines.append(_cosine(asked, vector))
         return cosines
 
 

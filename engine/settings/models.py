@@ -188,8 +188,8 @@ class RerankSettings(Section):
         0.3,
         ge=0,
         le=30,
-        description="bm25+e5: seconds for comparing the meaning of texts without a stored vector,"
-        " best by words first; the rest are compared by words.",
+        description="bm25+e5: seconds for comparing the meaning of pages of the web and other"
+        " texts without a stored vector; if they do not suffice for all, words alone decide.",
     )
     usd_per_search: float = Field(
         0, ge=0, description="remote: what a request costs, in US dollars."

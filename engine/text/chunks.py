@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 _END = re.compile(
-    r"(?<=[.!?…])(?P<closing>[\"'”’»)\]]*)(?P<marks>(?:\s*[\[［【][^\[\]［］【】]{1,40}[\]］】])*)"
+    r"(?<=[.!?…])(?P<closing>[\"'”’»“‘«)\]]*)(?P<marks>(?:\s*[\[［【][^\[\]［］【】]{1,40}[\]］】])*)"
     r"(?:\s+|$)(?=[^a-zß-öø-ÿ]|$)"
 )
 _LONGEST_ABBREVIATION = 6  # characters, with the one before it and its stop
@@ -72,7 +72,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A part of a text. `headings` are those above the first words that no earlier chunk holds."""
+    """A part of a text. `headings` are those above the first words that no earlier chunk holds.
+
+    If it ends under another one, the innermost names both.
+    """
 
     text: str
     headings: tuple[str, ...] = ()
@@ -214,11 +217,18 @@ def _chunk(pieces: Sequence[_Piece], fresh: int) -> Chunk:
     ]
     return Chunk(
         text=text,
-        headings=pieces[fresh].block.headings,
+        headings=_tell_headings(pieces[fresh].block.headings, pieces[-1].block.headings),
         page=min(pages, default=None),
         last_page=max(pages, default=None),
         recognised=any(each.block.recognised for each in pieces),
     )
+
+
+def _tell_headings(first: tuple[str, ...], last: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the headings of a chunk that begins under some and ends under others: "A … D"."""
+    if not first or not last or first == last[: len(first)]:
+        return first
+    return (*first[:-1], f"{first[-1]} … {last[-1]}")
 
 
 def _weight(text: str) -> int:

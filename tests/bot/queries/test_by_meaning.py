@@ -161,6 +161,11 @@ async def test_passages_bring_the_cosines_of_their_stored_vectors(database_url: 
         retrieved = await finder(app)(request, NOW)
         assert retrieved.passages
         assert all(0.7 < (one.cosine or 0) < 1 for one in retrieved.passages)
+        assert retrieved.vectors == {"said": 100}
+        await fill(app.database, "said", Kind.TWEETS, [text_of(f"n{n}", "more") for n in range(9)])
+        partly = await finder(app)(request, NOW)  # which ones have vectors is chance
+        assert {one.cosine for one in partly.passages} == {None}
+        assert partly.vectors["said"] < 90
 
 
 async def test_nobody_waits_for_the_vectors_that_are_made_meanwhile(

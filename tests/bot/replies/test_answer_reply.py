@@ -7,7 +7,7 @@ import pytest
 
 from bot.i18n.words import Words, words_for
 from bot.replies.answer import answer_reply, brief_answer_reply
-from bot.reply import Reply
+from bot.reply import Reply, signature
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.messages import Message
 from engine.values import Flag
@@ -125,3 +125,11 @@ def test_words_that_somebody_passed_on_are_marked_in_the_answer_and_below_it(
 def test_what_a_model_says_of_a_quoted_text_has_no_label_of_its_own() -> None:
     source = CitedSource(number=1, passage=passage("RT @a: Coffee.", flags=Flag.REPOST))
     assert said(replace(ANSWERED, sources=(source,))).split("\n")[0] == "It is dear. [1] So. [?]"
+
+
+def test_only_accounts_are_signed_with_an_at() -> None:
+    assert signature(None, "ana") == signature(None, "@ana") == "@ana"
+    assert signature("Ana Ruiz", "ana") == "Ana Ruiz"
+    assert signature(None, "Ana Ruiz") == "Ana Ruiz"
+    assert signature(None, "Homer", in_item=True) == "Homer"
+    assert signature(None, None) is None

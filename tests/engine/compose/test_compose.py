@@ -216,6 +216,15 @@ async def test_no_bad_sentence_is_shown(bench: Bench, check: str) -> None:
             assert BAD[bad] in removed.why, bad
 
 
+async def test_the_check_reads_what_stands_before_a_sentence_and_cites_nothing(
+    bench: Bench,
+) -> None:
+    bench.writer.says["draft"] = drafting("Why is coffee dear? Frost came. [1] " + RIGHT)
+    await bench.compose()
+    shown = [line for line in lines_of(bench.writer.asked["check"][0]) if "i" in line]
+    assert [line.get("follows") for line in shown] == ["Why is coffee dear?", None]
+
+
 async def test_the_check_edits_or_removes_once(bench: Bench) -> None:
     bench.writer.says["draft"] = drafting(
         "Frost never killed the harvest [2]. Prices rose by 41 % [1]. Frost killed all [2]. "

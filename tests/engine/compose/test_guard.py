@@ -54,6 +54,24 @@ def test_planted_claims_fall_and_right_ones_stand() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "source", "title", "warned"),
+    [
+        ("In May, María Peña and Peña alone voted no.", "No, said I.", "@MariaPena", []),
+        ("In May, he and Rosa Díaz voted no.", "With @RosaDiaz we voted no.", "@ana", []),
+        ("In May, he and Rosa Gil voted no.", "With @RosaDiaz we voted no.", "@ana", ["Rosa Gil"]),
+        ("Heute sagt der Autor Jan Moll, die Brücke ist zu.", "Moll sagt: zu.", "@ana", []),
+        ("Es ist so, dass der Autor Jan Moll das sagt.", "Er sagt es.", "@ana", ["Autor Jan Moll"]),
+        ("Es ist so, dass die Brücke nicht mehr offen ist.", "Sie ist zu.", "@ana", []),
+    ],
+)
+def test_names_in_handles_and_among_german_nouns_are_known(
+    text: str, source: str, title: str, warned: list[str]
+) -> None:
+    found = guard(DraftSentence(text=text, sources=(1,)), [passage(source, title=title)])
+    assert [one.words for one in found if one.fault is GuardFault.NAME] == warned
+
+
+@pytest.mark.parametrize(
     ("written", "held"),
     [
         ("3.2 million people", "3,200,000 people"),
@@ -193,7 +211,7 @@ def test_what_stands_between_quotation_marks() -> None:
     assert quotations("it's the dogs' bowl") == []
     assert open_quotation("she said “so it") == "so it"
     assert open_quotation("she said “so it” is") == ""
-    assert first_words("“" + "word " * 30 + "”") == " ".join(["word"] * 20)
+    assert first_words("“" + "word " * 30 + "”") == " ".join(["word"] * 20) + " …"
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,11 @@ def test_a_list_of_sources_of_the_model_goes(text: str) -> None:
     assert [one.text for one in read_sentences(text, {1: "It rose."})] == ["It rose."]
 
 
+def test_a_german_quotation_ends_a_sentence_as_an_english_one_does() -> None:
+    read = read_sentences("Er sagt: „Die Brücke ist zu.“ [1] Sie nicht [2].", {1: "", 2: ""})
+    assert [one.sources for one in read] == [(1,), (2,)]
+
+
 def test_a_quotation_of_several_sentences_is_one() -> None:
     (one,) = read_sentences("She said “Coffee is dear. Tea is not. So it is.” in May [1].", {1: ""})
     assert one.text.startswith("She said “Coffee is dear. Tea") and one.sources == (1,)
@@ -185,10 +190,19 @@ def test_sources_have_links_or_titles_and_always_fit() -> None:
 def test_sources_of_a_library_tell_where_in_it_and_repeat_no_title() -> None:
     page = replace(passage(title="History", url=None, page=15), page_label="5", pages=40)
     section = replace(passage(title="History", url=None), section="The Beginning")
-    undated = replace(page, date=None, page=16, page_label="16")
-    assert sources_tweet([(1, page), (2, section), (3, undated)]).text == (
-        "Sources:\n[1] History, p. 5 (15 of 40), 2011\n[2] as [1], The Beginning, 2011\n"
-        "[3] as [1], p. 16"
+    spread = replace(page, page=16, last_page=17, page_label="6", last_label="7")
+    other = replace(passage(title="Ports", url="https://ports.example"), section="Tar")
+    assert sources_tweet([(1, page), (2, section), (3, spread), (4, other)]).text == (
+        "Sources:\n[1] p. 5 (15 of 40), [2] The Beginning, [3] pp. 6-7 (16-17 of 40): History, 2011"
+        "\n[4] Ports, Tar, 2011 https://ports.example"
+    )
+    undated = replace(page, date=None, page=16, last_page=17, page_label=None)
+    assert sources_tweet([(1, undated)]).text == "Sources:\n[1] History, pp. 16-17"
+    long = replace(section, title="The history of the harbour " * 4)
+    many = [(number, replace(long, section=f"{number} " * 30)) for number in range(1, 8)]
+    assert sources_tweet(many).text == (
+        "Sources:\n[1][2][3][4][5][6][7] "
+        "The history of the harbour The history of the harbour The history of the harbour…, 2011"
     )
 
 

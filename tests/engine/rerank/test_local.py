@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,16 +95,21 @@ async def test_stored_vectors_spare_the_model() -> None:
     assert scores[0] < scores[1]
 
 
-async def test_the_best_are_compared_first_and_the_rest_by_words_alone() -> None:
+async def test_all_are_compared_or_none_and_it_is_said() -> None:
     embedder = Meanings(pause=0.3)
-    texts = [f"ships {number}" for number in range(12)]
-    found = scored(texts, [number / 12 for number in range(12)])
+    found = scored([f"ships {number}" for number in range(12)])
     reranker = MeaningReranker(embedder, seconds=0.1)
-    scores = await reranker.rerank("ships", found)
-    assert embedder.embedded == texts[:-2:-1]
-    assert sorted(range(12), key=lambda place: scores[place]) == [*range(12)]
-    await reranker.rerank("ships", found)  # however slow it was, one is tried again
-    assert len(embedder.embedded) == 2
+    for tried in (1, 2):  # however slow it was, one is tried again
+        with pytest.raises(ModelUnreachable, match=r"12 texts .* 0\.1 s"):
+            await reranker.rerank("ships", found)
+        assert len(embedder.embedded) == tried
+
+
+async def test_texts_of_a_corpus_without_vectors_stay_as_they_were_found() -> None:
+    embedder = Meanings()
+    found = [replace(text, has_peers=False) for text in scored(["x", "many ships"], [0.5, 0.4])]
+    assert await MeaningReranker(embedder, seconds=60).rerank("ships", found) == [0.5, 0.4]
+    assert embedder.embedded == []
 
 
 async def test_only_the_beginning_of_a_text_is_compared() -> None:

@@ -122,6 +122,14 @@ def test_a_heading_does_not_end_a_chunk() -> None:
     assert any("Two\n\nW0x0" in each.text for each in found)
 
 
+def test_a_chunk_of_several_sections_names_the_first_and_the_last() -> None:
+    sections = ("Prams", "Dogs", "Bicycles")
+    [only] = chunks([Block(text="Yes.", headings=("Southern", name)) for name in sections])
+    assert only.headings == ("Southern", "Prams … Bicycles")
+    within = [Block(text="Yes.", headings=one) for one in (("A",), ("A", "B"))]
+    assert [each.headings for each in chunks(within)] == [("A",)]
+
+
 @pytest.mark.parametrize(
     ("text", "tokens"), [("", 0), ("a", 1), ("four", 1), ("coffee is", 3), ("咖啡", 2), ("año", 1)]
 )
