@@ -24,8 +24,8 @@ from db.posting.subscriptions import Subscriptions
 from engine.chat import WEBHOOKS, Chat
 from engine.errors import FetchError, FetchRefused, SettingsError
 from engine.feeds.decide import requested_pause
-from engine.fetch.client import Answered, Fetcher
-from engine.fetch.faults import shown_host
+from engine.fetch import Answered, shown_host
+from engine.fetch.client import Fetcher
 from engine.messages import Message
 from engine.posting.delivery import DeliveryState, PostingMode, Subscription
 from engine.settings.reading import FetchSettings

@@ -32,7 +32,6 @@ from db.chat.events import EventClaims
 from db.pool import Database
 from engine.budget import BudgetSource
 from engine.chat import Chat
-from engine.fetch.client import Fetcher
 
 # The user of the terminal owns the machine, so there are no quotas.
 _LIMITS = ChatSettings(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
@@ -44,6 +43,8 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
     With `corpus` "" the chat's own setting applies, else the configured default. Raises
     CorpusNotFound.
     """
+    from engine.fetch.client import Fetcher
+
     chats = Chats(app.database)
     if corpus:
         await app.corpora.get(corpus)

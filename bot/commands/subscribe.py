@@ -10,7 +10,7 @@ from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.commands.subscription_words import describe_subscription, name_feeds
 from bot.i18n.words import Words, marked
-from bot.replies.post import NAMES, require_template, write_day
+from bot.replies.post import NAMES, write_day
 from bot.reply import Action, Button, Reply
 from bot.request import Request
 from engine.chat import zone_or_utc
@@ -124,6 +124,8 @@ def _template(text: str, words: Words) -> str | None:
         )
     if text.lower() == _OFF:
         return None
+    from bot.replies.template import require_template  # noqa: PLC0415 - few chats have one
+
     require_template(text)
     return text
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from bot.app import App, glossary_service
 from bot.commands.ownership import Ownership
@@ -49,8 +50,7 @@ from engine.budget import BudgetSource
 from engine.errors import FetchError, FetchFailed, PresagioError
 from engine.feeds.lookup import FEED_LIMITS, FeedLookup
 from engine.feeds.read import FeedParser
-from engine.fetch.client import Fetcher
-from engine.fetch.faults import shown_host
+from engine.fetch import shown_host
 from engine.isolation.process import Isolation
 from engine.messages import Message, for_operators, join_messages
 from engine.page.links import first_link, headline_from_link
@@ -59,6 +59,9 @@ from engine.search import Candidate, Headline
 from engine.settings import UNLIMITED
 from engine.values import Corpus
 
+if TYPE_CHECKING:
+    from engine.fetch.client import Fetcher
+
 logger = logging.getLogger("presagio.conversation")
 
 _DATE_SECONDS = 4.0  # the answer does not need it
@@ -66,7 +69,7 @@ _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
 
 
 async def read_pasted(
-    fetcher: Fetcher, isolation: Isolation, text: str, *, now: datetime
+    fetcher: "Fetcher", isolation: Isolation, text: str, *, now: datetime
 ) -> Headline:
     """Return the headline in `text`, or the title of a linked page if there are only remarks.
 
@@ -95,7 +98,7 @@ async def read_pasted(
 
 
 async def _date_of_page(
-    fetcher: Fetcher, isolation: Isolation, link: str, *, now: datetime
+    fetcher: "Fetcher", isolation: Isolation, link: str, *, now: datetime
 ) -> datetime | None:
     """Return the date of a page, or None if there is none or the page cannot be read."""
     try:
@@ -111,7 +114,7 @@ def conversation_of(
     *,
     claims: EventClaims,
     commands: Registry,
-    fetcher: Fetcher,
+    fetcher: "Fetcher",
     news: NewsServices,
     ownership: Ownership,
     report: Callable[[PresagioError], None] = ignore,
@@ -230,7 +233,7 @@ def _serves(settings: ChatSettings, chat: str) -> bool:
 
 def chat_services(
     app: App,
-    fetcher: Fetcher,
+    fetcher: "Fetcher",
     news: NewsServices,
     *,
     limit: int,
@@ -277,7 +280,7 @@ def chat_services(
 
 @asynccontextmanager
 async def open_news_services(
-    app: App, fetcher: Fetcher, *, delivers: Iterable[str] = ()
+    app: App, fetcher: "Fetcher", *, delivers: Iterable[str] = ()
 ) -> AsyncIterator[NewsServices]:
     """Open the news services. `delivers` names the platforms on which posts are sent."""
     database, polling = app.database, app.settings.polling

@@ -37,8 +37,8 @@ from engine.feeds.feed import (
 )
 from engine.feeds.lookup import ACCEPT_FEED
 from engine.feeds.read import FeedParser
-from engine.fetch.client import Fetcher, FetchLimits
-from engine.fetch.faults import shown_host
+from engine.fetch import FetchLimits, shown_host
+from engine.fetch.client import Fetcher
 from engine.messages import Message
 from engine.posting.delivery import OwedNotice
 from engine.settings.reading import PollingSettings

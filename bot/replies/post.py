@@ -3,12 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from functools import lru_cache
 from hashlib import sha256
 
 import orjson
-from jinja2 import StrictUndefined, Template, TemplateError, nodes
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bot.card import can_draw
 from bot.i18n.words import Words
@@ -17,28 +14,12 @@ from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view, prophecy_answer
 from bot.reply import Action, Button, Event, HitView, ItemView, Reply, labels
 from engine.chat import Answer, Tally
-from engine.errors import UsageError
-from engine.messages import Message
 
-LONGEST_TEMPLATE = 500  # characters
 LONGEST_POST = 3500  # Telegram shows 4,096
-LONGEST_RENDERED = 1200  # of one tweet and its headline
 NAMES = (
     "headline", "link", "source", "tweet", "author", "labels", "date", "age", "url", "reason",
     "number",
 )  # fmt: skip
-
-_FILTERS = ("default", "lower", "title", "trim", "truncate", "upper")
-_ALLOWED = (
-    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.If),
-    *(nodes.Filter, nodes.Keyword, nodes.CondExpr, nodes.And, nodes.Or, nodes.Not),
-    *(nodes.Compare, nodes.Operand),
-)
-_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-_ENVIRONMENT.globals.clear()
-_ENVIRONMENT.tests.clear()
-_ENVIRONMENT.filters = {name: _ENVIRONMENT.filters[name] for name in _FILTERS}
-
 
 TEMPLATE_EXAMPLE = ItemView(
     headline="Ship blocks Suez Canal",
@@ -56,14 +37,6 @@ TEMPLATE_EXAMPLE = ItemView(
 )
 
 
-def require_template(text: str) -> None:
-    """Raise UsageError if `text` is no template that can be used."""
-    if len(text) > LONGEST_TEMPLATE:
-        raise UsageError(Message("A template has at most {most} letters.", most=LONGEST_TEMPLATE))
-    _require_allowed(text)
-    fill_template(text, dict.fromkeys(NAMES, "x"))
-
-
 def apply_template(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
     """Return a post with the text that the template gives it, or as it is without one.
 
@@ -78,6 +51,8 @@ def apply_template(reply: Reply, template: str | None, sources: Sequence[str]) -
 
 def item_text(template: str, item: ItemView, source: str, words: Words) -> str:
     """Return what a template says about one item of a post. Raises UsageError."""
+    from bot.replies.template import fill_template  # noqa: PLC0415 - few chats have one
+
     hit = item.hit
     return fill_template(
         template,
@@ -94,57 +69,6 @@ def item_text(template: str, item: ItemView, source: str, words: Words) -> str:
             "reason": hit.why or "",
             "number": str(hit.rank),
         },
-    )
-
-
-def fill_template(template: str, values: Mapping[str, str]) -> str:
-    """Return the filled-in template, cut to its longest. Raises UsageError."""
-    try:
-        said = _compile_template(template).render(
-            {name: cut(value, LONGEST_RENDERED) for name, value in values.items()}
-        )
-    except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as exc:
-        raise _unusable(exc) from exc
-    return cut(said.strip(), LONGEST_RENDERED)
-
-
-@lru_cache(maxsize=64)
-def _compile_template(template: str) -> Template:
-    _require_allowed(template)
-    return _ENVIRONMENT.from_string(template)
-
-
-def _require_allowed(template: str) -> None:
-    try:
-        parsed = _ENVIRONMENT.parse(template)
-    except (TemplateError, RecursionError) as exc:
-        raise _unusable(exc) from exc
-    for node in parsed.find_all(nodes.Node):
-        if isinstance(node, nodes.Name) and node.name not in NAMES:
-            raise UsageError(
-                Message(
-                    "A template knows no {name}. There are: {known}.",
-                    name=cut(node.name, 40),
-                    known=", ".join(NAMES),
-                )
-            )
-        if isinstance(node, nodes.Filter) and node.name not in _FILTERS:
-            raise UsageError(
-                Message(
-                    "A template knows no filter {name}. There are: {known}.",
-                    name=cut(node.name, 40),
-                    known=", ".join(_FILTERS),
-                )
-            )
-        if not isinstance(node, _ALLOWED):
-            raise UsageError(
-                Message("A template has names in double braces, if and else, and nothing more.")
-            )
-
-
-def _unusable(error: Exception) -> UsageError:
-    return UsageError(
-        Message("The template cannot be used: {said}", said=cut(str(error) or "?", 200))
     )
 
 

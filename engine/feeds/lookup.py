@@ -18,8 +18,7 @@ from engine.errors import FeedUnreadable, FetchRefused, InputError
 from engine.feeds.feed import ParsedFeed
 from engine.feeds.markup import markup_text, plain_words, web_link, without_forbidden
 from engine.feeds.read import FeedParser
-from engine.fetch.client import Fetched, Fetcher, FetchLimits
-from engine.fetch.faults import shown_host
+from engine.fetch import Fetched, FetchLimits, shown_host
 from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
 from engine.page.read import decode_page
@@ -61,6 +60,9 @@ WELL_KNOWN = (
     WellKnownFeed("eldiario", "elDiario.es", "es", "https://www.eldiario.es/rss/"),
     WellKnownFeed("dw", "Deutsche Welle", "es", "https://rss.dw.com/xml/rss-sp-all"),
 )
+
+if TYPE_CHECKING:
+    from engine.fetch.client import Fetcher
 _BY_NAME = {feed.name: feed for feed in WELL_KNOWN}
 
 
@@ -215,7 +217,7 @@ class ReadableFeed:
 class FeedLookup:
     """Fetches and reads feeds; one lookup takes as long as `limits` allow for two fetches."""
 
-    fetcher: Fetcher
+    fetcher: "Fetcher"
     parser: FeedParser
     limits: FetchLimits
 

@@ -8,7 +8,7 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.metadata import version
 from ipaddress import ip_network
@@ -21,6 +21,7 @@ from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 
 from engine.closing import Closable
 from engine.errors import FetchFailed, FetchTimeout, FetchTooLarge, SettingsError
+from engine.fetch import Answered, Fetched, FetchLimits, shown_host
 from engine.fetch.faults import (
     Chunks,
     CountingBackend,
@@ -29,7 +30,6 @@ from engine.fetch.faults import (
     mapped_fetch_errors,
     require_type,
     require_usable,
-    shown_host,
 )
 from engine.messages import Message
 from engine.settings.reading import FetchSettings
@@ -146,34 +146,6 @@ _PERMANENT = frozenset({301, 308})
 # the event loop for half a second.
 _AT_ONCE = 16
 _CONNECT_SECONDS = 5.0  # for each address that is tried
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchLimits:
-    """The limits of one fetch."""
-
-    seconds: float  # for everything: lookup, redirects, the whole body
-    bytes: int  # of the body, both compressed and unpacked
-    redirects: int = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
-    """A usable answer: 2xx, or 304 with an empty body."""
-
-    url: str  # the final URL, after redirects
-    status: int
-    headers: Mapping[str, str]  # names are case-insensitive
-    body: bytes = field(repr=False)
-    moved_permanently_to: str | None  # the target of the permanent redirects that came first
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """How a server answered a post."""
-
-    status: int
-    retry_after: str | None  # the unparsed header
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

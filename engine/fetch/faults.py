@@ -194,14 +194,6 @@ _NOT_MODIFIED = 304
 _NO_SUCH_NAME = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
 
 
-def shown_host(url: str) -> str:
-    """Return the host of `url` in ASCII, safe to show: no look-alike letters, no credentials."""
-    try:
-        return httpx.URL(url).raw_host.decode("ascii")[:100] or "the link"
-    except (httpx.InvalidURL, ValueError):
-        return "the link"
-
-
 @contextmanager
 def mapped_fetch_errors(host: str) -> Iterator[None]:
     """Map what httpx, the address guard and the resolver raise. Nothing else maps them."""

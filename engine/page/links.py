@@ -4,10 +4,10 @@ import asyncio
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from engine.errors import FetchTimeout, FetchUntitled, PageUnreadable, ProcessUnstarted
-from engine.fetch.client import Fetcher, FetchLimits
-from engine.fetch.faults import shown_host
+from engine.fetch import FetchLimits, shown_host
 from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
 from engine.page.article import unreadable_page
@@ -39,6 +39,9 @@ _NO_ARTICLE = re.compile(
     r"|antes de (?:ir|continuar) a .*|suscr[ií]b(?:ete|ase|ite)(?: para (?:leer|continuar).*)?",
     re.IGNORECASE,
 )
+
+if TYPE_CHECKING:
+    from engine.fetch.client import Fetcher
 
 
 def first_link(text: str) -> str | None:
@@ -72,7 +75,7 @@ def _without_tail(link: str) -> str:
 
 
 async def headline_from_link(
-    fetcher: Fetcher, isolation: Isolation, url: str, *, now: datetime
+    fetcher: "Fetcher", isolation: Isolation, url: str, *, now: datetime
 ) -> Headline:
     """Fetch the page at `url` and return its title as a headline, with its date if it has one.
 

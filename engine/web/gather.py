@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from engine.budget import Budget, BudgetSource, Planned
 from engine.errors import BudgetExhausted, PresagioError, StorageError
-from engine.fetch.faults import shown_host
+from engine.fetch import shown_host
 from engine.llm.spending import within_budget
 from engine.messages import Message
 from engine.ports import UsageLedger

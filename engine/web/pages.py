@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from urllib.parse import unquote, urlsplit
 
 from engine.errors import FetchDisallowed, FetchStatus, PageUnreadable
-from engine.fetch.client import Fetched, Fetcher, FetchLimits
-from engine.fetch.faults import shown_host
+from engine.fetch import Fetched, FetchLimits, shown_host
+from engine.fetch.client import Fetcher
 from engine.llm.asking import SingleFlight
 from engine.messages import Message
 from engine.page.article import ArticleReader, require_libraries

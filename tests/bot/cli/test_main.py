@@ -774,6 +774,7 @@ class TestImports:
         unneeded = [
             *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "starlette", "uvicorn"),
             *("feedparser", "db.backup.backup", "engine.compose.run", "engine.compose.write"),
+            *("httpx", "jinja2", "rich", "ssrfguard"),
         ]
         script = f"import sys, bot.cli.chat\nprint(sorted(set({unneeded!r}) & set(sys.modules)))"
         command = [sys.executable, "-c", script]

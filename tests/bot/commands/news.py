@@ -11,7 +11,8 @@ from db.posting.subscriptions import Finds
 from engine.feeds.feed import Story
 from engine.feeds.lookup import FeedLookup
 from engine.feeds.read import FeedParser
-from engine.fetch.client import Fetcher, FetchLimits
+from engine.fetch import FetchLimits
+from engine.fetch.client import Fetcher
 from engine.posting.delivery import FindState
 from engine.search import Hit
 from engine.settings.reading import FetchSettings

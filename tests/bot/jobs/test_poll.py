@@ -19,7 +19,8 @@ from engine.errors import CorpusConflict
 from engine.feeds.decide import decide
 from engine.feeds.feed import ConfiguredFeed, Feed, ParsedFeed
 from engine.feeds.read import FeedParser
-from engine.fetch.client import Fetched, Fetcher
+from engine.fetch import Fetched
+from engine.fetch.client import Fetcher
 from engine.values import Kind
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import WebServer, page

@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 from bot.i18n.words import words_for
 from bot.replies.post import (
     LONGEST_POST,
-    LONGEST_RENDERED,
     NAMES,
     TEMPLATE_EXAMPLE,
     apply_template,
-    fill_template,
     item_text,
-    require_template,
 )
+from bot.replies.template import LONGEST_RENDERED, fill_template, require_template
 from bot.reply import Reply
 from engine.errors import UsageError
 

@@ -7,7 +7,8 @@ import pytest
 from engine.errors import FeedUnreadable, FetchRefused, FetchStatus, InputError
 from engine.feeds.lookup import FeedLookup, FoundFeed, OpmlFeed, ReadableFeed, address_of
 from engine.feeds.read import FeedParser
-from engine.fetch.client import Fetcher, FetchLimits
+from engine.fetch import FetchLimits
+from engine.fetch.client import Fetcher
 from engine.settings.reading import FetchSettings
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import HTML, WebServer, page, redirect

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from engine.errors import FetchError, FetchFailed, FetchRefused, FetchTimeout, SettingsError
 from engine.feeds.lookup import address_of
-from engine.fetch.client import Fetcher, FetchLimits, Resolver, address_policy
-from engine.fetch.faults import shown_host
+from engine.fetch import FetchLimits, shown_host
+from engine.fetch.client import Fetcher, Resolver, address_policy
 from engine.settings.reading import FetchSettings
 from engine.text.address import link_key
 from tests.fakes.web import WebServer, loopback_resolver, page, redirect

@@ -22,7 +22,8 @@ from engine.errors import (
     FetchTooLarge,
     FetchWrongType,
 )
-from engine.fetch.client import Fetched, Fetcher, FetchLimits, user_agent
+from engine.fetch import Fetched, FetchLimits
+from engine.fetch.client import Fetcher, user_agent
 from engine.settings.reading import FetchSettings
 from tests.fakes.web import (
     Answer,

@@ -19,7 +19,8 @@ from engine.errors import (
     FetchWrongType,
     PageUnreadable,
 )
-from engine.fetch.client import Fetcher, FetchLimits
+from engine.fetch import FetchLimits
+from engine.fetch.client import Fetcher
 from engine.isolation.process import Isolation
 from engine.page import Page, links
 from engine.page.links import first_link, headline_from_link
