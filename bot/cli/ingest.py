@@ -15,7 +15,17 @@ from typing import IO, TYPE_CHECKING, Annotated, Self
 import orjson
 import typer
 
-from bot.cli.shared import Json, account, corpus_names, settings_of, spread_options, text
+from bot.cli.ingest_tables import consent_to_tables, read_columns, timezone_key
+from bot.cli.shared import (
+    Json,
+    Yes,
+    account,
+    corpus_names,
+    settings_of,
+    spread_options,
+    text,
+    texts,
+)
 from bot.console.screen import Output, printable, progress_bar
 from bot.media import REJECTS, give_to_owner, make_folder
 from bot.signals import run_until_signal
@@ -166,12 +176,44 @@ class IngestOptions:
     only_mine: Annotated[
         bool, typer.Option("--only-mine", help="Leave out what others wrote, reposts too.")
     ] = False
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            metavar="FIELD=NAME,...",
+            help="Columns of a table: id=tweet_id,text=full_text,created_at=date.",
+            callback=texts,
+        ),
+    ] = None
+    timezone: Annotated[
+        str | None,
+        typer.Option(
+            "--timezone",
+            help="Of times in a table that name none: Europe/Madrid [UTC].",
+            callback=timezone_key,
+        ),
+    ] = None
+    day_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--day-first/--month-first",
+            help="Whether 3/4/2019 is in April [what the column shows].",
+        ),
+    ] = None
+    yes: Yes = False
     json: Json = False
 
     @property
     def defaults(self) -> Defaults:
-        """The values for records that do not have their own."""
-        return Defaults(author=self.author, only_mine=self.only_mine, language=self.language)
+        """The values for records that do not have their own. Raises UsageError."""
+        return Defaults(
+            author=self.author,
+            only_mine=self.only_mine,
+            language=self.language,
+            columns=read_columns(self.columns or ()),
+            timezone=self.timezone,
+            is_day_first=self.day_first,
+        )
 
 
 @asynccontextmanager
@@ -383,20 +425,19 @@ def command(
 
     async def store() -> None:
         # Opened first, so that a missing file is reported without opening the database.
-        async with (
-            open_sources(files, options, settings.ingest) as sources,
-            open_app(settings, progress=output.remark) as opened,
-        ):
-            before = {known.name for known in await opened.corpora.list()}
-            corpus = await ingest_files(opened, sources, options, output=output)
-            await name_the_author(opened, corpus, output)
-            if corpus not in before:
-                tell_what_next(await opened.corpora.get(corpus), output)
-            if settings.embeddings.at_ingest:
-                from bot.cli.embed import embed_corpora
+        async with open_sources(files, options, settings.ingest) as sources:
+            consent_to_tables(sources, yes=options.yes, output=output)
+            async with open_app(settings, progress=output.remark) as opened:
+                before = {known.name for known in await opened.corpora.list()}
+                corpus = await ingest_files(opened, sources, options, output=output)
+                await name_the_author(opened, corpus, output)
+                if corpus not in before:
+                    tell_what_next(await opened.corpora.get(corpus), output)
+                if settings.embeddings.at_ingest:
+                    from bot.cli.embed import embed_corpora
 
-                await embed_corpora(
-                    opened, corpus, json=options.json, output=output, leave_out_withheld=True
-                )
+                    await embed_corpora(
+                        opened, corpus, json=options.json, output=output, leave_out_withheld=True
+                    )
 
     run_until_signal(store())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
+from bot.cli.ingest_tables import consent_to_tables
 from bot.cli.shared import account, confirm, corpus_names, now, spread_options, text
 from bot.commands.ownership import Ownership
 from bot.console.screen import Output
@@ -129,6 +130,8 @@ class Checks:
             async with open_sources(wishes.archive, options, self._settings.ingest) as sources:
                 for source in sources:
                     self._output.remark(f"archive: {source.name} is {source.format}")
+                # What is stored is all that the options say, so nobody is asked for a zone.
+                consent_to_tables(sources, yes=not sys.stdin.isatty(), output=self._output)
 
     async def model(self, wishes: Wishes) -> None:
         """Ask the model for a word. Raises ModelError."""

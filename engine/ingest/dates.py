@@ -164,14 +164,18 @@ def _read_time(value: object) -> datetime:
     if not isinstance(value, str):
         raise RecordError(Message("the time {value!r} is not a text", value=value))
     try:
-        return datetime.fromisoformat(_iso(value.strip()))
+        return datetime.fromisoformat(iso_form(value.strip()))
     except ValueError as exc:
         raise RecordError(
             Message("the time {value!r} cannot be read or does not exist", value=value[:40])
         ) from exc
 
 
-def _iso(text: str) -> str:
+def iso_form(text: str) -> str:
+    """Return a time of ISO 8601, or X's "Thu May 23 02:54:59 +0000 2019", in the former's spelling.
+
+    Raises ValueError for anything else that begins with no digit.
+    """
     if text[:1].isdigit():
         return text.replace(" +", "+").replace(" -", "-")  # 2013-02-08 04:20:27 +0000
     words = text.split()

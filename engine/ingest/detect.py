@@ -2,8 +2,7 @@
 
 import itertools
 import sys
-from codecs import getincrementaldecoder
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from importlib import import_module
 from io import BufferedReader, BytesIO
 from pathlib import PurePosixPath
@@ -18,6 +17,7 @@ from engine.ingest.formats.documents import (
     documents_prevail,
     recognise_content,
 )
+from engine.ingest.formats.jsonl import TableReader
 from engine.ingest.formats.markdown import MarkdownReader
 from engine.ingest.reader import (
     BOM,
@@ -31,6 +31,7 @@ from engine.ingest.reader import (
 from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, Watch, source_at
 from engine.ingest.streams import Readable
+from engine.ingest.tables import UTF_16, WINDOWS, find_encoding, list_names
 from engine.messages import Message
 
 
@@ -51,6 +52,7 @@ class RecordStream:
         after: Bookmark | None = None,
     ) -> None:
         self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
+        self.table = reader.layout if isinstance(reader, TableReader) else None
         self.total_bytes = source.total_bytes(names)
         self._source = source
         self._file: str | None = None
@@ -139,11 +141,9 @@ def _change_error(file: str) -> InputError:
 
 _PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
 _UNPACK = Message("Unpack it and give the folder.")
+_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 # Endings of what an export holds; a site that asks to log in answers with a page instead.
 _DATA = (".zip", ".js", ".json", ".jsonl", ".csv", ".gz")
-_MOST_NAMES, _LONGEST_NAME = 8, 40
-_BLANK = 0x20  # below it are controls, which only blanks among text are
-_decoder = getincrementaldecoder("utf-8")
 
 
 def page_instead_of_export(name: str, head: bytes) -> UnknownFormat | None:
@@ -167,10 +167,11 @@ def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
             Message(
                 "The format of {name} is not recognised: its records hold {fields}.",
                 name=name,
-                fields=_list_names(sample.objects[0]),
+                fields=list_names(sample.objects[0]),
             ),
             fix=Message(
-                "Name the fields id, text and created_at. Known formats, for --format: {known}.",
+                "Say which hold texts and dates: --columns text=NAME,created_at=NAME. Known"
+                " formats, for --format: {known}.",
                 known=known,
             ),
         )
@@ -180,11 +181,11 @@ def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
             Message(
                 "The format of {name} is not recognised: its first line is {columns}.",
                 name=name,
-                columns=_list_names(columns),
+                columns=list_names(columns),
             ),
             fix=Message(
-                "A CSV has commas between its columns, and the first line names id, text and"
-                " created_at. Known formats, for --format: {known}.",
+                "Say which columns hold texts and dates: --columns text=NAME,created_at=NAME. Known"
+                " formats, for --format: {known}.",
                 known=known,
             ),
         )
@@ -192,27 +193,22 @@ def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
 
 
 def _refuse_encoding(name: str, head: bytes) -> UnknownFormat | None:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    encoding = find_encoding(head)
+    if encoding == UTF_16:
         said = Message("{name} is written in UTF-16.", name=name)
-    elif _is_legacy_text(head):
+    elif encoding == WINDOWS:
         said = Message("{name} is not written in UTF-8.", name=name)
     else:
         return None
     return UnknownFormat(said, fix=Message("Save it as UTF-8."))
 
 
-def _is_legacy_text(head: bytes) -> bool:
-    """Tell whether this is text whose letters beyond ASCII take one byte each."""
-    if any(byte < _BLANK and byte not in b"\t\n\r" for byte in head):
-        return False
-    try:
-        _decoder().decode(head)  # which lets a letter be cut at the end
-    except UnicodeDecodeError:
-        return True
-    return False
-
-
 def _refuse_archive(name: str, head: bytes) -> UnknownFormat | None:
+    if PurePosixPath(name).suffix.lower() in _WORKBOOKS or b"xl/workbook" in head:
+        return UnknownFormat(
+            Message("{name} is a workbook of a spreadsheet.", name=name),
+            fix=Message("Save each sheet as CSV: Save as, CSV UTF-8."),
+        )
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return UnknownFormat(
             Message("{name} is a zip.", name=name),
@@ -226,12 +222,6 @@ def _refuse_archive(name: str, head: bytes) -> UnknownFormat | None:
                 Message("{name} is a {program} archive.", name=name, program=program), fix=_UNPACK
             )
     return None
-
-
-def _list_names(names: Iterable[str]) -> str:
-    shown = [name.strip()[:_LONGEST_NAME] for name in names]
-    more = ["…"] if len(shown) > _MOST_NAMES else []
-    return ", ".join([*shown[:_MOST_NAMES], *more])
 
 
 AUTO = "auto"
@@ -284,24 +274,28 @@ def open_source(
         )
     source = source_at(where, stdin or sys.stdin.buffer, watch=watch, skipped=skipped)
     try:
-        reader, names = _choose(source, None if format == AUTO else READERS[format])
-        return RecordStream(source, reader, names, defaults or Defaults(), after=after)
+        defaults = defaults or Defaults()
+        reader, names = _choose(source, None if format == AUTO else READERS[format], defaults)
+        if isinstance(reader, TableReader):
+            reader = reader.laid_out(source, names[0], defaults)
+        return RecordStream(source, reader, names, defaults, after=after)
     except BaseException:
         source.close()
         raise
 
 
-def _choose(source: Source, wanted: Reader | None) -> tuple[Reader, Sequence[str]]:
+def _choose(source: Source, wanted: Reader | None, told: Defaults) -> tuple[Reader, Sequence[str]]:
     names = source.names(with_skipped=True)
     if source.packed:
         return _choose_members(source, names, wanted)
     if wanted:
         return wanted, names
-    sample = _sample(source, names[0])
+    sample = _sample(source, names[0], told)
     if page := page_instead_of_export(source.name, sample.head):
         raise page
     for reader in READERS.values():
-        if reader.recognises(sample):
+        may_read = isinstance(reader, TableReader) or not told.columns
+        if may_read and reader.recognises(sample):
             return reader, names
     raise unknown_format(source.name, sample, _list_formats())
 
@@ -330,7 +324,7 @@ def _candidates(names: Sequence[str]) -> Sequence[Reader]:
     return [reader for reader in READERS.values() if not isinstance(reader, unlikely)]
 
 
-def _sample(source: Source, name: str) -> Sample:
+def _sample(source: Source, name: str, told: Defaults) -> Sample:
     head = source.head(name).removeprefix(BOM)
     if not head.strip():
         raise InputError(
@@ -339,7 +333,8 @@ def _sample(source: Source, name: str) -> Sample:
     # The last line or object of the head may be cut: it is a reject here and is read in full later.
     found = json_objects(name, BufferedReader(BytesIO(head)))
     objects = (item.value for item in found if isinstance(item, JsonObject))
-    return Sample(name=name, head=head, objects=tuple(itertools.islice(objects, _SAMPLED)))
+    first = tuple(itertools.islice(objects, _SAMPLED))
+    return Sample(name=name, head=head, objects=first, columns=told.columns)
 
 
 def _list_formats() -> str:

@@ -3,9 +3,11 @@
 import csv
 import io
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import orjson
 
@@ -15,14 +17,28 @@ from engine.ingest.records import (
     PostFields,
     Reject,
     SourceRecord,
+    TableLayout,
     external_id,
     fingerprint,
     reject_record,
 )
 from engine.ingest.sources import Source
-from engine.ingest.streams import HEAD, LONGEST_RECORD, Piece, array_items, lines, raw_lines
+from engine.ingest.streams import (
+    BUFFER,
+    HEAD,
+    LONGEST_RECORD,
+    Piece,
+    array_items,
+    buffer_stream,
+    lines,
+    raw_lines,
+)
+from engine.ingest.tables import UTF_8, fit_row
 from engine.messages import Message
 from engine.values import Flag, Kind
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Row = tuple[int, dict[str, object], bytes]
 
@@ -47,11 +63,33 @@ def csv_rows(
             Message("{label} does not begin with the columns of the archive.", label=label),
             fix=Message("The first line must name {expected}.", expected=expected),
         )
-    rows = csv.reader(feed, escapechar=escape(header))
+    yield from _body_rows(label, feed, csv.reader(feed, escapechar=escape(header)), header)
+
+
+def table_rows(
+    label: str, stream: io.BufferedReader, layout: TableLayout
+) -> Generator[Row | Reject]:
+    """Yield the same for a table that is read as `layout` says."""
+    feed = _Lines(_decoded(stream, layout.encoding))
+    rows = csv.reader(feed, delimiter=layout.delimiter)
+    feed.skip_delimiter_line()
+    if layout.has_header:
+        _header(rows, bool)
+    yield from _body_rows(label, feed, rows, layout.names, fit=lambda row: fit_row(row, layout))
+
+
+def _body_rows(
+    label: str,
+    feed: "_Lines",
+    rows: Iterator[list[str]],
+    names: Sequence[str],
+    *,
+    fit: Callable[[Sequence[str]], Sequence[str]] = lambda row: row,
+) -> Generator[Row | Reject]:
     while True:
         first, feed.problem = feed.number + 1, None
         try:
-            row = next(rows)
+            row = fit(next(rows))
         except StopIteration:
             return
         except csv.Error as exc:
@@ -59,12 +97,44 @@ def csv_rows(
             continue
         if feed.problem:
             yield Reject(file=label, line=first, reason=feed.problem)
-        elif len(row) == len(header):
-            value: dict[str, object] = dict(zip(header, row, strict=True))
+        elif len(row) == len(names):
+            value: dict[str, object] = dict(zip(names, row, strict=True))
             yield first, value, "\x1f".join(row).encode()
-        elif row:
-            reason = f"{len(row)} columns where the first line names {len(header)}"
+        elif any(cell.strip() for cell in row):
+            reason = f"{len(row)} columns where the first line names {len(names)}"
+            if len(row) > len(names):
+                reason += '; a text that holds the sign between columns stands in quotes: "a, b"'
             yield Reject(file=label, line=first, reason=reason)
+
+
+class _Decoded(io.RawIOBase):
+    """The same text in UTF-8."""
+
+    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
+        self._stream, self._left = stream, b""
+        self._decoder = getincrementaldecoder(encoding)("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        target = memoryview(buffer)
+        while not self._left:
+            chunk = self._stream.read(BUFFER)
+            self._left = self._decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
+            if not chunk:
+                break
+        data, self._left = self._left[: len(target)], self._left[len(target) :]
+        target[: len(data)] = data
+        return len(data)
+
+
+def _decoded(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
+    if encoding != UTF_8:
+        return buffer_stream(_Decoded(stream, encoding))
+    if stream.peek(len(BOM)).startswith(BOM):
+        stream.read(len(BOM))
+    return stream
 
 
 def first_row(head: bytes) -> Sequence[str]:
@@ -76,16 +146,27 @@ def first_row(head: bytes) -> Sequence[str]:
         return []
 
 
+_DELIMITER_LINE = re.compile(rb"sep=.\s*$", re.IGNORECASE)
+
+
 class _Lines:
     """Decoded lines for the csv module; keeps track of the line number and of decoding errors."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
-        self._lines = raw_lines(stream)
+        self._lines: Iterator[Piece] = raw_lines(stream)
         self.number = 0
         self.problem: str | None = None
 
     def __iter__(self) -> Iterator[str]:
         return self
+
+    def skip_delimiter_line(self) -> None:
+        """Skip the line "sep=;" with which Excel begins some files."""
+        first = next(self._lines, None)
+        if first is not None and not _DELIMITER_LINE.match(first[1]):
+            self._lines = chain((first,), self._lines)
+        elif first is not None:
+            self.number = first[0]
 
     def __next__(self) -> str:
         self.number, raw, problem = next(self._lines)
@@ -121,6 +202,7 @@ class Sample:
     name: str = ""
     head: bytes
     objects: tuple[Mapping[str, object], ...]  # the first few, in order
+    columns: Mapping[str, str] = field(default_factory=dict)  # that the command names
 
 
 class Reader(Protocol):

@@ -24,6 +24,7 @@ from engine.ingest.records import (
     OpenedSource,
     ReadBatch,
     Reject,
+    TableLayout,
 )
 from engine.isolation.frames import pack_order, unpack, unpack_refusal
 from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
@@ -162,6 +163,7 @@ class ReadSource:
         self._stdin = StandardInput(stdin) if stdin else None
         self.name, self.format, self.kinds = where, format, tuple[Kind, ...]()
         self.total_bytes: int | None = None
+        self.table: TableLayout | None = None  # how it is read, if it is a table
         self.bytes_read = 0
         self._stored_to: Bookmark | None = None  # end of the latest batch translated
         self._read_to: Bookmark | None = None  # end of the latest batch read
@@ -184,7 +186,12 @@ class ReadSource:
                 fix=Message("Look at what it holds, or raise the limits in [ingest]."),
             ) from exc
         self.name, self.format, self.kinds = opened.name, opened.format, opened.kinds
-        self.total_bytes = opened.total_bytes
+        self.total_bytes, self.table = opened.total_bytes, opened.table
+
+    def read_times_in(self, zone: str) -> None:
+        """Read times that name no zone in this one, "Europe/Madrid"."""
+        self._defaults = replace(self._defaults, timezone=zone)
+        self._reader.open_source = None  # opens it again
 
     def read_in(self, language: str) -> None:
         """Read pictures of text in this language, unless the caller named one."""

@@ -26,12 +26,15 @@ _ROUNDED = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")
 class Defaults:
     """The values of a record that does not set them itself.
 
-    `only_mine` leaves out what others wrote.
+    `only_mine` leaves out what others wrote. What follows it is about tables.
     """
 
     author: str | None = None
-    only_mine: bool = False
     language: str | None = None  # text-search language, for reading pictures of text
+    only_mine: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)  # the column of each field
+    timezone: str | None = None  # of times that name none: "Europe/Madrid"
+    is_day_first: bool | None = None  # in 03/04/2019
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,34 @@ FILE, PROGRESS, DOCUMENTS, INPUT = b"f", b"p", b"d", b"i"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableLayout:
+    """How a table is read: what its file says, what the command says, and what was guessed."""
+
+    encoding: str = "utf-8"
+    delimiter: str = ","  # "" = the records are objects of JSON
+    names: tuple[str, ...] = ()  # of its columns, in order
+    has_header: bool = True
+    columns: Mapping[str, str] = field(default_factory=dict)  # the column of each field
+    timezone: str | None = None  # of times that name none; None = all name theirs
+    is_day_first: bool | None = None  # None = no date leaves it open
+    guessed: tuple[str, ...] = ()  # fields, "header", "encoding", "timezone"
+    first: tuple[Mapping[str, str], ...] = ()  # of the records, as they will be stored
+
+    @property
+    def unused(self) -> list[str]:
+        """Columns that no field is read from."""
+        used = {part for column in self.columns.values() for part in (column, *column.split("+"))}
+        return [name for name in self.names if name and name not in used]
+
+    @property
+    def needs_consent(self) -> bool:
+        """Whether what was guessed may well be wrong."""
+        return not {"id", "text", "created_at", "header", "encoding", "timezone"}.isdisjoint(
+            self.guessed
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedSource:
     """A source that was recognised."""
 
@@ -68,6 +99,7 @@ class OpenedSource:
     format: str
     kinds: tuple[Kind, ...]  # that it may fill, the usual one first
     total_bytes: int | None
+    table: TableLayout | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

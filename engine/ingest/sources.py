@@ -165,6 +165,21 @@ class Source:
         self._looked_at[name] = rewound(head, stream)
         return head
 
+    def open_ahead(self, name: str) -> io.BufferedReader:
+        """Open a file to look through it before it is read; of standard input, its first bytes.
+
+        Raises InputError.
+        """
+        if self.name == STANDARD_INPUT:
+            return io.BufferedReader(io.BytesIO(self.head(name)))
+        looked_at, read = self._looked_at.pop(name, None), self.bytes_read
+        try:
+            return self.open(name, counted=False)
+        finally:
+            self.bytes_read = read
+            if looked_at:
+                self._looked_at[name] = looked_at
+
     def open(self, name: str, *, counted: bool = True) -> io.BufferedReader:
         """Open a file of the source, unpacked if it is a gzip. Raises InputError.
 

@@ -139,6 +139,7 @@ class Desk:
             format=stream.format,
             kinds=tuple(stream.kinds),
             total_bytes=stream.total_bytes,
+            table=stream.table,
         )
 
     def _close(self) -> None:

@@ -1,6 +1,6 @@
-"""Reads the plain format: one object per line (or one array), with the fields of a document.
+"""Reads the plain format, and tables of any other columns: see engine.ingest.tables.
 
-A CSV whose first line names these fields is read as well; it holds no lists.
+One object per line (or one array), with the fields of a document:
 
 {"id": "1", "text": "...", "created_at": "2009-05-04T18:54:25+00:00"}
 
@@ -11,14 +11,50 @@ favorites, retweets, device, is_retweet, is_quote, is_deleted, and the lists tag
 only marks the document as a reply. Without `tags` they are the hashtags of the text.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+import copy
+import io
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Self
 
-from engine.ingest.dates import count, flag, identifier, read_zoned_time, string, strings, text_of
+from engine.errors import InputError, RecordError, UnknownFormat
+from engine.ingest.dates import count, flag, identifier, string, strings, text_of
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import CsvReader, JsonObject, JsonReader, Reader
-from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.ingest.reader import (
+    BOM,
+    JsonObject,
+    JsonReader,
+    Reader,
+    Sample,
+    first_row,
+    json_objects,
+    table_rows,
+)
+from engine.ingest.records import (
+    Defaults,
+    PostFields,
+    Reject,
+    SourceRecord,
+    TableLayout,
+    fingerprint,
+)
+from engine.ingest.sources import Source
+from engine.ingest.tables import (
+    complete_layout,
+    guess_layout,
+    layout_mark,
+    names_fields,
+    read_cell,
+    sniff_table,
+    translate_row,
+)
+from engine.ingest.written_dates import read_written_time
+from engine.messages import Message
 from engine.values import Flag, Kind
 
 _FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.DELETED}
@@ -29,20 +65,53 @@ _NEEDED = frozenset({"id", "text", "created_at"})
 _LISTS = ("tags", "attachments", "participants")
 
 
-class JsonlReader(JsonReader):
-    """Reads the project's own exchange format."""
+_SAMPLED = 200  # records
+_SUFFIXES = (".csv", ".tsv", ".tab")
 
-    name = "jsonl"
+
+class TableReader(JsonReader):
+    """What both shapes of the plain format share. `layout` is that of one source."""
+
     kinds = tuple(Kind)  # tweets first
+    layout: TableLayout | None = None
+    _mark = ""  # what tells its records from those of a plain file
 
-    def fits(self, found: Mapping[str, object]) -> bool:
-        return found.keys() >= _NEEDED
+    def laid_out(self, source: Source, name: str, told: Defaults) -> Self:
+        """Return the reader of one file, which it has looked at.
+
+        Raises UnknownFormat, UsageError, InputError.
+        """
+        reader = copy.copy(self)
+        reader.layout = self._look(source, name, told)
+        reader._mark = layout_mark(reader.layout) if reader.layout else ""
+        return reader
+
+    @abstractmethod
+    def _look(self, source: Source, name: str, told: Defaults) -> TableLayout | None:
+        """Return how the file is read; None if nothing in it shows that."""
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        context = (self.name, self._mark) if self._mark else (self.name,)
+        digest = fingerprint(defaults, *context)
+        for name in names:
+            with source.open(name) as stream:
+                for found in self.objects(source, name, stream):
+                    yield from (found,) if isinstance(found, Reject) else self.split(found, digest)
 
     def split(
         self, found: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
         lists = b"lists" if any(found.value.get(name) for name in _LISTS) else b""
-        yield found.record(self.name, found.value.get("id"), digest(found.raw + lists))
+        value = found.value
+        if self.layout and self._mark:
+            try:
+                value = translate_row(found.value, self.layout)
+            except RecordError as exc:
+                yield found.reject(str(exc))
+                return
+        yield found.record(self.name, value.get("id"), digest(found.raw + lists), value)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         answered = identifier(payload.get("in_reply_to"))
@@ -53,7 +122,7 @@ class JsonlReader(JsonReader):
         if answered:
             flags |= Flag.REPLY
         title, text = string(payload.get("title")), text_of(payload.get("text"))
-        created_at = read_zoned_time(payload.get("created_at"))
+        created_at = read_written_time(payload.get("created_at"), zone=None, is_day_first=None)
         return PostFields(
             text=text,
             blocks=article_blocks(text) if title else None,
@@ -75,18 +144,89 @@ class JsonlReader(JsonReader):
         )
 
 
-class JsonlCsvReader(CsvReader):
-    """Reads the same fields from the columns of a CSV."""
+class JsonlReader(TableReader):
+    """Reads objects, one a line or in one array."""
+
+    name = "jsonl"
+
+    def recognises(self, sample: Sample) -> bool:
+        return bool(sample.objects) and (
+            bool(sample.columns)
+            or any(found.keys() >= _NEEDED or names_fields(found) for found in sample.objects)
+        )
+
+    def _look(self, source: Source, name: str, told: Defaults) -> TableLayout | None:
+        head = source.head(name).removeprefix(BOM)
+        found = json_objects(name, io.BufferedReader(io.BytesIO(head)))
+        rows = [row.value for row in islice(found, _SAMPLED) if isinstance(row, JsonObject)]
+        if not rows:
+            return None
+        base = TableLayout(
+            delimiter="", names=tuple(dict.fromkeys(key for row in rows for key in row))
+        )
+
+        def read_dates(layout: TableLayout) -> Iterator[object]:
+            with suppress(InputError), source.open_ahead(name) as stream:
+                for item in json_objects(name, stream):
+                    if isinstance(item, JsonObject):
+                        yield read_cell(item.value, layout, "created_at")
+
+        return complete_layout(source.name, base, rows, told, read_dates)
+
+
+class JsonlCsvReader(TableReader):
+    """Reads the rows of a table."""
 
     name = "csv"
-    kinds = JsonlReader.kinds
-    columns = "id, text and created_at"
 
-    def is_header(self, row: Sequence[str]) -> bool:
-        return {column.strip() for column in row} >= _NEEDED
+    def recognises(self, sample: Sample) -> bool:
+        if sample.objects:
+            return False
+        found = sniff_table(sample.head)
+        if found is None:
+            return False
+        is_named_so = PurePosixPath(sample.name).suffix.lower() in _SUFFIXES
+        return bool(sample.columns) or is_named_so or names_fields(found[1][0])
 
-    def post(self, payload: Mapping[str, object]) -> PostFields:
-        return JsonlReader().post(payload)
+    def _look(self, source: Source, name: str, told: Defaults) -> TableLayout | None:
+        head = source.head(name)
+        found = sniff_table(head)
+        if found is None:
+            raise no_table(source.name, head)
+        base, rows = found
+
+        def read_dates(layout: TableLayout) -> Iterator[object]:
+            with suppress(InputError), source.open_ahead(name) as stream:
+                for row in table_rows(name, stream, layout):
+                    if not isinstance(row, Reject):
+                        yield read_cell(row[1], layout, "created_at")
+
+        return guess_layout(source.name, base, rows, told, read_dates)
+
+    def objects(
+        self, source: Source, name: str, stream: io.BufferedReader
+    ) -> Iterator[JsonObject | Reject]:
+        label = source.label(name)
+        if self.layout is None:
+            return
+        for row in table_rows(label, stream, self.layout):
+            if isinstance(row, Reject):
+                yield row
+            else:
+                line, value, raw = row
+                yield JsonObject(label, line, "line", raw, value)
+
+
+def no_table(name: str, head: bytes) -> UnknownFormat:
+    """Return the error for a file without columns."""
+    return UnknownFormat(
+        Message(
+            "{name} is not a table: its first line is {line!r}.",
+            name=name,
+            line=" ".join(first_row(head))[:60],
+        ),
+        fix=Message("A table has commas, semicolons, tabs or | between its columns."),
+    )
 
 
 def _is_name(answered: str | None, own: object) -> bool:

@@ -1,6 +1,7 @@
 """`presagio ingest`: what goes in, what is counted, what is refused."""
 
 import gzip
+import io
 import re
 import zipfile
 from pathlib import Path
@@ -161,6 +162,82 @@ def assert_exact(invoke: Invoke) -> None:
     [corpus] = [check for name, check in checks.items() if name.startswith("corpus ")]
     assert corpus["ok"] is True, corpus
     assert "statistics exact" in corpus["detail"]
+
+
+TABLE = (
+    "Fecha;Texto;Me gusta\r\n23/05/2019 14:05;«Pan» y café;1.234\r\n02/06/2019 9:00;Barcos;3\r\n"
+)
+
+
+class TestTables:
+    @pytest.fixture
+    def table(self, tmp_path: Path) -> str:
+        (tmp_path / "excel.csv").write_bytes(TABLE.encode("cp1252"))
+        return str(tmp_path / "excel.csv")
+
+    def test_what_is_guessed_is_shown_and_needs_consent(
+        self, invoke: Invoke, database: str, table: str
+    ) -> None:
+        done = invoke("ingest", table)
+        assert done.complaint(2).endswith("nobody can be asked here. Pass --yes.")
+        for said in ("semicolons", "Windows-1252", "Me gusta", "day before month", "UTC", "Barcos"):
+            assert said in done.err
+        assert ask(database, "SELECT count(*) FROM corpus") == 0
+
+    def test_a_second_run_adds_nothing(self, invoke: Invoke, database: str, table: str) -> None:
+        said = ("ingest", table, "--json", "--yes", "--timezone", "madrid")
+        assert invoke(*said).json == counts(2, 2, 0, 0, 0)
+        assert invoke(*said).json == counts(2, 0, 0, 2, 0)
+        moments = ask(database, "SELECT array_agg(created_at::text ORDER BY id) FROM document")
+        assert moments == ["2019-05-23 12:05:00+00", "2019-06-02 07:00:00+00"]
+        assert ask(database, "SELECT max(engagement) FROM document") == 1_234
+
+    def test_what_the_options_say_needs_no_consent(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "a.csv").write_text("n,when,what\n1,2019-05-23 10:00,Bread\n")
+        columns = "id=n,created_at=when,text=what"
+        said = ("ingest", str(tmp_path / "a.csv"), "--json", "--columns", columns)
+        assert invoke(*said, "--timezone", "UTC").json == counts(1, 1, 0, 0, 0)
+        assert invoke(*said).code == 2
+
+    @pytest.mark.parametrize(
+        ("option", "value", "complaint"),
+        [
+            ("--timezone", "Nowhere", "There is no time zone 'Nowhere'."),
+            ("--columns", "text", "--columns 'text' names no column."),
+            ("--columns", "text=Words", "has no column 'Words'. Its columns: Fecha, Texto"),
+        ],
+    )
+    def test_options_that_fit_nothing_are_refused(
+        self, invoke: Invoke, database: str, table: str, option: str, value: str, complaint: str
+    ) -> None:
+        assert complaint in invoke("ingest", table, option, value).complaint(2)
+
+    @pytest.mark.parametrize(("answer", "stored"), [("y", 2), ("", None)])
+    def test_on_a_terminal_the_zone_and_the_rest_are_asked(
+        self,
+        invoke: Invoke,
+        database: str,
+        table: str,
+        monkeypatch: pytest.MonkeyPatch,
+        answer: str,
+        stored: int | None,
+    ) -> None:
+        monkeypatch.setattr("sys.stdin", Terminal(f"Nowhere\nMadrid\n{answer}\n"))
+        done = invoke("ingest", table, "--json")
+        assert "There is no time zone 'Nowhere'." in done.err
+        assert ask(database, "SELECT documents FROM corpus") == stored
+        if stored:
+            first = "SELECT min(created_at)::text FROM document"
+            assert ask(database, first) == "2019-05-23 12:05:00+00"
+
+
+class Terminal(io.StringIO):
+    """Standard input at which somebody sits."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class TestRejects:

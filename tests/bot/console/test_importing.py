@@ -48,6 +48,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tweet = {"id_str": "5", "full_text": "A ship", "created_at": "Wed Mar 13 18:22:01 +0000 2013"}
     tweets = b"window.YTD.tweets.part0 = " + orjson.dumps([{"tweet": tweet}])
     (tmp_path / "tweets.js").write_bytes(tweets)
+    (tmp_path / "tweets.csv").write_text("Fecha;Texto\n23/05/2019 10:00;Un barco\n")
+    (tmp_path / "notes.csv").write_text("Cuándo;Nota;Sala\n2019-05-23;El canal;3\n")
     export = test_slack.export(tmp_path / "export", general__01=[test_slack.MESSAGE])
     with zipfile.ZipFile(tmp_path / "slack-export.zip", "w") as archive:
         for file in export.rglob("*.json"):
@@ -58,7 +60,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_the_page_says_works(invoke: Invoke, database: str, files: Path) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```", _PAGE, re.DOTALL | re.MULTILINE)
     lines = [line for line in "".join(blocks).splitlines() if not line.startswith("pip ")]
-    assert len(lines) == 15
+    assert len(lines) == 17
     for line in lines:
         program, *arguments = shlex.split(line)
         done = invoke(*arguments)
@@ -70,10 +72,10 @@ def test_what_the_page_says_works(invoke: Invoke, database: str, files: Path) ->
         "reports": ("library", 1),
         "notes": ("personal", 1),
         "own": ("personal", 1),
-        "personal": ("personal", 4),
+        "personal": ("personal", 5),
         "published": ("published", 2),
         "social": ("social", 2),
-        "tweets": ("tweets", 1),
+        "tweets": ("tweets", 2),
     }
 
 

@@ -65,8 +65,8 @@ def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path:
     ("data", "message"),
     [
         (b"hello", "is not recognised. Known formats"),
-        (b'{"a": 1}', "is not recognised: its records hold a. Name the fields id, text and"),
-        (b"a,b,c\n1,2,3\n", "is not recognised: its first line is a, b, c. A CSV has commas"),
+        (b'{"a": 1}', "is not recognised: its records hold a. Say which hold texts"),
+        (b"a,b,c\n1,2,3\n", "is not recognised: its first line is a, b, c. Say which columns"),
         ('{"a": "caf\u00e9"}'.encode("latin-1"), "is not written in UTF-8. Save it as UTF-8."),
         (b"Rar!\x1a\x07\x01\x00", "is a RAR archive. Unpack it"),
         (b"7z\xbc\xaf\x27\x1c\x00", "is a 7-Zip archive. Unpack it"),
@@ -90,10 +90,12 @@ def test_a_page_that_was_saved_instead_of_an_export_is_refused(name: str, tmp_pa
         records(tmp_path / name)
 
 
-def test_columns_that_semicolons_divide_are_shown(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("id;text;date\n1;a;2015\n")
-    with pytest.raises(UnknownFormat, match=r"first line is id;text;date\. A CSV has commas"):
-        records(tmp_path / "a.csv")
+def test_a_workbook_says_how_to_save_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as book:
+        book.writestr("[Content_Types].xml", "<Types/>")
+        book.writestr("xl/workbook.xml", "<workbook/>")
+    with pytest.raises(UnknownFormat, match=r"is a workbook .* Save as, CSV UTF-8\."):
+        records(tmp_path / "a.xlsx")
 
 
 def test_a_format_that_is_insisted_upon_is_not_second_guessed() -> None:

@@ -1,0 +1,113 @@
+"""What `presagio ingest` says and asks about tables: how they are read, before they are stored."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bot.cli.shared import confirm, text
+from bot.console.screen import Output
+from engine.errors import UsageError
+
+if TYPE_CHECKING:
+    from engine.ingest.reading import ReadSource
+    from engine.ingest.records import TableLayout
+
+_BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
+_ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
+_ATTEMPTS = 3
+_LONGEST = 90  # characters of a record that is shown
+
+
+def read_columns(written: Sequence[str]) -> Mapping[str, str]:
+    """Return the column of each field in "id=tweet_id,text=full_text". Raises UsageError."""
+    found = {}
+    for pair in (pair for part in written for pair in part.split(",") if pair.strip()):
+        field, sign, column = pair.partition("=")
+        if not sign:
+            raise UsageError(
+                f"--columns {pair!r} names no column.",
+                fix="Write the field, =, and the name: --columns text=full_text,created_at=date.",
+            )
+        found[field.strip()] = column.strip()
+    return found
+
+
+def timezone_key(value: str | None) -> str | None:
+    """Return "Europe/Madrid" for that name or that of a city. Raises UsageError."""
+    from engine.chat import zone_named
+
+    if value is None:
+        return None
+    zone = zone_named(text(value))
+    if zone is None:
+        raise UsageError(
+            f"There is no time zone {value!r}.", fix="Name one such as Europe/Madrid, or its city."
+        )
+    return zone.key
+
+
+def consent_to_tables(sources: Sequence["ReadSource"], *, yes: bool, output: Output) -> None:
+    """Show what was guessed about tables, and ask whether it is right.
+
+    Raises PresagioError if it is not, UsageError if there is nobody to ask.
+    """
+    for source in sources:
+        table = source.table
+        if table is None or not table.guessed:
+            continue
+        for line in describe_table(source.name, table):
+            output.remark(line)
+        if yes or not table.needs_consent:
+            continue
+        if "timezone" in table.guessed and sys.stdin.isatty():
+            source.read_times_in(_ask_for_zone())
+        confirm(f"Store {source.name} like this?")
+
+
+def describe_table(name: str, table: "TableLayout") -> Iterator[str]:
+    """Yield lines that say how a table is read, and show its first records."""
+    between = _BETWEEN.get(table.delimiter)
+    shape = f"{between} between its columns" if between else "objects of JSON"
+    written = f", written in {_ENCODINGS[table.encoding]}" if table.encoding in _ENCODINGS else ""
+    headless = "" if table.has_header else ", without a line that names them"
+    yield f"{name} is a table: {shape}{headless}{written}."
+    width = max(map(len, table.columns))
+    for field, column in table.columns.items():
+        how = _dates(table) if field == "created_at" else ""
+        yield f"  {field.ljust(width)}  {column}{how}"
+    if "id" not in table.columns:
+        yield f"  {'id'.ljust(width)}  made from the text, the date, the author and the link"
+    if table.unused:
+        yield f"  Not read: {', '.join(table.unused)}"
+    yield "Its first records:"
+    for record in table.first:
+        yield f"  {' · '.join(_shown(record))}"
+    if table.guessed:
+        yield "If that is wrong: --columns text=NAME,created_at=NAME, --timezone, --day-first."
+
+
+def _dates(table: "TableLayout") -> str:
+    said = []
+    if table.is_day_first is not None:
+        said.append("day before month" if table.is_day_first else "month before day")
+    if table.timezone:
+        said.append(f"times in {table.timezone}")
+    return f" ({', '.join(said)})" if said else ""
+
+
+def _shown(record: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is shown of a record: its date, who wrote it, and its words."""
+    for field in ("problem", "created_at", "author", "title", "text"):
+        if value := " ".join(record.get(field, "").split()):
+            yield value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+
+
+def _ask_for_zone() -> str:
+    for _ in range(_ATTEMPTS):
+        sys.stderr.write("Time zone of times that name none, such as Europe/Madrid [UTC]: ")
+        sys.stderr.flush()
+        try:
+            return timezone_key(sys.stdin.readline().strip() or "UTC") or "UTC"
+        except UsageError as error:
+            sys.stderr.write(f"{error}\n")
+    raise UsageError("No time zone was named.", fix="Pass --timezone.")

@@ -1,0 +1,438 @@
+"""Guesses how a table is meant: its encoding, its columns, and how its dates are written.
+
+A table is a CSV, or the objects of a JSON file whose fields have other names than ours. What is
+guessed here is shown before anything is stored.
+"""
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from zoneinfo import ZoneInfo
+
+import orjson
+
+from engine.errors import RecordError, UnknownFormat, UsageError
+from engine.ingest.dates import made_id
+from engine.ingest.records import Defaults, TableLayout
+from engine.ingest.written_dates import (
+    DayOrder,
+    find_day_order,
+    is_time,
+    names_zone,
+    read_written_time,
+)
+from engine.messages import Message
+from engine.text.clean import storable
+
+UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
+USUAL_ZONE = "UTC"
+_DELIMITERS = (",", ";", "\t", "|")
+_SAMPLED = 200  # rows
+_SHOWN = 3  # records
+_NEEDED = ("id", "text", "created_at")
+# What people call the fields, best first; letters and digits alone count.
+_NAMES = {
+    "id": (
+        "id tweetid idstr postid statusid messageid commentid guid uuid uid identificador"
+        " idtweet iddeltweet idpublicacion"
+    ),
+    "text": (
+        "text fulltext rawcontent content body selftext tweet tweettext message texto textocompleto"
+        " mensaje contenido tuit cuerpo comment comentario post publicacion caption note nota"
+        " notes notas quote cita description descripcion name nombre"
+    ),
+    "created_at": (
+        "createdat datetime timestamp date time createdtime created createdutc creationdate"
+        " publishedat published pubdate postedat posted timestampms tweetcreatedat fechahora"
+        " fechayhora fecha fechadecreacion fechadepublicacion fechapublicacion creado publicado"
+        " cuando when day dia"
+    ),
+    "author": (
+        "author username handle screenname user userhandle account accountname autor usuario"
+        " cuenta nombredeusuario from sender"
+    ),
+    "title": "title titulo titular headline subject asunto",
+    "url": (
+        "url permalink permalinkurl link tweeturl posturl href enlace tweetlink permanenturl"
+        " statusurl"
+    ),
+    "lang": "lang language idioma lengua",
+    "in_reply_to": (
+        "inreplyto inreplytostatusid inreplytostatusidstr inreplytotweetid inreplytoid replytoid"
+        " parentid"
+    ),
+    "thread": "thread threadid conversationid conversation hilo subreddit channel canal",
+    "role": "role rol",
+    "platform": "platform plataforma network redsocial",
+    "device": "device sourcelabel dispositivo",
+    "favorites": (
+        "favorites favourites favoritecount favouritescount favoritescount likes likecount"
+        " likescount nlikes megusta favoritos favs score ups"
+    ),
+    "retweets": (
+        "retweets retweetcount retweetscount nretweets reposts repostcount shares sharecount"
+        " compartidos retuits"
+    ),
+    "is_retweet": "isretweet",
+    "is_quote": "isquote",
+    "is_deleted": "isdeleted",
+    "tags": "tags hashtags etiquetas",
+    "attribution": "attribution",
+}
+FIELDS = tuple(_NAMES)
+_BY_NAME = {
+    name: (field, rank) for field in FIELDS for rank, name in enumerate(_NAMES[field].split())
+}
+# A day and a time of day may stand in two columns.
+_CLOCKS = frozenset(("time", "hour", "hora", "clock"))
+_CLOCK = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2})?.{0,9}")
+_THOUSANDS = re.compile(r"\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+")
+_DECIMAL = re.compile(r"(\d+)(?:[.,]\d*)?")
+_SHORT = re.compile(r"(\d+)(?:[.,](\d))?\s?([KkMm])(?:il)?")
+_WHOLE_AS_FLOAT = re.compile(r"(\d{1,15})\.0")
+_WORDS = re.compile(r"[^\s,;'\"\[\](){}#]+")
+
+RowMap = Mapping[str, object]
+
+
+def fold_name(name: str) -> str:
+    """Return the letters and digits of a column's name, without case and accents."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(letter for letter in letters if letter.isalnum())
+
+
+def find_encoding(head: bytes) -> str | None:
+    """Return the encoding of the beginning of a text file; None for what is no text."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return UTF_16
+    if any(byte < 0x20 and byte not in b"\t\n\r" for byte in head[:4096]):
+        return None
+    try:
+        head.decode()
+    except UnicodeDecodeError as exc:
+        is_cut = exc.reason == "unexpected end of data" and len(head) - exc.start < 4
+        return UTF_8 if is_cut else WINDOWS
+    return UTF_8
+
+
+def sniff_table(head: bytes) -> tuple[TableLayout, list[list[str]]] | None:
+    """Return the encoding, delimiter and width of a table, and its first rows; None if it is none.
+
+    The rows include the header, if there is one.
+    """
+    encoding = find_encoding(head)
+    if encoding is None:
+        return None
+    text = head.decode(encoding, "replace").removeprefix("\ufeff").lstrip()
+    found = [(delimiter, _first_rows(text, delimiter)) for delimiter in _DELIMITERS]
+    tables = [(delimiter, rows) for delimiter, rows in found if rows and len(rows[0]) > 1]
+    if not tables:
+        return None
+    delimiter, rows = max(tables, key=lambda table: _rate_rows(table[1]))
+    guessed = ("encoding",) if encoding == WINDOWS else ()
+    return TableLayout(encoding=encoding, delimiter=delimiter, guessed=guessed), rows
+
+
+def _first_rows(text: str, delimiter: str) -> list[list[str]]:
+    """Return the first rows, without the line "sep=;" of Excel, and the last if it may be cut."""
+    rows: list[list[str]] = []
+    try:
+        for row in islice(csv.reader(io.StringIO(text), delimiter=delimiter), _SAMPLED + 2):
+            if any(cell.strip() for cell in row):
+                rows.append(row)
+    except csv.Error:  # NUL, a lone carriage return, a quote that never ends
+        return []
+    if rows and rows[0][0].lower().startswith("sep="):
+        rows = rows[1:]
+    return rows[:-1] if len(rows) > 2 and len(text) > 100_000 else rows
+
+
+def _rate_rows(rows: Sequence[Sequence[str]]) -> tuple[int, float, int]:
+    """Return how much rows look like a table: known names, equal widths, columns."""
+    width = len(rows[0])
+    known = sum(fold_name(name) in _BY_NAME for name in rows[0])
+    return min(known, 2), sum(len(row) == width for row in rows) / len(rows), width
+
+
+def names_fields(names: Iterable[str]) -> bool:
+    """Tell whether columns have names that people give to texts and to dates."""
+    fields = {_BY_NAME[folded][0] for name in names if (folded := fold_name(name)) in _BY_NAME}
+    return {"text", "created_at"} <= fields
+
+
+def guess_layout(
+    name: str,
+    base: TableLayout,
+    rows: Sequence[Sequence[str]],
+    told: Defaults,
+    dates: Callable[[TableLayout], Iterable[object]],
+) -> TableLayout:
+    """Return how the CSV `name` is to be read, given its first rows.
+
+    `dates` returns the dates of the whole file, which are read only if the first leave the order of
+    day and month open. Raises UnknownFormat, UsageError with what to say.
+    """
+    has_header = _has_header(rows, told.columns)
+    header = (
+        [cell.strip() for cell in rows[0]]
+        if has_header
+        else [str(n + 1) for n in range(min(map(len, rows)))]
+    )
+    layout = replace(base, names=tuple(header), has_header=has_header)
+    if not has_header:
+        layout = replace(layout, guessed=(*layout.guessed, "header"))
+    named = [fit_row(row, layout) for row in (rows[1:] if has_header else rows)]
+    records = [dict(zip(header, row, strict=False)) for row in named]
+    return complete_layout(name, layout, records, told, dates)
+
+
+def complete_layout(
+    name: str,
+    base: TableLayout,
+    rows: Sequence[RowMap],
+    told: Defaults,
+    dates: Callable[[TableLayout], Iterable[object]],
+) -> TableLayout:
+    """Return how a table is to be read, given its first records by column; see `guess_layout`."""
+    columns = _told_columns(name, base.names, told.columns)
+    guessed = _guess_columns(base, columns, rows, dropped=frozenset(told.columns) - columns.keys())
+    layout = replace(base, columns={**columns, **guessed})
+    for field in ("text", "created_at"):
+        if field not in layout.columns:
+            raise _no_column(name, field, list_names(base.names))
+    names = [
+        *(
+            field
+            for field, column in guessed.items()
+            if not base.has_header or fold_name(column) != fold_name(field)
+        ),
+        *base.guessed,
+    ]
+    if "id" not in layout.columns and "id" not in told.columns:
+        names.append("id")
+    layout = _decide_day_order(name, layout, rows, told.is_day_first, dates)
+    cells = (read_cell(row, layout, "created_at") for row in rows)
+    zoned = [known for cell in cells if (known := names_zone(cell)) is not None]
+    # A few times without a zone among others are mistakes, which are refused one by one.
+    if told.timezone or sum(zoned) * 2 < len(zoned):
+        layout = replace(layout, timezone=told.timezone or USUAL_ZONE)
+        names += [] if told.timezone else ["timezone"]
+    layout = replace(layout, guessed=tuple(names))
+    return replace(layout, first=tuple(_preview(rows, layout)))
+
+
+def _has_header(rows: Sequence[Sequence[str]], told: Mapping[str, str]) -> bool:
+    known = sum(fold_name(cell) in _BY_NAME for cell in rows[0])
+    if known and not any(is_time(cell) for cell in rows[0]):
+        return True
+    if {fold_name(column) for column in told.values()} & {fold_name(cell) for cell in rows[0]}:
+        return True
+    return not any(is_time(cell) for cell in rows[0])
+
+
+def fit_row(row: Sequence[str], layout: TableLayout) -> Sequence[str]:
+    """Return a row of as many cells as there are columns: without a header, the rest is its end.
+
+    Who writes two columns by hand puts no quotes around a text with commas.
+    """
+    width = len(layout.names)
+    if layout.has_header or len(row) <= width:
+        return row
+    return [*row[: width - 1], layout.delimiter.join(row[width - 1 :])]
+
+
+def _told_columns(name: str, names: Sequence[str], told: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns that the command names, as the file spells them. Raises UsageError."""
+    spelled = {fold_name(column): column for column in reversed(names)}
+    found = {}
+    for field, column in told.items():
+        if field not in FIELDS:
+            raise UsageError(
+                Message("There is no field {field!r}.", field=field),
+                fix=Message("Fields: {fields}.", fields=", ".join(FIELDS)),
+            )
+        parts = [column] if column in names else column.split("+")
+        if not column:
+            continue
+        exact = [part if part in names else spelled.get(fold_name(part)) for part in parts]
+        if None in exact:
+            raise UsageError(
+                Message("{name} has no column {column!r}.", name=name, column=column),
+                fix=Message("Its columns: {columns}.", columns=list_names(names)),
+            )
+        found[field] = "+".join(filter(None, exact))
+    return found
+
+
+def _guess_columns(
+    base: TableLayout, told: Mapping[str, str], rows: Sequence[RowMap], *, dropped: frozenset[str]
+) -> dict[str, str]:
+    """Return the columns of fields that nothing names, by their names, then by what they hold."""
+    used = {part for column in told.values() for part in (column, *column.split("+"))}
+    ranked: dict[str, tuple[int, str]] = {}
+    for column in base.names if base.has_header else ():
+        field, rank = _BY_NAME.get(fold_name(column), ("", 0))
+        if not field or field in told or field in dropped or column in used:
+            continue
+        rank = -1 if column == field else rank
+        if field not in ranked or rank < ranked[field][0]:
+            ranked[field] = (rank, column)
+    found = {field: column for field, (_rank, column) in ranked.items()}
+    free = [name for name in base.names if name not in used and name not in found.values()]
+    if "created_at" not in {*told, *found, *dropped}:
+        dated = [name for name in free if _all(rows, name, is_time)]
+        found |= {"created_at": dated[0]} if dated else {}
+    if "text" not in {*told, *found, *dropped} and "title" in found:
+        found["text"] = found.pop("title")
+    if "text" not in {*told, *found, *dropped}:
+        lengths = {name: _mean_length(rows, name) for name in free if name not in found.values()}
+        longest = max(lengths, key=lambda name: lengths[name], default="")
+        found |= {"text": longest} if longest and lengths[longest] >= 1 else {}
+    if day := found.get("created_at"):
+        found["created_at"] = _with_clock(base, rows, day, {*used, *found.values()} - {day})
+    return found
+
+
+def _with_clock(base: TableLayout, rows: Sequence[RowMap], day: str, used: set[str]) -> str:
+    """Return the column of days, joined with that of the times of day, if that is another one."""
+    if any(":" in str(row.get(day, "")) for row in rows):
+        return day
+    others = (name for name in base.names if name not in used and name != day)
+    clocks = (name for name in others if fold_name(name) in _CLOCKS)
+    found = next((name for name in clocks if _all(rows, name, _is_clock)), None)
+    return f"{day}+{found}" if found else day
+
+
+def _is_clock(cell: object) -> bool:
+    return bool(_CLOCK.fullmatch(str(cell)))
+
+
+def _all(rows: Sequence[RowMap], name: str, holds: Callable[[object], bool]) -> bool:
+    cells = [cell for row in rows if (cell := row.get(name))]
+    return bool(cells) and all(map(holds, cells))
+
+
+def _mean_length(rows: Sequence[RowMap], name: str) -> float:
+    cells = [cell for row in rows if isinstance(cell := row.get(name), str)]
+    words = sum(len(cell) for cell in cells if not is_time(cell) and not cell.isdigit())
+    return words / max(len(cells), 1)
+
+
+def _no_column(name: str, field: str, columns: str) -> UnknownFormat:
+    if field == "text":
+        said = Message(
+            "No column of {name} is known to hold its texts: {columns}.", name=name, columns=columns
+        )
+    else:
+        said = Message(
+            "No column of {name} is known to hold its dates: {columns}.", name=name, columns=columns
+        )
+    return UnknownFormat(said, fix=Message("Name it: --columns {field}=COLUMN.", field=field))
+
+
+def _decide_day_order(
+    name: str,
+    layout: TableLayout,
+    rows: Sequence[RowMap],
+    told: bool | None,
+    dates: Callable[[TableLayout], Iterable[object]],
+) -> TableLayout:
+    if told is not None:
+        return replace(layout, is_day_first=told)
+    order = find_day_order(read_cell(row, layout, "created_at") for row in rows)
+    if order is DayOrder.UNDECIDED:
+        order = find_day_order(dates(layout))
+    if order is DayOrder.UNDECIDED:
+        said = Message(
+            "In {name} no date tells whether the day or the month comes first.", name=name
+        )
+    elif order is DayOrder.MIXED:
+        said = Message(
+            "In {name} the day comes first in some dates, and the month in others.", name=name
+        )
+    else:
+        known = {DayOrder.DAY_FIRST: True, DayOrder.MONTH_FIRST: False}
+        return replace(layout, is_day_first=known.get(order))
+    raise UnknownFormat(said, fix=Message("Say which: --day-first or --month-first."))
+
+
+def read_cell(row: RowMap, layout: TableLayout, field: str) -> object:
+    """Return what the columns of a field hold."""
+    column = layout.columns.get(field, "")
+    if column in row or "+" not in column:
+        return row.get(column)
+    return " ".join(str(row.get(part) or "") for part in column.split("+")).strip()
+
+
+def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
+    """Return a record with our fields, as JSON lines have them. Raises RecordError."""
+    found = {field: read_cell(row, layout, field) for field in layout.columns}
+    found |= {name: row[name] for name in row if name in PLAIN_FIELDS and name not in found}
+    for field in ("favorites", "retweets"):
+        found[field] = read_count(found.get(field))
+    if isinstance(found.get("tags"), str):
+        found["tags"] = _WORDS.findall(str(found["tags"]))
+    if isinstance(user := found.get("author"), Mapping):
+        found["author"] = user.get("username") or user.get("screen_name") or user.get("name")
+    if isinstance(found.get("text"), str):
+        found["text"] = str(found["text"]).strip()
+    written = found.get("created_at")
+    zone = ZoneInfo(layout.timezone) if layout.timezone else None
+    moment = read_written_time(written, zone=zone, is_day_first=layout.is_day_first)
+    found["created_at"] = moment.isoformat()
+    if "id" not in layout.columns:
+        parts = (found.get(name) for name in ("text", "author", "url"))
+        found["id"] = made_id(str(written), *(str(part or "") for part in parts))
+    elif isinstance(found["id"], str) and (whole := _WHOLE_AS_FLOAT.fullmatch(found["id"].strip())):
+        found["id"] = whole[1]
+    return found
+
+
+# Fields of our own that a table has under these names alone.
+PLAIN_FIELDS = frozenset(("attachments", "participants"))
+
+
+def read_count(value: object) -> object:
+    """Return a number of likes that a spreadsheet wrote: 1.234, 1,234, 12.0, 1.2K."""
+    if isinstance(value, float):
+        return int(value) if abs(value) < 2**53 else 0
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if _THOUSANDS.fullmatch(text):
+        return "".join(filter(str.isdigit, text))
+    if short := _SHORT.fullmatch(text):
+        unit = 1_000 if short[3] in "kK" else 1_000_000
+        return int(short[1]) * unit + int(short[2] or 0) * unit // 10
+    found = _DECIMAL.fullmatch(text)
+    return found[1] if found else text
+
+
+def _preview(rows: Sequence[RowMap], layout: TableLayout) -> Iterable[Mapping[str, str]]:
+    for row in islice(rows, _SHOWN):
+        try:
+            record = translate_row(row, layout)
+        except RecordError as exc:
+            yield {"problem": str(exc)}
+            continue
+        shown = {name: record.get(name) for name in (*_NEEDED, "author", "title", "url")}
+        yield {name: storable(str(value))[:200] for name, value in shown.items() if value}
+
+
+def list_names(names: Iterable[str]) -> str:
+    """Return the names of columns as a sentence lists them, at most eight."""
+    shown = [" ".join(name.split())[:40] for name in islice(names, 9)]
+    return ", ".join([*shown[:8], "…"] if len(shown) > 8 else shown)
+
+
+def layout_mark(layout: TableLayout) -> str:
+    """Return what tells a table that is not plain from others, for the digest of its records."""
+    is_plain = layout.has_header and layout.timezone is None and layout.is_day_first is None
+    if is_plain and all(field == column for field, column in layout.columns.items()):
+        return ""
+    said = (sorted(layout.columns.items()), layout.timezone, layout.is_day_first)
+    return orjson.dumps(said).decode()

@@ -1,0 +1,298 @@
+"""Reads times as people and spreadsheets write them, with the zone and the order that they mean."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from enum import Enum
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from engine.errors import RecordError
+from engine.ingest.dates import iso_form, written_at
+from engine.messages import Message
+
+_EPOCH, _FIRST_OF_EXCEL = datetime(1970, 1, 1, tzinfo=UTC), datetime(1899, 12, 30)  # noqa: DTZ001 - as Excel counts: in no zone
+# Numbers below these count seconds, milliseconds, microseconds; others nanoseconds.
+_SECONDS, _MILLISECONDS, _MICROSECONDS = 10**11, 10**14, 10**17
+_DAYS_OF_EXCEL = range(32_874, 109_577)  # 1990 to 2200
+_NUMBER = re.compile(r"\d{5,20}(?:\.\d{1,9})?")
+_COMPACT = re.compile(r"(?:19|20|21)\d{2}[01]\d[0-3]\d(?:[0-2]\d[0-5]\d[0-5]\d)?")
+_CLOCK = re.compile(
+    r"(?<!\d)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:\s*([ap])\.?\s?m\b\.?)?",
+    re.IGNORECASE,
+)
+_ZONE = re.compile(
+    r"\s*(?P<name>[A-Za-z]+(?:/[A-Za-z_]+)*)?\s*(?P<offset>[+-]\d{1,2}(?::?\d{2})?)?"
+    r"(?:\s*\([^()]*\))?"
+)
+_ZONE_OF_DAY = re.compile(r"(?<=\d)\s*(UTC|GMT|Z)$", re.IGNORECASE)
+_YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
+_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})")
+_BETWEEN = re.compile(r"[\s,./·-]+")
+_DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|º|ª)?")
+_FILLERS = frozenset(("de", "del", "el", "of", "the", "at", "a", "las", "la", "t", "on"))
+_MONTHS = (
+    ("january", "enero"),
+    ("february", "febrero"),
+    ("march", "marzo"),
+    ("april", "abril"),
+    ("may", "mayo"),
+    ("june", "junio"),
+    ("july", "julio"),
+    ("august", "agosto"),
+    ("september", "septiembre", "setiembre"),
+    ("october", "octubre"),
+    ("november", "noviembre"),
+    ("december", "diciembre"),
+)
+_WEEKDAYS = (
+    *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    *("lunes", "martes", "miercoles", "jueves", "viernes", "sabado", "domingo"),
+)
+# Abbreviations that one zone has; "IST" and "CST" are those of several, "CST" but for RFC 5322.
+_HOURS = {
+    **{"UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2},
+    **{"EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "ART": -3, "BRT": -3, "EST": -5, "EDT": -4},
+    **{"CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7},
+}
+_TURN = 70  # two digits: 69 is 2069, 70 is 1970
+
+
+class DayOrder(Enum):
+    """What the dates of a column show about the order of day and month."""
+
+    DAY_FIRST = "day before month"
+    MONTH_FIRST = "month before day"
+    UNDECIDED = "either"  # and it matters
+    NEEDLESS = "none"  # no date leaves it open
+    MIXED = "both"
+
+
+def find_day_order(values: Iterable[object]) -> DayOrder:
+    """Return what dates such as 23/05/2019 show about the order in a column."""
+    seen, is_open = set[DayOrder](), False
+    for value in values:
+        found = isinstance(value, str) and _YEAR_LAST.fullmatch(_day_part(value))
+        if not found or found[2] == ".":
+            continue
+        first, second = int(found[1]), int(found[3])
+        if first > 12 >= second:
+            seen.add(DayOrder.DAY_FIRST)
+        elif second > 12 >= first:
+            seen.add(DayOrder.MONTH_FIRST)
+        else:
+            is_open |= first != second
+        if len(seen) > 1:
+            return DayOrder.MIXED
+    return next(iter(seen), DayOrder.UNDECIDED if is_open else DayOrder.NEEDLESS)
+
+
+def read_written_time(value: object, *, zone: tzinfo | None, is_day_first: bool | None) -> datetime:
+    """Return the moment in UTC that people mean by a time; one without a zone is in `zone`.
+
+    Times are ISO 8601, days of three numbers or with the name of the month, each with a clock and a
+    zone or without; seconds, milliseconds and so on since 1970; and days as Excel counts them. A
+    day without a clock is that day of UTC in any zone, so that it is shown as it was written.
+    Raises RecordError, also where `zone` or `is_day_first` is needed and None.
+    """
+    moment = _read(value, is_day_first)
+    if moment.tzinfo is None:
+        if zone is None:
+            raise RecordError(
+                Message(
+                    "the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00, or name"
+                    " the zone with --timezone",
+                    value=str(value)[:40],
+                )
+            )
+        moment = moment.replace(tzinfo=zone)
+    return written_at(moment)
+
+
+def names_zone(value: object) -> bool | None:
+    """Tell whether a time names its zone, as a number of seconds does, too; None for a mere day."""
+    if isinstance(value, str) and ":" not in value and not _NUMBER.fullmatch(value.strip()):
+        return None
+    try:
+        return _read(value, True).tzinfo is not None
+    except RecordError:
+        try:
+            return _read(value, False).tzinfo is not None
+        except RecordError:
+            return None
+
+
+def is_time(value: object) -> bool:
+    """Tell whether this is a time, by itself, in either order of day and month; no mere number."""
+    if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
+        return False
+    for order in (True, False):
+        try:
+            _read(value, order)
+        except RecordError:
+            continue
+        return True
+    return False
+
+
+def _read(value: object, is_day_first: bool | None) -> datetime:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise RecordError(Message("no time"))
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _unreadable(value)
+    text = str(value).partition("→")[0].strip().removeprefix("@").strip()
+    try:
+        if _NUMBER.fullmatch(text):
+            return _read_number(text)
+        try:
+            moment = datetime.fromisoformat(iso_form(text))
+        except ValueError:
+            return _read_words(text, is_day_first)
+        return moment if len(text) > 10 else moment.replace(tzinfo=UTC)
+    except (ValueError, ArithmeticError, OSError) as exc:
+        raise _unreadable(value) from exc
+
+
+def _unreadable(value: object) -> RecordError:
+    return RecordError(
+        Message(
+            "the time {value!r} cannot be read or does not exist; write it as 2019-05-23 02:54:59,"
+            " 2019-05-23T02:54:59+00:00 or 23/05/2019 02:54",
+            value=str(value)[:40],
+        )
+    )
+
+
+def _read_number(text: str) -> datetime:
+    if _COMPACT.fullmatch(text):
+        if len(text) == 8:
+            return datetime.fromisoformat(text).replace(tzinfo=UTC)
+        return datetime.fromisoformat(f"{text[:8]}T{text[8:]}")
+    number = float(text) if "." in text else int(text)
+    if int(number) in _DAYS_OF_EXCEL:
+        moment = _FIRST_OF_EXCEL + timedelta(seconds=round(number * 86_400))
+        return moment if "." in text else moment.replace(tzinfo=UTC)
+    for most, units in ((_SECONDS, 1), (_MILLISECONDS, 10**3), (_MICROSECONDS, 10**6)):
+        if number < most:
+            return _EPOCH + timedelta(microseconds=int(number * (10**6 // units)))
+    return _EPOCH + timedelta(microseconds=int(number) // 1000)
+
+
+def _read_words(text: str, is_day_first: bool | None) -> datetime:
+    """Read a day, with a clock and a zone or without. Raises ValueError, RecordError."""
+    clock = _CLOCK.search(text)
+    if clock is None:
+        return datetime(*_read_day(_ZONE_OF_DAY.sub("", text), is_day_first), tzinfo=UTC)
+    after = text[clock.end() :]
+    found = _ZONE.match(after)
+    zone, rest = (_read_zone(found), after[found.end() :]) if found else (None, after)
+    year, month, day = _read_day(f"{text[: clock.start()]} {rest}", is_day_first)
+    fraction = int((clock[4] or "0").ljust(6, "0")[:6])
+    return datetime(
+        year, month, day, _read_hour(clock), int(clock[2]), int(clock[3] or 0), fraction, zone
+    )
+
+
+def _read_hour(clock: re.Match[str]) -> int:
+    hour = int(clock[1])
+    if not clock[5]:
+        return hour
+    if not 1 <= hour <= 12:
+        raise ValueError(clock[0])
+    return hour % 12 + (12 if clock[5].lower() == "p" else 0)
+
+
+def _read_zone(found: re.Match[str]) -> tzinfo | None:
+    name, offset = found["name"], found["offset"]
+    if name and "/" in name:
+        return _zone_at(name)
+    hours = _HOURS.get(name.upper()) if name else 0
+    if hours is None or (offset and hours):
+        raise ValueError(found[0])
+    if not name and not offset:
+        return None
+    return timezone(timedelta(hours=hours) + _read_offset(offset or "+0"))
+
+
+@lru_cache(maxsize=64)
+def _zone_at(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, OSError) as exc:
+        raise ValueError(name) from exc
+
+
+def _read_offset(text: str) -> timedelta:
+    digits = text[1:].replace(":", "")
+    hours, minutes = (digits, "0") if len(digits) <= 2 else (digits[:-2], digits[-2:])
+    size = timedelta(hours=int(hours), minutes=int(minutes))
+    return -size if text[0] == "-" else size
+
+
+def _day_part(text: str) -> str:
+    """Return the day of a time, without the clock and what follows it."""
+    clock = _CLOCK.search(text)
+    return _bare(text[: clock.start()] if clock else text)
+
+
+def _bare(day: str) -> str:
+    return day.strip(" ,·").removesuffix("T")
+
+
+def _read_day(text: str, is_day_first: bool | None) -> tuple[int, int, int]:
+    text = _bare(text)
+    if found := _YEAR_FIRST.fullmatch(text):
+        return int(found[1]), int(found[2]), int(found[3])
+    if found := _YEAR_LAST.fullmatch(text):
+        return _read_year_last(found, is_day_first)
+    words = [folded for word in _BETWEEN.split(text) if (folded := _fold(word))]
+    left = [word for word in words if word not in _FILLERS and not _is_weekday(word)]
+    months = [number for word in left if (number := _month_named(word))]
+    numbers = [found[1] for word in left if (found := _DAY.fullmatch(word))]
+    years = [word for word in left if len(word) == 4 and word.isascii() and word.isdigit()]
+    if len(left) == 3 and len(months) == len(numbers) == len(years) == 1:
+        return int(years[0]), months[0], int(numbers[0])
+    if len(left) == 3 and len(months) == 1 and len(numbers) == 2:  # 23-may-19
+        return _whole_year(numbers[1]), months[0], int(numbers[0])
+    raise ValueError(text)
+
+
+def _read_year_last(found: re.Match[str], is_day_first: bool | None) -> tuple[int, int, int]:
+    first, second, year = int(found[1]), int(found[3]), _whole_year(found[4])
+    if found[2] == "." or first == second:
+        return year, second, first
+    if is_day_first is None:
+        if first <= 12 and second <= 12:
+            raise RecordError(
+                Message(
+                    "in {value} the day or the month may come first; say which with --day-first or"
+                    " --month-first",
+                    value=found[0],
+                )
+            )
+        is_day_first = first > 12
+    return (year, second, first) if is_day_first else (year, first, second)
+
+
+def _whole_year(digits: str) -> int:
+    year = int(digits)
+    return year if len(digits) == 4 else year + (1900 if year >= _TURN else 2000)
+
+
+def _fold(word: str) -> str:
+    letters = unicodedata.normalize("NFKD", word.casefold().strip("."))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+def _is_weekday(word: str) -> bool:
+    return len(word) >= 3 and any(name.startswith(word) for name in _WEEKDAYS)
+
+
+def _month_named(word: str) -> int | None:
+    if len(word) < 3:
+        return None
+    for number, names in enumerate(_MONTHS, start=1):
+        if any(name.startswith(word) for name in names):
+            return number
+    return None

@@ -1,0 +1,225 @@
+"""Tables as people have them: what is guessed, what is stored, and what is refused."""
+
+import codecs
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+import pytest
+
+from engine.errors import UnknownFormat, UsageError
+from engine.ingest import Defaults
+from engine.ingest.detect import open_source
+from engine.ingest.records import TableLayout
+from engine.ingest.tables import find_encoding, read_count
+from tests.engine.ingest.reading import documents, records
+
+EXCEL = (
+    "ID;Fecha;Texto;Me gusta;Retuits;Enlace;Sala\r\n"
+    '7;23/05/2019 14:05;"El barco «bloqueó» el canal; otra vez";1.234;12,0;https://x.org/7;3\r\n'
+    "8;02/06/2019;Ñandúes; 3 ;;;\r\n"
+)
+SHEETS = (
+    "Timestamp,Tweet,Likes,Username\n"
+    '5/23/2019 14:05:06,"The ship, again",12,@ana\n6/2/2019 9:00:01,Two canals,3,@ana\n'
+)
+NOTION = (
+    "Name,Created time,Tags,URL\n"
+    '"Bread will cost more","May 23, 2019 2:54 PM","prices, bread",https://example.org/1\n'
+)
+PANDAS = (
+    ",tweet_id,full_text,date,user,favorite_count\n"
+    '0,1131393056299786240,"A, b\nc",2019-05-23 02:54:59+00:00,ana,3.0\n'
+)
+HAND = "2015-03-02, Bread will be dear, very dear\n2015-03-03, A canal is narrow\n"
+
+
+def layout_of(path: Path, told: Defaults | None = None) -> TableLayout:
+    with open_source(str(path), defaults=told) as stream:
+        assert stream.table
+        return stream.table
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "table.csv"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_a_table_of_excel_in_spain(path: Path, encoding: str, delimiter: str) -> None:
+    text = EXCEL.replace("canal;", "canal:").replace(";", delimiter)
+    path.write_bytes(text.encode(encoding))
+    layout = layout_of(path)
+    assert layout.delimiter == delimiter
+    assert dict(layout.columns) == {
+        **{"id": "ID", "created_at": "Fecha", "text": "Texto", "url": "Enlace"},
+        **{"favorites": "Me gusta", "retweets": "Retuits"},
+    }
+    assert (layout.is_day_first, layout.timezone, layout.unused) == (True, "UTC", ["Sala"])
+    (first, second), rejects = documents(path, defaults=Defaults(timezone="Europe/Madrid"))
+    assert rejects == []
+    assert (first.external_id, first.text) == ("7", "El barco «bloqueó» el canal: otra vez")
+    assert first.created_at == datetime(2019, 5, 23, 12, 5, tzinfo=UTC)
+    assert (first.engagement, first.url) == (1_246, "https://x.org/7")
+    assert (second.text, second.engagement) == ("Ñandúes", 3)
+    assert second.created_at == datetime(2019, 6, 2, tzinfo=UTC)
+
+
+def test_a_sheet_of_google(path: Path) -> None:
+    path.write_text(SHEETS)
+    (first, second), _ = documents(path)
+    assert (first.text, first.author, first.engagement) == ("The ship, again", "ana", 12)
+    assert first.created_at == datetime(2019, 5, 23, 14, 5, 6, tzinfo=UTC)
+    assert second.created_at == datetime(2019, 6, 2, 9, 0, 1, tzinfo=UTC)
+
+
+def test_a_database_of_notion(path: Path) -> None:
+    path.write_bytes(codecs.BOM_UTF8 + NOTION.encode())
+    (document,), _ = documents(path)
+    assert (document.text, document.tags) == ("Bread will cost more", ("prices", "bread"))
+    assert document.created_at == datetime(2019, 5, 23, 14, 54, tzinfo=UTC)
+
+
+def test_a_table_of_pandas(path: Path) -> None:
+    path.write_text(PANDAS)
+    (document,), _ = documents(path)
+    assert (document.external_id, document.text) == ("1131393056299786240", "A, b\nc")
+    assert (document.author, document.engagement, document.platform) == ("ana", 3, "x")
+    assert layout_of(path).timezone is None
+
+
+def test_two_columns_by_hand_without_a_header(path: Path) -> None:
+    path.write_text(HAND)
+    layout = layout_of(path)
+    assert (layout.has_header, dict(layout.columns)) == (False, {"created_at": "1", "text": "2"})
+    stored, rejects = documents(path)
+    assert [document.text for document in stored] == [
+        "Bread will be dear, very dear",
+        "A canal is narrow",
+    ]
+    assert rejects == []
+
+
+def test_a_made_id_is_the_same_in_the_next_run_and_for_a_repeated_row(path: Path) -> None:
+    path.write_text(HAND)
+    first = [record.external_id for record in records(path)[0]]
+    path.write_text("2014-01-01, Earlier\n" + HAND + HAND)
+    again = [record.external_id for record in records(path)[0]]
+    assert len(set(first)) == 2
+    assert again[1:] == first + first
+
+
+def test_a_day_and_a_time_may_stand_in_two_columns(path: Path) -> None:
+    path.write_text("date;hour;message\n2019-05-23;14:05;Hello\n")
+    assert documents(path)[0][0].created_at == datetime(2019, 5, 23, 14, 5, tzinfo=UTC)
+
+
+def test_the_line_with_which_excel_names_the_delimiter_is_skipped(path: Path) -> None:
+    path.write_text("sep=;\nfecha;texto\n23/05/2019;Hola\n")
+    assert [document.text for document in documents(path)[0]] == ["Hola"]
+
+
+def test_columns_may_be_named(path: Path) -> None:
+    path.write_text("when,what,who,id\n2019-05-23,Hello,ana,0\n")
+    told = {"created_at": "when", "text": "what", "author": "WHO", "id": ""}
+    (document,), _ = documents(path, defaults=Defaults(columns=told))
+    assert (document.text, document.author) == ("Hello", "ana")
+    assert len(document.external_id) == 24
+    layout = layout_of(path, Defaults(columns=told | {"id": "id"}))
+    assert not layout.needs_consent
+
+
+def test_a_whole_column_decides_the_order_of_day_and_month(path: Path) -> None:
+    rows = ["03/04/2019,Hello"] * 5_000
+    path.write_text("\n".join(["date,text", *rows, "23/04/2019,Late"]))
+    assert layout_of(path).is_day_first
+    assert documents(path)[0][0].created_at == datetime(2019, 4, 3, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("date,text\n03/04/2019,a\n", r"no date tells .* Say which: --day-first or --month-first"),
+        ("date,text\n23/04/2019,a\n04/23/2019,b\n", r"the day comes first in some .*--day-first"),
+        ("a,b\n1,2\n", r"No column .* its texts: a, b\. Name it: --columns text=COLUMN"),
+        ("text,b\nhello,2\n", r"No column .* its dates: text, b\. .*--columns created_at=COLUMN"),
+        ("one\ntwo\n", r"its first line is one\. Say which columns"),
+    ],
+)
+def test_what_cannot_be_guessed_is_refused_with_an_option(
+    path: Path, content: str, message: str
+) -> None:
+    path.write_text(content)
+    with pytest.raises(UnknownFormat, match=message):
+        records(path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"words": "text"}, r"no field 'words'.*text"),
+        ({"text": "words"}, r"no column 'words'.*date"),
+    ],
+)
+def test_columns_that_do_not_exist_are_named(
+    path: Path, columns: dict[str, str], message: str
+) -> None:
+    path.write_text("date,text\n2019-05-23,a\n")
+    with pytest.raises(UsageError, match=message):
+        records(path, defaults=Defaults(columns=columns))
+
+
+def test_a_refused_row_names_its_line_and_a_form_that_is_read(path: Path) -> None:
+    path.write_text("fecha,texto\n2019-05-23,a\nayer,b\n2019-05-24,c, d\n")
+    stored, rejects = documents(path)
+    assert [document.text for document in stored] == ["a"]
+    assert sorted((each.line, each.reason.partition(";")[2]) for each in rejects) == [
+        (3, " write it as 2019-05-23 02:54:59, 2019-05-23T02:54:59+00:00 or 23/05/2019 02:54"),
+        (4, ' a text that holds the sign between columns stands in quotes: "a, b"'),
+    ]
+
+
+def test_a_few_times_without_a_zone_are_refused_one_by_one(path: Path) -> None:
+    path.write_text(
+        "id,text,created_at\n1,a,2019-05-23T02:54:59Z\n2,b,2019-05-23 10:00\n3,c,2019-05-23\n"
+    )
+    stored, rejects = documents(path)
+    assert [document.external_id for document in stored] == ["1", "3"]
+    assert [(each.line, "--timezone" in each.reason) for each in rejects] == [(3, True)]
+    stored, rejects = documents(path, defaults=Defaults(timezone="Europe/Madrid"))
+    assert stored[1].created_at == datetime(2019, 5, 23, 8, tzinfo=UTC)
+
+
+def test_objects_of_json_may_have_other_names(path: Path) -> None:
+    said = {"author": "ana", "body": "hello", "created_utc": 1558580099, "score": 3}
+    (document,), _ = documents(orjson.dumps(said))
+    assert (document.text, document.author, document.engagement) == ("hello", "ana", 3)
+    assert document.created_at == datetime(2019, 5, 23, 2, 54, 59, tzinfo=UTC)
+
+
+def test_a_plain_table_keeps_its_digests_and_needs_no_consent(path: Path) -> None:
+    path.write_text("id,text,created_at\n1,a,2019-05-23T02:54:59Z\n")
+    plain = records(path)[0][0].digest
+    assert layout_of(path).guessed == ()
+    path.write_text("id;text;created_at\n1;a;2019-05-23T02:54:59Z\n")
+    assert records(path)[0][0].digest == plain
+    assert records(path, defaults=Defaults(timezone="Europe/Madrid"))[0][0].digest != plain
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        *(("1.234", "1234"), ("1,234,567", "1234567"), ("12.0", "12"), ("12,5", "12")),
+        *(("1.2K", 1_200), ("3M", 3_000_000), ("x", "x"), (7, 7), (7.0, 7), (None, None)),
+    ],
+)
+def test_counts_of_a_spreadsheet(written: object, number: object) -> None:
+    assert read_count(written) == number
+
+
+def test_a_letter_that_is_cut_at_the_end_is_no_other_encoding() -> None:
+    assert find_encoding("canción".encode()[:-2]) == "utf-8"
+    assert find_encoding("canción".encode()[:6]) == "utf-8"
+    assert find_encoding("canción".encode("cp1252")) == "cp1252"
+    assert find_encoding(b"\x00\x01") is None

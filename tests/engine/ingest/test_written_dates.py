@@ -1,0 +1,176 @@
+"""Times as people and spreadsheets write them."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import RecordError
+from engine.ingest.written_dates import (
+    DayOrder,
+    find_day_order,
+    is_time,
+    names_zone,
+    read_written_time,
+)
+
+MOMENT = datetime(2019, 5, 23, 2, 54, 59, tzinfo=UTC)
+MINUTE = datetime(2019, 5, 23, 14, 5, tzinfo=UTC)
+DAY = datetime(2019, 5, 23, tzinfo=UTC)
+MADRID = ZoneInfo("Europe/Madrid")
+
+
+def read(value: object, *, is_day_first: bool | None = None) -> datetime:
+    return read_written_time(value, zone=MADRID, is_day_first=is_day_first)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2019-05-23T02:54:59Z",
+        "2019-05-23 02:54:59 UTC",
+        "2019-05-23 03:54:59 CET",
+        "2019-05-23 04:54:59 GMT+2",
+        "2019-05-23 04:54:59 UTC+02:00",
+        "2019-05-23 04:54:59 Europe/Madrid",
+        "2019-05-22 19:54:59 PDT",
+        "23/05/2019 04:54:59 +0200",
+        "Thu May 23 02:54:59 +0000 2019",
+        "Thu, 23 May 2019 02:54:59 +0000",
+        "Thu May 23 2019 04:54:59 GMT+0200 (Central European Summer Time)",
+        "May 23, 2019 · 2:54:59 AM UTC",
+        "1558580099",
+        "1558580099.0",
+        1558580099,
+        1558580099000,
+        "1558580099000",
+        "1558580099000000",
+        "1558580099000000000",
+        # Without a zone, in Madrid.
+        "2019-05-23 04:54:59",
+        "2019-05-23T04:54:59",
+        "2019/05/23 4:54:59",
+        "20190523045459",
+        "23/5/19 4:54:59",
+        "23-05-2019 4:54:59",
+        "5/23/2019 4:54:59 AM",
+    ],
+)
+def test_a_time_is_the_moment_that_it_names(value: object) -> None:
+    assert read(value) == MOMENT
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "23/05/2019 16:05",
+        "May 23, 2019 4:05 PM",
+        "23 de mayo de 2019, 16:05",
+        "jueves, 23 may. 2019 16:05",
+        "4:05 p. m. 23/05/2019",
+        "May 23, 2019 4:05 PM → May 24, 2019 5:05 PM",
+    ],
+)
+def test_a_time_of_minutes_is_in_the_zone_that_is_named(value: str) -> None:
+    assert read(value) == MINUTE
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("2019-05-23", "2019/05/23", "20190523", "23/05/2019", "23/5/19", "23.05.2019"),
+        *("23-may-2019", "23-may-19", "May 23, 2019", "@May 23, 2019", "23 de mayo de 2019"),
+        *("43608", "2019-05-23 UTC"),
+    ],
+)
+def test_a_day_is_shown_as_it_was_written_in_any_zone(value: str) -> None:
+    assert read(value) == DAY
+    assert names_zone(value) in {None, True}
+
+
+def test_a_time_may_name_its_zone() -> None:
+    assert names_zone("2019-05-23 10:00 CET") is names_zone(1558580099) is True
+    assert names_zone("2019-05-23 10:00") is names_zone("5/23/2019 10:00") is False
+    assert names_zone("23/05/2019") is names_zone("25:00") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (None, "no time"),
+        (" ", "no time"),
+        (True, "cannot be read"),
+        ([], "cannot be read"),
+        ("yesterday", "cannot be read or does not exist; write it as 2019-05-23"),
+        ("2019", "cannot be read"),
+        ("31/02/2019", "cannot be read"),
+        ("13/13/2019", "cannot be read"),
+        ("2019-05-23 25:00", "cannot be read"),
+        ("2019-05-23 13:00 PM", "cannot be read"),
+        ("2019-05-23 10:00 IST", "cannot be read"),  # India's, Ireland's or Israel's
+        ("2019-05-23 10:00 Europe/Nowhere", "cannot be read"),
+        ("03/04/2019", "--day-first or --month-first"),
+        ("9" * 20, "outside"),
+    ],
+)
+def test_a_time_is_refused_with_a_form_that_is_read(value: object, reason: str) -> None:
+    with pytest.raises(RecordError, match=reason):
+        read(value)
+
+
+def test_without_a_zone_the_option_is_named() -> None:
+    with pytest.raises(RecordError, match=r"has no zone; .* --timezone"):
+        read_written_time("2019-05-23 10:00", zone=None, is_day_first=None)
+
+
+def test_the_order_of_day_and_month_may_be_said() -> None:
+    assert read("03/04/2019", is_day_first=True) == datetime(2019, 4, 3, tzinfo=UTC)
+    assert read("03/04/2019", is_day_first=False) == datetime(2019, 3, 4, tzinfo=UTC)
+    with pytest.raises(RecordError):
+        read("23/05/2019", is_day_first=False)
+
+
+@pytest.mark.parametrize(
+    ("values", "order"),
+    [
+        (["03/04/2019", "23/04/2019 10:00"], DayOrder.DAY_FIRST),
+        (["03/04/2019", "4/23/2019 10:00 PM"], DayOrder.MONTH_FIRST),
+        (["03/04/2019", None, "x", 5], DayOrder.UNDECIDED),
+        (["04/04/2019", "3.4.2019", "2019-03-04", "1558580099"], DayOrder.NEEDLESS),
+        (["23/04/2019", "04/23/2019"], DayOrder.MIXED),
+    ],
+)
+def test_one_date_decides_the_order_of_a_column(values: list[object], order: DayOrder) -> None:
+    assert find_day_order(values) is order
+
+
+def test_a_mere_number_is_no_sign_of_a_column_of_dates() -> None:
+    assert is_time("3/4/2019")
+    assert not is_time("1558580099")
+    assert not is_time("a canal")
+    assert not is_time(7)
+
+
+@given(
+    st.datetimes(
+        min_value=datetime(1991, 1, 1),  # noqa: DTZ001 - the zone is added below
+        max_value=datetime(2199, 1, 1),  # noqa: DTZ001 - the same
+    ),
+    st.sampled_from(
+        ["%Y-%m-%d %H:%M:%S UTC", "%d %B %Y %I:%M:%S %p UTC", "%a %b %d %H:%M:%S +0000 %Y"]
+    ),
+)
+def test_what_is_written_comes_back(moment: datetime, form: str) -> None:
+    moment = moment.replace(microsecond=0, tzinfo=UTC)
+    assert read(moment.strftime(form)) == moment
+
+
+@given(st.text(max_size=40) | st.floats() | st.integers(-(10**25), 10**25))
+def test_anything_else_is_a_time_or_a_reject(value: object) -> None:
+    try:
+        moment = read(value)
+    except RecordError:
+        return
+    assert moment.utcoffset() == timedelta(0)
