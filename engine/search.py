@@ -146,6 +146,7 @@ class Candidate:
     voice: str | None = None  # display name of the archive's voice, if it wrote this
     platform: str | None = None  # where it was posted, if its source says so
     dated_by: DateKind | None = None  # what its date tells, if not when it was written
+    corpus: str | None = None  # its name, in an answer from several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from bot.web.schemas import (
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from db.search.shown import Shown
 from engine.contracts.answers import DocumentAnswer, ProphecyAnswer, QuestionAnswer
-from engine.corpora import news_corpus
+from engine.corpora import ALL, news_corpus
 from engine.errors import CorpusNotFound, UsageError
 from engine.messages import Message
 from engine.ports import SearchIndex, VectorIndex
@@ -220,7 +220,10 @@ async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> Pro
         mode=asked.mode,
         exclude_recent=asked.exclude_recent,
     )
-    prophecy = await shared.prophesy(await shared.corpus(asked.corpus or ""), request)
+    name = asked.corpus or ""
+    if name != ALL:
+        name = (await shared.corpus(name)).name
+    prophecy = await shared.app.prophesy(request, corpus=name)
     elapsed_ms = (time.perf_counter() - started) * 1000
     return prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms)
 

@@ -1,11 +1,10 @@
 """Writing tweets over HTTP: for programs as JSON or a stream of events, for people as a page."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -14,16 +13,12 @@ from bot.i18n.words import Words
 from bot.queries.compose import composer
 from bot.query_log import source
 from bot.replies.composition import STEPS, source_title
-from bot.web.failures import Refusal, describe_problems, map_error
+from bot.web.failures import Refusal, describe_problems
 from bot.web.rendering import render, render_fragment, web_address
 from bot.web.schemas import LONGEST_TEXT, CorpusName, Text
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
-from bot.web.visitor import (
-    Asked,
-    find_visitor,
-    list_choices,
-    read_form,
-)
+from bot.web.streaming import EVENTS, own_work, stream_work, wants_events
+from bot.web.visitor import Asked, find_visitor, list_choices, read_form
 from engine.budget import require_open
 from engine.compose.composition import ComposeRequest, Composition, Progress, StepName
 from engine.contracts.composition import ComposeAnswer
@@ -33,8 +28,6 @@ from engine.values import Corpus
 
 _Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0-9]{2,8})?$")]
 
-_EVENTS = "text/event-stream"
-_QUIET_SECONDS = 15.0  # after which a comment keeps proxies from closing the stream
 _VARIANTS = 3  # on the page
 _DEAR = [Depends(limit_answers)]
 
@@ -44,7 +37,7 @@ programs = APIRouter(
 people = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 Run = Callable[[Progress], Awaitable[Composition]]
-Told = Callable[[Composition], object]
+Told = Callable[[Composition], Awaitable[object]]
 
 
 class ComposeBody(BaseModel):
@@ -70,7 +63,7 @@ class ComposeBody(BaseModel):
     "/compose",
     response_model=ComposeAnswer,
     responses=describe_problems(400, 401, 403, 404, 429, 503)
-    | {200: {"content": {_EVENTS: {"schema": {"type": "string"}}}}},
+    | {200: {"content": {EVENTS: {"schema": {"type": "string"}}}}},
     summary="Write a tweet in which each claim has a source",
     dependencies=_DEAR,
 )
@@ -89,12 +82,12 @@ async def _compose(request: Request, shared: SharedOf, asked: ComposeBody) -> An
         variants=asked.variants,
         web=asked.web,
     )
-    if not _wants_events(request):
+    if not wants_events(request):
         return ComposeAnswer.of(await run(lambda _: None))
     return _stream(run, lambda step: {"step": step.value}, _dump_composition)
 
 
-def _dump_composition(composition: Composition) -> object:
+async def _dump_composition(composition: Composition) -> object:
     return ComposeAnswer.of(composition).to_json()
 
 
@@ -124,11 +117,11 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
         variants=_VARIANTS,
     )
     words = find_visitor(request).words
-    if not _wants_events(request):
+    if not wants_events(request):
         outcome = await run(lambda _: None)
         return await _page(request, shared, prompt, chosen, outcome, thread="thread" in form)
 
-    def render_outcome(outcome: Composition) -> object:
+    async def render_outcome(outcome: Composition) -> object:
         return {
             "html": render_fragment(
                 request, "composition.html", **_describe_outcome(outcome, words)
@@ -210,10 +203,6 @@ async def _run(
     return lambda progress: writer.compose(request, now=now, progress=progress)
 
 
-def _wants_events(request: Request) -> bool:
-    return _EVENTS in request.headers.get("accept", "").lower()
-
-
 def _stream(
     run: Run,
     step: Callable[[StepName], object],
@@ -222,43 +211,7 @@ def _stream(
     words: Words | None = None,
 ) -> StreamingResponse:
     """Return a stream of the steps of a run and its outcome."""
-    begun: asyncio.Queue[StepName | None] = asyncio.Queue()
+    steps: asyncio.Queue[object] = asyncio.Queue()
     # Begun here, where it is known who asks and whose budget is spent.
-    running = asyncio.ensure_future(run(begun.put_nowait))
-    running.add_done_callback(lambda _: begun.put_nowait(None))
-    return StreamingResponse(
-        _events(running, begun, step, told, words),
-        media_type=_EVENTS,
-        headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
-    )
-
-
-async def _events(
-    running: asyncio.Future[Composition],
-    begun: asyncio.Queue[StepName | None],
-    step: Callable[[StepName], object],
-    told: Told,
-    words: Words | None,
-) -> AsyncIterator[bytes]:
-    """Yield events; a run whose reader has gone is cancelled."""
-    try:
-        while not running.done() or not begun.empty():
-            try:
-                async with asyncio.timeout(_QUIET_SECONDS):
-                    name = await begun.get()
-            except TimeoutError:
-                yield b": still at it\n\n"
-                continue
-            if name is not None:
-                yield _event("step", step(name))
-        try:
-            yield _event("done", told(running.result()))
-        except Exception as error:
-            yield _event("failed", map_error(error).problem(words).model_dump())
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-
-def _event(name: str, data: object) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data, default=str))
+    running = asyncio.ensure_future(run(lambda name: steps.put_nowait(step(name))))
+    return stream_work(own_work(running), steps, told, words=words)

@@ -1,5 +1,9 @@
 """The pages for people. Everything works without scripts."""
 
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -18,9 +22,24 @@ from bot.reply import labels, say_date, signature
 from bot.web.examples import choose_examples
 from bot.web.failures import Failure, Refusal
 from bot.web.reading import reading
-from bot.web.rendering import STATIC, build_cards, is_foretold, render, web_address
+from bot.web.rendering import (
+    JUDGING,
+    STATIC,
+    build_cards,
+    is_foretold,
+    render,
+    render_fragment,
+    web_address,
+)
 from bot.web.schemas import LONGEST_TEXT
-from bot.web.shared_state import SharedOf, client_address, limit_answers, limit_requests
+from bot.web.shared_state import (
+    SharedOf,
+    SharedState,
+    client_address,
+    limit_answers,
+    limit_requests,
+)
+from bot.web.streaming import stream_work, wants_events
 from bot.web.visitor import (
     Asked,
     Ballots,
@@ -29,6 +48,8 @@ from bot.web.visitor import (
     find_visitor,
     format_day,
     identify_voter,
+    join_prophecy,
+    list_candidates,
     list_choices,
     prophesy_asked,
     read_asked,
@@ -38,12 +59,14 @@ from bot.web.visitor import (
 from db.search.shown import Shown
 from engine.answer.cited_answer import CitedAnswer, CitedSource
 from engine.chat import Answer
+from engine.corpora import ALL
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.search import SearchRequest
+from engine.search import Hit, Prophecy, SearchRequest
 
 _PICTURE_SECONDS = 3600
+REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 PICTURE_SIZE = (1200, 630)  # pixels
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
@@ -54,16 +77,15 @@ _DEAR = [Depends(limit_answers)]
 async def _ask(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
     question = values.get("question", "").strip()[:LONGEST_TEXT]
-    corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())
+    corpora, chosen = await list_choices(shared, values.get("corpus", "").strip(), may_be_all=True)
     answered: CitedAnswer | None = None
     if question:
         await limit_answers(request, shared)
         asked = SearchRequest(
             headline=read_headline(question), limit=shared.settings.answer.limit, now=shared.now()
         )
-        answered = await ask(
-            shared.app, asked, [await shared.corpus(chosen)], prophet=searcher(shared.app)
-        )
+        every = await shared.app.choose_corpora(chosen)
+        answered = await ask(shared.app, asked, every, prophet=searcher(shared.app))
     return render(
         request,
         "ask.html",
@@ -144,42 +166,108 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     )
 
 
-@router.get("/prophecy", dependencies=_DEAR)
+@router.get("/prophecy")
 async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+    """Show the answer, or what words propose while a model judges that.
+
+    Those wait for one answer who ask for it meanwhile: the same page again, where no script runs,
+    and its script for events. They have been counted already.
+    """
     asked = read_asked(request.query_params)
-    corpora, chosen = await list_choices(shared, asked.corpus)
+    if asked not in shared.prophecies:
+        await limit_answers(request, shared)
+    corpora, chosen = await list_choices(shared, asked.corpus, may_be_all=True)
     if not asked.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
     if asked.date is None or asked.corpus != chosen or "://" in asked.headline:
         return RedirectResponse(await build_lasting_link(shared, visitor, asked, chosen), 303)
-    prophecy = await prophesy_asked(shared, asked)
-    words, until, usual = visitor.words, asked.date, shared.settings.search.limit
-    known = await shared.corpus(asked.corpus)
-    lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
-    near = () if prophecy.hits else prophecy.near
-    ids = [hit.candidate.id for hit in (*prophecy.hits, *near)]
-    marked = await Shown(shared.app.database).mark_words(known, ids, lexemes)
-    tallies = await Ballots(shared).tallies(prophecy)
-    reply = prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words)
+    if wants_events(request):
+        return _stream_findings(request, shared, asked, visitor.words)
+    async with join_prophecy(shared, asked) as answering:
+        await asyncio.wait([answering], timeout=_choose_patience(shared))
+        candidates = None if answering.done() else await list_candidates(shared, asked)
+        prophecy = candidates if candidates and not answering.done() else await answering
+        judging = prophecy is candidates
+        if judging:
+            shared.prophecies.expect_return(asked, 3 * REFRESH_SECONDS)
     return render(
         request,
         "prophecy.html",
-        asked=asked,
         corpora=corpora,
-        corpus=known,
-        date_text=words.date(asked.date),
-        pictures=can_draw(),
-        picture_size=PICTURE_SIZE,
-        votable=usual if shared.settings.web.votes else 0,
-        foretold=is_foretold(prophecy),
-        cards=build_cards(
-            prophecy.hits, prophecy, until=until, words=words, marked=marked, tallies=tallies
-        ),
-        near=build_cards(near, prophecy, until=until, words=words, marked=marked, near=True),
-        more=not asked.more and len(prophecy.hits or near) >= usual,
-        nothing=reply.text,
-        notice=notice_of(prophecy, words),
+        date_text=visitor.words.date(asked.date),
+        refresh=REFRESH_SECONDS,
+        **await _describe_findings(shared, asked, prophecy, visitor.words, judging=judging),
     )
+
+
+def _choose_patience(shared: SharedState) -> float | None:
+    """Return how long to wait for an answer before candidates are shown: to its end, where no
+    model is asked."""
+    judges = shared.app.client is not None and shared.settings.web.judge
+    return shared.patience if judges else None
+
+
+def _stream_findings(request: Request, shared: SharedState, asked: Asked, words: Words) -> Response:
+    """Return the answer as an event, after one that says what is waited for."""
+    steps: asyncio.Queue[object] = asyncio.Queue()
+    steps.put_nowait({"says": words.say(JUDGING)})
+
+    async def render_findings(prophecy: Prophecy) -> object:
+        shown = await _describe_findings(shared, asked, prophecy, words)
+        return {
+            "html": render_fragment(request, "findings.html", **shown),
+            "says": words.count(
+                "Judged: {number} text found.", "Judged: {number} texts found.", len(prophecy.hits)
+            ),
+        }
+
+    return stream_work(join_prophecy(shared, asked), steps, render_findings, words=words)
+
+
+async def _describe_findings(
+    shared: SharedState, asked: Asked, prophecy: Prophecy, words: Words, *, judging: bool = False
+) -> dict[str, Any]:
+    """Return what the template shows of an answer, or of candidates that a model is judging."""
+    until, usual = asked.date or shared.now(), shared.settings.search.limit
+    hits = (*prophecy.hits, *prophecy.near)[:usual] if judging else prophecy.hits
+    near = () if hits else prophecy.near
+    build = partial(
+        build_cards,
+        prophecy=prophecy,
+        until=until,
+        words=words,
+        marked=await _mark_words(shared, prophecy, (*hits, *near)),
+    )
+    votes = shared.settings.web.votes and not judging and prophecy.corpus != ALL
+    together = asked.corpus == ALL
+    return {
+        "asked": asked,
+        "voice": None if together else (await shared.corpus(asked.corpus)).voice,
+        "judging": judging,
+        "pictures": can_draw() and bool(prophecy.hits),
+        "picture_size": PICTURE_SIZE,
+        "votable": usual if votes else 0,
+        "foretold": is_foretold(prophecy),
+        "cards": build(hits, tallies=await Ballots(shared).tallies(prophecy) if votes else {}),
+        "near": build(near, near=True),
+        "more": not asked.more and not judging and len(hits or near) >= usual,
+        "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
+        "notice": None if judging else notice_of(prophecy, words),
+    }
+
+
+async def _mark_words(
+    shared: SharedState, prophecy: Prophecy, hits: Sequence[Hit]
+) -> Mapping[int, str]:
+    """Return the texts of hits with marks around the words of the headline, by id."""
+    lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
+    ids = defaultdict[str, list[int]](list)
+    for hit in hits:
+        ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)
+    shown, marked = Shown(shared.app.database), dict[int, str]()
+    for name, listed in ids.items():
+        marked |= await shown.mark_words(await shared.corpus(name), listed, lexemes)
+    return marked
 
 
 @router.get("/picture.png", dependencies=_DEAR)

@@ -25,7 +25,12 @@ from engine.values import Flag
 
 _SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
 
+JUDGING = marked("Found by words. The model is judging them…")
 TEXTS = {
+    "judging": JUDGING,
+    "being_judged": marked("Being judged"),
+    "look_again": marked("This page asks again by itself every few seconds."),
+    "all_archives": marked("All archives"),
     "tagline": marked("There is always a tweet."),
     "about": marked("Paste a headline and see the old tweets that foretold it."),
     "skip": marked("Skip to the content"),
@@ -54,7 +59,7 @@ TEXTS = {
         "Only texts from before that day count. Left empty, it is the date of the article that you"
         " linked, or today."
     ),
-    "corpus": marked("Corpus"),
+    "corpus": marked("Whose tweets"),
     "ask": marked("Find the prophecy"),
     "asking": marked("Reading old tweets…"),
     "try": marked("Try one:"),
@@ -206,7 +211,7 @@ def build_card(
         hit=view,
         url=web_address(found.url),
         id=found.external_id,
-        corpus=corpus,
+        corpus=found.corpus or corpus,
         lang=found.lang,
         day=format_day(found.created_at),
         pieces=split_marks(marked.get(found.id, found.text)),

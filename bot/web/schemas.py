@@ -76,6 +76,11 @@ class SearchParameters(Narrowed):
 class ProphecyParameters(Parameters):
     """A headline."""
 
+    corpus: CorpusName | None = Field(
+        None,
+        description="Corpus to search, or all; left out, the configured or only one.",
+        examples=["me"],
+    )
     headline: Text = Field(
         description="The headline.", examples=["Coffee prices hit a record high"]
     )

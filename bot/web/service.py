@@ -69,7 +69,7 @@ class WebService:
     ) -> None:
         """Without `visitors` it serves only the webhooks and the probes."""
         self._said = said
-        self._settings = shared.settings
+        self._shared, self._settings = shared, shared.settings
         self._visitors = visitors
         web = shared.settings.web
         self._host, self._port = web.host, web.port
@@ -147,6 +147,7 @@ class WebService:
         if self._serving is None or self._serving.done():
             return
         await asyncio.wait({self._serving}, timeout=seconds)
+        await self._shared.prophecies.aclose()
         for answering in self._server.server_state.tasks:
             answering.cancel()
         self._server.force_exit = True

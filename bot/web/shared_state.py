@@ -35,6 +35,7 @@ from bot.settings import Settings
 from bot.settings.model import WebSettings
 from bot.web.failures import Refusal, too_many
 from bot.web.metrics import Metrics
+from bot.web.streaming import SharedWork
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from engine.budget import BudgetSource
@@ -234,6 +235,9 @@ class SharedState:
     own: OwnNames = field(init=False)
     limits: RateLimits = field(init=False)
     kept: Kept = field(init=False)
+    # Of the page, by what was asked: who looks, shares or votes on an answer waits for the same.
+    prophecies: SharedWork[Prophecy] = field(init=False, default_factory=SharedWork)
+    patience: float = 0.1  # seconds that a visitor sees nothing while a model judges
 
     def __post_init__(self) -> None:
         secrets = self.app.settings.secrets

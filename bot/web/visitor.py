@@ -1,10 +1,11 @@
 """The visitor of a page, what its forms send, and in which corpus a headline is searched."""
 
+import asyncio
 import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -26,11 +27,12 @@ from db.chat.answers import Answers, VotingKeys, Wall
 from db.chat.chats import Chats
 from db.pool import Database
 from engine.chat import Answer, Chat, Favourite, Tally, WallRule
-from engine.corpora import meant_corpora
+from engine.corpora import ALL, chosen_corpora, meant_corpora
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.search import Prophecy, SearchRequest
+from engine.prophecy.together import prophesy_from_all
+from engine.search import Mode, Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
 
 # The page is a chat like any other, with everybody in it.
@@ -257,16 +259,21 @@ async def read_form(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in read.items()}
 
 
-async def list_choices(shared: SharedState, asked: str) -> tuple[list[Corpus], str]:
+async def list_choices(
+    shared: SharedState, asked: str, *, may_be_all: bool = False
+) -> tuple[list[Corpus], str]:
     """Return the corpora to choose from, and the chosen name: by default the largest fit.
 
-    Raises CorpusNotFound.
+    Where several `may_be_all` searched, "all" is a name too. Raises CorpusNotFound.
     """
     shown = [
         corpus
         for corpus in await shared.app.corpora.list()
         if corpus.role is not CorpusRole.NEWS or asked == corpus.name
     ]
+    if may_be_all and asked == ALL:
+        every = chosen_corpora(shown, ALL)
+        return shown, ALL if len(every) > 1 else every[0].name
     if asked or len(shown) < 2:
         return shown, (await shared.corpus(asked)).name
     meant = meant_corpora(shown, configured=shared.settings.search.corpus)
@@ -296,12 +303,35 @@ def own_address(request: Request) -> str:
 
 async def prophesy_asked(shared: SharedState, asked: Asked) -> Prophecy:
     """Answer a headline; for a repeated one, the judgment comes from the cache."""
-    request = SearchRequest(
+    async with join_prophecy(shared, asked) as answering:
+        return await asyncio.shield(answering)
+
+
+def join_prophecy(
+    shared: SharedState, asked: Asked
+) -> AbstractAsyncContextManager[asyncio.Task[Prophecy]]:
+    """Return what answers a headline, for all who ask it at the same time."""
+    request = _build_request(shared, asked)
+    return shared.prophecies.join(asked, lambda: shared.app.prophesy(request, corpus=asked.corpus))
+
+
+async def list_candidates(shared: SharedState, asked: Asked) -> Prophecy:
+    """Return what a headline's words alone propose, in some milliseconds and for nothing.
+
+    Not logged: the answer will be.
+    """
+    request = replace(_build_request(shared, asked), judged=False, embeds=False, mode=Mode.LEXICAL)
+    prophet = shared.app.prophet
+    corpora = await shared.app.choose_corpora(asked.corpus)
+    return await prophesy_from_all(prophet, corpora, request, prophet.score.weights)
+
+
+def _build_request(shared: SharedState, asked: Asked) -> SearchRequest:
+    return SearchRequest(
         headline=read_headline(asked.headline, date=asked.date),
         limit=max(shared.settings.search.limit, MOST_HITS if asked.more else 0),
         now=shared.now(),
     )
-    return await shared.prophesy(await shared.corpus(asked.corpus), request)
 
 
 def format_day(moment: datetime | None) -> str:

@@ -173,7 +173,7 @@ _SETTERS = [
     Candidate.__dict__[name].__set__
     for name in (
         *_STORED, "flags", "dated_by", "bm25", "matched", "similarity", "ranks", "asked_for",
-        "place", "voice",
+        "place", "voice", "corpus",
     )
 ]  # fmt: skip
 
@@ -188,7 +188,7 @@ def candidate(
     """
     built = object.__new__(Candidate)
     coded = (_flags(row["flags"]), _date_kinds[row["dated_by"]])
-    values = (*_stored(row), *coded, bm25, matched or {}, None, {}, {}, None, None)
+    values = (*_stored(row), *coded, bm25, matched or {}, None, {}, {}, None, None, None)
     for set_value, value in zip(_SETTERS, values, strict=True):
         set_value(built, value)
     return built

@@ -136,6 +136,7 @@ class ProphecyHit(FoundText):
     matched: list[str] = Field(description="Words of the headline that the text says.")
     sureness: Sureness | None = Field(description="How sure the answer is; null for what is near.")
     why: str | None = Field(description="What the model says of a text that it scored 4 or more.")
+    corpus: str | None = Field(description="Its corpus, in an answer from all of them.")
     proposed_by: dict[str, int] = Field(description="Ranks in the lists that proposed it.")
     asked_for: dict[str, int] = Field(description="Phrases that found it, and its rank for each.")
 
@@ -153,6 +154,7 @@ class ProphecyHit(FoundText):
             matched=list(hit.matched),
             sureness=None if near else sureness(hit),
             why=hit.why,
+            corpus=found.corpus,
             proposed_by=dict(found.ranks),
             asked_for=dict(found.asked_for),
         )

@@ -99,10 +99,11 @@ def _best(
 
 
 def _name_author(hit: Hit, corpus: Corpus) -> Hit:
-    """Return the hit with the corpus's voice if it names neither voice nor author."""
-    if hit.candidate.voice or hit.candidate.author:
-        return hit
-    return replace(hit, candidate=replace(hit.candidate, voice=corpus.voice))
+    """Return the hit with its corpus, and with the voice of that if it names neither voice nor
+    author."""
+    found = hit.candidate
+    voice = found.voice if found.voice or found.author else corpus.voice
+    return replace(hit, candidate=replace(found, corpus=corpus.name, voice=voice))
 
 
 def _terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:

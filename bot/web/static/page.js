@@ -24,16 +24,15 @@ for (const field of document.querySelectorAll("form.ask textarea")) {
   });
 }
 
-for (const button of document.querySelectorAll("[data-share]")) {
-  if (!navigator.share) continue;
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    // Who changes their mind has shared nothing, and is told nothing.
-    navigator.share({ title: button.dataset.title, url: button.dataset.share }).catch(() => {});
-  });
-}
-
-function offerCopies(within) {
+function offerButtons(within) {
+  for (const button of within.querySelectorAll("[data-share]")) {
+    if (!navigator.share) continue;
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      // Who changes their mind has shared nothing, and is told nothing.
+      navigator.share({ title: button.dataset.title, url: button.dataset.share }).catch(() => {});
+    });
+  }
   for (const button of within.querySelectorAll("[data-copy]")) {
     if (!navigator.clipboard) continue;
     button.hidden = false;
@@ -43,25 +42,22 @@ function offerCopies(within) {
     });
   }
 }
-offerCopies(document);
+offerButtons(document);
 
-// Writing takes long: its steps are told as they begin, and the outcome takes its place below.
-for (const form of document.querySelectorAll("form[data-live]")) {
-  const place = document.querySelector(form.dataset.live);
-  const progress = document.getElementById("progress");
-  const button = form.querySelector("button[type=submit]");
+const progress = document.getElementById("progress");
 
-  const tell = (text) => {
-    progress.textContent = text;
-    progress.hidden = !text;
-  };
+function tell(text) {
+  progress.textContent = text;
+  progress.hidden = !text;
+}
+
+// What takes long is told as its steps begin, and the outcome takes its place on the page.
+async function follow(place, address, options) {
   const take = (name, data) => {
-    if (name === "step") tell(data.says);
-    if (name === "failed") tell([data.message, data.fix].filter(Boolean).join(" "));
+    tell(name === "failed" ? [data.message, data.fix].filter(Boolean).join(" ") : data.says || "");
     if (name === "done") {
-      tell("");
       place.innerHTML = data.html; // rendered by this server, which escapes what others wrote
-      offerCopies(place);
+      offerButtons(place);
     }
   };
   const read = async (response) => {
@@ -78,22 +74,30 @@ for (const form of document.querySelectorAll("form[data-live]")) {
       }
     }
   };
+  const response = await fetch(address, { ...options, headers: { Accept: "text/event-stream" } });
+  if (response.ok) await read(response);
+  else {
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    tell(page.querySelector("main").textContent.trim());
+  }
+}
+
+for (const place of document.querySelectorAll("[data-stream]")) {
+  follow(place, place.dataset.stream)
+    .catch(() => tell(place.dataset.failed))
+    .finally(() => place.removeAttribute("aria-busy"));
+}
+
+for (const form of document.querySelectorAll("form[data-live]")) {
+  const place = document.querySelector(form.dataset.live);
+  const button = form.querySelector("button[type=submit]");
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     place.replaceChildren();
     tell(form.dataset.busy);
     button.disabled = true;
     try {
-      const response = await fetch(form.action, {
-        method: "POST",
-        body: new URLSearchParams(new FormData(form)),
-        headers: { Accept: "text/event-stream" },
-      });
-      if (response.ok) await read(response);
-      else {
-        const page = new DOMParser().parseFromString(await response.text(), "text/html");
-        tell(page.querySelector("main").textContent.trim());
-      }
+      await follow(place, form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
     } catch {
       tell(form.dataset.failed);
     } finally {

@@ -44,7 +44,8 @@ async def visit(coffee_url: str) -> AsyncIterator[Visit]:
     program = chromium()
     if program is None:
         pytest.skip("there is no chromium")
-    async with served({"DATABASE_URL": coffee_url}) as one, browsing(program) as browser:
+    environ = {"DATABASE_URL": coffee_url}
+    async with served(environ, wall_voters="1") as one, browsing(program) as browser:
         await browser.look_like(width=1280, height=900)
         yield Visit(browser, one.service.address)
         own = (one.service.address, "data:", "about:")

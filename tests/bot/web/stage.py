@@ -71,8 +71,12 @@ async def web_stage(
     *,
     now: Callable[[], datetime] = lambda: NOW,
     client: tuple[str, int] = ("192.0.2.7", 4321),
+    patience: float = 60.0,
 ) -> AsyncIterator[WebStage]:
-    """Lend the web adapter of an app with these variables."""
+    """Lend the web adapter of an app with these variables.
+
+    Pages wait for a model for as long as `patience` says, so that what they show hangs on no clock.
+    """
     settings = load_settings(environ=environ)
     async with open_app(settings, progress=print) as opened:
         adapter = WebAdapter.of(opened)
@@ -84,6 +88,7 @@ async def web_stage(
             reload_settings=lambda: stage.settings,
             adapters=lambda: {"slack": AdapterStatus(listening=False, way="HTTP")},
             clock=lambda: 0.0,
+            patience=patience,
         )
         application = create_application(shared)
         transport = httpx.ASGITransport(application, raise_app_exceptions=False, client=client)

@@ -522,10 +522,28 @@ async def test_of_several_corpora_one_is_chosen(database_url: str) -> None:
     await database.close()
     async with web_stage({"DATABASE_URL": database_url}) as stage:
         page = read(await stage.get("/"))
-        assert texts(page, "option") == ["large", "small"]
+        assert texts(page, "option") == ["large", "small", "All archives"]
         assert texts(page, "option[selected]") == ["large"]
         page = read(await stage.get("/timeline", q="coffee", corpus="news"))
         assert texts(page, "option[selected]") == ["news"]
+
+
+async def test_all_archives_answer_together_each_text_with_its_own(database_url: str) -> None:
+    database = await Database.open(database_url)
+    await load(database, "small", [document("1", "coffee is dear")])
+    await load(database, "large", [document("2", "dear coffee"), document("3", "tea")])
+    await database.close()
+    asked = {"headline": "Coffee is dear", "date": "2024-06-01", "corpus": "all"}
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/prophecy", **asked))
+        assert texts(page, "option[selected]") == ["All archives"]
+        linked = {link.attributes["href"] for link in page.css(".card .when a")}
+        assert linked == {"/documents/small/1", "/documents/large/2"}
+        assert page.css(".vote") == []  # a vote belongs to one archive
+        hits = (await stage.json("/api/prophecy", **asked))["hits"]
+        assert {(hit["corpus"], hit["id"]) for hit in hits} == {("small", "1"), ("large", "2")}
+        answered = await stage.get("/ask", question="What of coffee?", corpus="all")
+        assert answered.status_code == 200
 
 
 async def _vote(

@@ -42,8 +42,10 @@ def judging(url: str, model: ModelServer) -> dict[str, str]:
 @asynccontextmanager
 async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
     """Lend a service that listens on a free port of 127.0.0.1."""
+    patience = float(web.pop("patience", "60"))
     settings = {f"PRESAGIO_WEB__{name.upper()}": value for name, value in web.items()}
-    async with web_stage({"PRESAGIO_WEB__PORT": "0", **environ, **settings}) as stage:
+    environ = {"PRESAGIO_WEB__PORT": "0", **environ, **settings}
+    async with web_stage(environ, patience=patience) as stage:
         said: list[str] = []
         service = WebService(stage.shared, said=said.append)
         running = asyncio.create_task(service.run())

@@ -1,0 +1,203 @@
+"""Work that is shared and told of: candidates stand there while a model still judges them."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+from aiohttp import web
+
+from bot.web.streaming import SharedWork
+from tests.bot.conversing import until
+from tests.bot.web.browser import Visit, browsing, chromium
+from tests.bot.web.test_service import Served, served
+from tests.fakes.model import Asked, ModelServer, scoring
+from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
+
+PAGE = {"headline": HEADLINE, "date": "2024-06-01", "corpus": "demo"}
+EVENTS = {"Accept": "text/event-stream"}
+JUDGED = "Judged: "
+
+
+@dataclass
+class Slow:
+    """A model that answers once it is let go; the order of what happened is noted."""
+
+    server: ModelServer
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def judge(self, asked: Asked, request: web.Request) -> web.StreamResponse:
+        self.asked.set()
+        await self.go.wait()
+        return await scoring(judged_by_words)(asked, request)
+
+
+@pytest.fixture
+async def slow() -> AsyncIterator[Slow]:
+    async with ModelServer([]) as server:
+        model = Slow(server)
+        server.script = [model.judge]
+        yield model
+        model.go.set()
+
+
+@pytest.fixture
+async def judging(coffee_url: str, slow: Slow) -> AsyncIterator[Served]:
+    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": slow.server.base_url}
+    async with served(environ, patience="0.1", judge="true", answers_per_minute="3") as service:
+        yield service
+
+
+def visiting(judging: Served) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=judging.service.address)
+
+
+def count_jobs() -> int:
+    return len([task for task in asyncio.all_tasks() if "App.prophesy" in repr(task)])
+
+
+async def read_event(lines: AsyncIterator[str]) -> tuple[str, dict[str, str]]:
+    """Return the next event of a stream."""
+    name = ""
+    async for line in lines:
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        if line.startswith("data: "):
+            return name, json.loads(line.removeprefix("data: "))
+    raise AssertionError("the stream ended")
+
+
+class TestPage:
+    async def test_candidates_stand_there_before_the_model_has_answered(
+        self, judging: Served, slow: Slow
+    ) -> None:
+        async with visiting(judging) as client:
+            page = await client.get("/prophecy", params=PAGE)
+            assert not slow.go.is_set()
+            assert TWEETS[0] in re.sub("</?mark>", "", page.text)
+            assert page.text.count("Being judged") == 4  # the heading and three cards
+            assert 'data-stream=""' in page.text
+            assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page.text
+            for unready in ('class="vote"', 'id="picture"', "Not judged"):
+                assert unready not in page.text
+            async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
+                lines = stream.aiter_lines()
+                name, told = await read_event(lines)
+                assert (name, "judging" in told["says"]) == ("step", True)
+                slow.go.set()
+                name, told = await read_event(lines)
+            assert name == "done"
+            assert told["says"] == "Judged: 3 texts found."
+            assert "Being judged" not in told["html"]
+            assert 'class="vote"' in told["html"]
+            assert "<html" not in told["html"]
+        assert slow.server.calls == 1
+
+    async def test_without_scripts_the_page_asks_again_for_the_same(
+        self, judging: Served, slow: Slow
+    ) -> None:
+        async with visiting(judging) as client:
+            for _ in range(5):  # three answers a minute: those of one judgment count as one
+                page = await client.get("/prophecy", params=PAGE)
+                assert "Being judged" in page.text
+            assert count_jobs() == 1
+            slow.go.set()
+            await until(lambda: count_jobs() == 0)
+            page = await client.get("/prophecy", params=PAGE)
+            assert "Being judged" not in page.text
+            assert "http-equiv" not in page.text
+        assert slow.server.calls == 1
+
+    async def test_two_visitors_wait_for_one_judgment(self, judging: Served, slow: Slow) -> None:
+        async with visiting(judging) as client, visiting(judging) as other:
+            waiting = [
+                asyncio.create_task(each.get("/prophecy", params=PAGE, headers=EVENTS))
+                for each in (client, other)
+            ]
+            await slow.asked.wait()
+            picture = asyncio.create_task(client.get("/picture.png", params=PAGE))
+            await asyncio.sleep(0)
+            slow.go.set()
+            answers = await asyncio.gather(*waiting)
+            assert all("event: done" in answer.text for answer in answers)
+            assert (await picture).status_code == 200
+        assert slow.server.calls == 1
+
+    async def test_a_visitor_who_leaves_ends_the_work(self, judging: Served, slow: Slow) -> None:
+        async with visiting(judging) as client:
+            await client.get("/prophecy", params=PAGE)
+            async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
+                await read_event(stream.aiter_lines())
+                assert count_jobs() == 1
+        await until(lambda: count_jobs() == 0)
+        assert not slow.go.is_set()
+
+    async def test_a_browser_replaces_the_candidates(self, judging: Served, slow: Slow) -> None:
+        program = chromium()
+        if program is None:
+            pytest.skip("there is no chromium")
+        async with browsing(program) as browser:
+            await browser.look_like(width=360, height=800)
+            visit = Visit(browser, judging.service.address)
+            await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
+            status = "document.getElementById('progress').innerText"
+            assert "judging" in str(await visit.read(status))
+            assert await visit.read("document.querySelectorAll('.card').length") == 3
+            slow.go.set()
+            async with asyncio.timeout(20):
+                while JUDGED not in str(await visit.read(status)):  # noqa: ASYNC110 - a browser tells nobody
+                    await asyncio.sleep(0.02)
+            assert await visit.read("document.querySelectorAll('.card .vote').length") == 3
+            assert await visit.read("document.querySelector('[aria-busy]')") is None
+            assert browser.complaints == []
+        assert slow.server.calls == 1
+
+
+class TestSharedWork:
+    async def test_it_is_done_once_for_all_who_wait_and_ends_with_the_last(self) -> None:
+        begun, gate, shared = list[str](), asyncio.Event(), SharedWork[str]()
+
+        async def work() -> str:
+            begun.append("work")
+            await gate.wait()
+            return "done"
+
+        async with shared.join("key", work) as first:
+            async with shared.join("key", work) as second:
+                assert second is first
+            await asyncio.sleep(0)
+            assert not first.cancelled()
+        assert "key" not in shared
+        await asyncio.wait([first])
+        assert (first.cancelled(), begun) == (True, ["work"])
+
+    async def test_it_lasts_for_a_page_that_returns_and_its_outcome_too(self) -> None:
+        shared = SharedWork[str]()
+
+        async def work() -> str:
+            return "done"
+
+        async with shared.join("key", work):
+            shared.expect_return("key", 60)
+        async with shared.join("key", work) as task:
+            assert await task == "done"
+        assert "key" not in shared
+
+    async def test_it_ends_when_no_page_returns(self) -> None:
+        shared = SharedWork[None]()
+        async with shared.join("key", asyncio.Event().wait) as task:  # type: ignore[arg-type]  # what it returns does not matter
+            shared.expect_return("key", 0)
+        await asyncio.wait([task])
+        assert task.cancelled()
+        assert "key" not in shared
+
+    async def test_closing_ends_what_is_under_way(self) -> None:
+        shared = SharedWork[None]()
+        async with shared.join("key", asyncio.Event().wait) as task:  # type: ignore[arg-type]  # as above
+            shared.expect_return("key", 60)
+            await shared.aclose()
+            assert task.cancelled()
