@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import CorpusNames, Json, NoWeb, now, run_in_app, text
+from bot.cli.shared import CorpusNames, Json, NoWeb, now, run_in_app, spread_options, text
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
@@ -36,14 +36,26 @@ if TYPE_CHECKING:
 class ComposeOptions:
     """Options from the command line."""
 
-    corpora: tuple[str, ...] = ()
-    thread: bool = False
-    variants: int = 1
-    web: bool = True
-    language: str | None = None
-    explain: bool = False
-    json: bool = False
-    record: Path | None = None
+    corpus: CorpusNames = None
+    thread: Annotated[bool, typer.Option("--thread", help="A thread of 2 to 6 tweets.")] = False
+    variants: Annotated[
+        int, typer.Option("--variants", min=1, max=3, help="Variants to choose from.")
+    ] = 1
+    no_web: NoWeb = False
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language", help="To write in, such as es. Default: the prompt's.", callback=text
+        ),
+    ] = None
+    explain: Annotated[bool, typer.Option("--explain", help="Show every step.")] = False
+    record: Annotated[
+        Path | None, typer.Option("--record", help="Write what the run was given to this file.")
+    ] = None
+    replay: Annotated[
+        Path | None, typer.Option("--replay", help="Repeat a recorded run; takes no prompt.")
+    ] = None
+    json: Json = False
 
 
 async def write_composition(
@@ -52,11 +64,11 @@ async def write_composition(
     """Write the tweets, or why there are none."""
     request = ComposeRequest(
         prompt=prompt,
-        corpora=tuple(await corpora_for(app, options.corpora)),
-        language=options.language,
+        corpora=tuple(await corpora_for(app, options.corpus or ())),
+        language=options.language or None,
         thread=options.thread,
         variants=options.variants,
-        web=options.web,
+        web=not options.no_web,
     )
     words, parts = words_for(DEFAULT, operator=True), compose_parts(app)
     record = RunRecord(request=request, now=now, settings=parts.settings)
@@ -97,51 +109,23 @@ def _progress(output: Output, words: Words) -> Callable[[StepName], None] | None
     return lambda step: output.remark(words.say(STEPS[step]))
 
 
+@spread_options(ComposeOptions)
 def command(
     context: typer.Context,
     prompt: Annotated[
         str | None, typer.Argument(help="What to write about, in quotes.", callback=text)
     ] = None,
-    corpus: CorpusNames = None,
-    thread: Annotated[bool, typer.Option("--thread", help="A thread of 2 to 6 tweets.")] = False,
-    variants: Annotated[
-        int, typer.Option("--variants", min=1, max=3, help="Variants to choose from.")
-    ] = 1,
-    no_web: NoWeb = False,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            "--language", help="To write in, such as es. Default: the prompt's.", callback=text
-        ),
-    ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show every step.")] = False,
-    record: Annotated[
-        Path | None, typer.Option("--record", help="Write what the run was given to this file.")
-    ] = None,
-    replay: Annotated[
-        Path | None, typer.Option("--replay", help="Repeat a recorded run; takes no prompt.")
-    ] = None,
-    json: Json = False,
+    *,
+    options: ComposeOptions,
 ) -> None:
     """Write tweets from corpora and the web, each claim with a source.
 
     Example: presagio compose "Coffee prices" --corpus demo --variants 3
     """
-    chosen = ComposeOptions(
-        corpora=tuple(corpus or ()),
-        thread=thread,
-        variants=variants,
-        web=not no_web,
-        language=language or None,
-        explain=explain,
-        json=json,
-        record=record,
-    )
-    if (prompt is None) is (replay is None):
+    output = Output.of_process()
+    if (prompt is None) is (options.replay is None):
         raise UsageError("Give a prompt, or --replay FILE.")
-    if replay is not None:
-        run_until_signal(write_again(replay, chosen, output=Output.of_process()))
-        return
-    run_in_app(
-        context, write_composition, prompt or "", chosen, now=now(), output=Output.of_process()
-    )
+    if options.replay:
+        run_until_signal(write_again(options.replay, options, output=output))
+    else:
+        run_in_app(context, write_composition, prompt or "", options, now=now(), output=output)

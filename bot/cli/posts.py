@@ -26,24 +26,20 @@ if TYPE_CHECKING:
 _WORDS = words_for("en", operator=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostOptions:
-    """Options from the command line. `chat` "" means every subscribed chat."""
+async def write_previews(
+    app: "App", chat: str, *, since: timedelta, json: bool, now: datetime, output: Output
+) -> None:
+    """Write what would be posted now in a chat, or if it is "", in every subscribed one.
 
-    since: timedelta
-    chat: str
-    json: bool
-
-
-async def write_previews(app: "App", chosen: PostOptions, *, now: datetime, output: Output) -> None:
-    """Write, for each chat, what would be posted now. Raises InputError for an unknown chat."""
+    Raises InputError for an unknown chat.
+    """
     deciding = deciding_of(app)
-    subscriptions = await _subscriptions(app, deciding, chosen.chat)
-    if not subscriptions and not chosen.json:
+    subscriptions = await _subscriptions(app, deciding, chat)
+    if not subscriptions and not json:
         output.line("No chat is subscribed; see /subscribe.")
     for number, subscription in enumerate(subscriptions):
-        preview = await _preview(app, deciding, subscription, now - chosen.since, now)
-        if chosen.json:
+        preview = await _preview(app, deciding, subscription, now - since, now)
+        if json:
             output.json(preview.row())
             continue
         if number:
@@ -173,8 +169,8 @@ def command(
             "Nothing was posted: presagio serve and presagio run-once do that.",
             fix="Pass --dry-run to see what they would post.",
         )
-    chosen = PostOptions(since=read_span(since), chat=chat, json=json)
-    run_in_app(context, write_previews, chosen, now=now(), output=Output.of_process())
+    output, span = Output.of_process(), read_span(since)
+    run_in_app(context, write_previews, chat, since=span, json=json, now=now(), output=output)
 
 
 def read_span(text: str) -> timedelta:

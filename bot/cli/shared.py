@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import fields
 from datetime import UTC, datetime
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 
@@ -39,6 +39,13 @@ def text(value: str | None) -> str | None:
 def texts(values: list[str] | None) -> list[str]:
     """Replace bytes that are not UTF-8 in each of several arguments."""
     return [text(value) or "" for value in values or ()]
+
+
+def day(value: str) -> datetime:
+    """Return the moment that a date names. Raises UsageError."""
+    from bot.replies.dates import read_date
+
+    return read_date(value)
 
 
 def account(value: str | None) -> str | None:
@@ -101,10 +108,18 @@ SearchMode = Annotated[
     Mode | None,
     typer.Option("--mode", help="By words, by meaning too, re-ordered by it, or by it alone."),
 ]
+_DATE: Any = {"parser": day, "metavar": "<str>"}
 After = Annotated[
-    str | None, typer.Option("--after", help="Only from this date on: 2015, 2015-03, 2015-03-02.")
+    datetime | None,
+    typer.Option("--after", help="Only from this date on: 2015, 2015-03, 2015-03-02.", **_DATE),
 ]
-Before = Annotated[str | None, typer.Option("--before", help="Only texts from before this date.")]
+Before = Annotated[
+    datetime | None, typer.Option("--before", help="Only texts from before this date.", **_DATE)
+]
+HeadlineDate = Annotated[
+    datetime | None,
+    typer.Option("--date", help="Date of the headline, such as 2021-03-28.", **_DATE),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 NoWeb = Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")]
 NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]

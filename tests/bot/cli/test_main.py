@@ -109,7 +109,7 @@ class TestWrongUsage:
             (["eval"], "Name --corpus, --headlines and --qrels."),
             (
                 ["search", "x", "--after", "2020", "--before", "2010"],
-                "There is no time from 2020 to 2010.",
+                "There is no time from 2020-01-01 to 2010-01-01.",
             ),
             (["--config", "/no/such.toml", "doctor"], "/no/such.toml cannot be read"),
             (["--config", "/", "doctor"], "/ cannot be read"),

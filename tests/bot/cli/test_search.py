@@ -135,7 +135,7 @@ class TestFilters:
         assert max(self.dates(invoke, "--before", "2012", headline=typed)) < "2012"
         assert "2013" < max(self.dates(invoke, "--before", "2020", headline=typed)) < "2014"
         complaint = invoke("search", typed, "--after", "2016").complaint(2)
-        assert complaint.startswith("There is no time from 2016 to 2014-01-01.")
+        assert complaint.startswith("There is no time from 2016-01-01 to 2014-01-01.")
         assert "'2011-13' is not a date" in invoke("search", "x before:2011-13").complaint(2)
 
     def test_the_last_months_before_the_headline_are_left_out(
