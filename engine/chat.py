@@ -47,12 +47,18 @@ _OTHER_CITIES = {
 }
 
 
+# As platforms name it for people who have told them no city.
+_UTC = frozenset({"utc", "etc/utc", "etc/uct", "etc/gmt", "gmt", "etc/universal", "etc/zulu"})
+
+
 def zone_named(name: str | None) -> ZoneInfo | None:
     """Return the zone called `name` in any case, or that of a city ("madrid", "Nueva York")."""
     if not name:
         return None
     written = name.strip().replace(" ", "_")
     city = _by_city().get(_plain(written))
+    if _plain(written) in _UTC:
+        return ZoneInfo("UTC")
     for spelling in (written, written.title(), written.upper(), *filter(None, [city])):
         try:
             return ZoneInfo(spelling)

@@ -1,6 +1,5 @@
 """/history and /forget: what a chat has received, and what is deleted of it."""
 
-from bot.commands.feed_words import local
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
@@ -16,9 +15,10 @@ from bot.jobs.content import (
     content_from_json,
 )
 from bot.replies.limits import cut
-from bot.replies.post import say_nothing_found
+from bot.replies.post import say_nothing_found, write_day
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
+from engine.chat import zone_or_utc
 from engine.posting.delivery import DeliveryState, PastDelivery
 
 _IN_PRIVATE = (
@@ -114,14 +114,19 @@ async def _history(request: Request, services: Services) -> Reply:
         return aside(request, words.say("Nothing was posted here unasked yet."))
     lines = [words.say("The last posts of this chat:")]
     for one in past:
-        moment = local(one.settled_at or one.created_at, chat.time_zone)
-        lines.append(f"{moment} · {_state(one, words)} · {cut(_what(one, words), _LONGEST)}")
+        local = (one.settled_at or one.created_at).astimezone(zone_or_utc(chat.time_zone))
+        day, state = write_day(local.date(), words), _say_state(one, words)
+        said = cut(_what(one, words), _LONGEST)
+        lines.append(f"{day}, {local.hour}:{local:%M}{state}: {said}")
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-def _state(one: PastDelivery, words: Words) -> str:
+def _say_state(one: PastDelivery, words: Words) -> str:
+    """Return what became of a post, or "" if it was sent as it should be."""
+    if one.state is DeliveryState.SENT and not one.error:
+        return ""
     state = words.say(_STATES[one.state])
-    return f"{state} ({words.render(one.error)})" if one.error else state
+    return f" · {state} ({words.render(one.error)})" if one.error else f" · {state}"
 
 
 def _what(one: PastDelivery, words: Words) -> str:

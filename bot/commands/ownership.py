@@ -81,16 +81,19 @@ class Ownership:
         """Tell a chat that it was let in. A failure is logged."""
         words = words_for(admission.language)
         said = words.say("The owner of this bot has let you in. Paste a headline or a link.")
-        await self._tell(admission.platform, admission.external_id, Reply(words=words, text=said))
+        reply = Reply(words=words, text=said)
+        await self._tell(admission.platform, admission.external_id, reply, admission.thread)
 
-    async def _tell(self, platform: str, chat_id: str, reply: Reply) -> bool:
+    async def _tell(
+        self, platform: str, chat_id: str, reply: Reply, thread: str | None = None
+    ) -> bool:
         """Post in a chat that the bot knows, and return whether that succeeded."""
         poster = self.posters.get(platform)
         chat = await self.chats.find_chat(platform, chat_id)
         if poster is None or chat is None:
             return False
         try:
-            await poster.post(chat, None, reply, key=f"access:{secrets.token_hex(8)}")
+            await poster.post(chat, thread, reply, key=f"access:{secrets.token_hex(8)}")
         except PresagioError as error:
             logger.warning("%s:%s was not told: %s", platform, chat_id, error)
             return False

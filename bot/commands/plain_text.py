@@ -211,6 +211,11 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
     return PlainText(Plain.HEADLINE)
 
 
+def may_wait(text: str) -> bool:
+    """Return whether a message is worth an answer that comes later: not a greeting."""
+    return bool(text) and read_plain(text, frozenset()).kind in {Plain.HEADLINE, Plain.QUESTION}
+
+
 def is_remark(text: str) -> bool:
     """Return whether the text beside a link is only a remark about it: "look at this! lol"."""
     return len(_find_telling_words(text)) < _FEWEST_TELLING

@@ -206,17 +206,23 @@ async def _settings(request: Request, services: Services) -> Reply:
     if not key:
         return await _show_settings(request, request.known_chat, services)
     chat, words = await _change_setting(request, services, key.lower(), value.strip())
-    reply = _set_to(chat, key.lower(), words)
+    reply = _set_to(replace(request, words=words), chat, key.lower())
     limits = _limits(request, chat, services) if key.lower() in (_LISTENING, "headlines") else []
     return replace(reply, text="\n".join([reply.text or "", *limits]))
 
 
-def _set_to(chat: Chat, key: str, words: Words) -> Reply:
-    """Return the one line that answers a change."""
+def _set_to(request: Request, chat: Chat, key: str) -> Reply:
+    """Return the line that answers a change, as the list of all settings has it."""
     keys = LISTENING_NAMES if key == _LISTENING else (key,)
-    values = {one: chat.corpus or "-" if one == _CORPUS else shown_value(chat, one) for one in keys}
-    text = "\n".join(f"{name}: {value}" for name, value in values.items())
-    return Reply(words=words, text=text, ephemeral=True)
+    lines = (
+        f"{_CORPUS}: {chat.corpus or '-'}" if name == _CORPUS else _show_value(chat, name, request)
+        for name in keys
+    )
+    return Reply(words=request.words, text="\n".join(lines), ephemeral=True)
+
+
+def _show_value(chat: Chat, name: str, request: Request) -> str:
+    return f"{name}: {shown_value(chat, name)} · {explain_value(chat, name, request)}"
 
 
 def _limits(request: Request, chat: Chat, services: Services) -> list[str]:
@@ -266,10 +272,7 @@ async def _change_setting(
 async def _show_settings(request: Request, chat: Chat, services: Services) -> Reply:
     words = request.words
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
-    lines += [
-        f"{name}: {shown_value(chat, name)} · {explain_value(chat, name, request)}"
-        for name in SETTINGS_BY_NAME
-    ]
+    lines += [_show_value(chat, name, request) for name in SETTINGS_BY_NAME]
     corpus = await name_archive(chat, services, words)
     lines += [f"{_CORPUS}: {corpus}", *_limits(request, chat, services)]
     buttons = tuple(

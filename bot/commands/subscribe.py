@@ -8,7 +8,7 @@ from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
-from bot.commands.subscription_words import describe_subscription, name_feeds
+from bot.commands.subscription_words import describe_subscription, name_feeds, say_city
 from bot.i18n.words import Words, marked
 from bot.replies.post import NAMES, write_day
 from bot.reply import Action, Button, Reply
@@ -20,9 +20,9 @@ from engine.posting.delivery import PostingMode, Subscription
 from engine.prophecy.prophecy import NO_MODEL
 
 _EXAMPLES = (
-    "/subscribe daily 8:30 weekdays mon-fri best 5",
-    "/subscribe instant threshold 6 must coffee, tea not football",
-    "/subscribe languages en, es categories news unjudged on nothing on",
+    marked("/subscribe daily 8:30 weekdays mon-fri best 5"),
+    marked("/subscribe instant threshold 6 must coffee, tea not football"),
+    marked("/subscribe languages en, es categories news unjudged on nothing on"),
 )
 _ZONE_EXAMPLE = "/settings timezone Madrid"
 _UNJUDGED = "/subscribe unjudged on"
@@ -34,11 +34,15 @@ _BUTTONS = (
         (marked("At once"), "instant"),
         (marked("Off"), "off"),
     ),
-    (("best 1", "best 1"), ("best 3", "best 3"), ("best 5", "best 5")),
     (
-        ("threshold 4", "threshold 4"),
-        ("threshold 5", "threshold 5"),
-        ("threshold 6", "threshold 6"),
+        (marked("The best one"), "best 1"),
+        (marked("The best 3"), "best 3"),
+        (marked("The best 5"), "best 5"),
+    ),
+    (
+        (marked("From 4 of 6"), "threshold 4"),
+        (marked("From 5 of 6"), "threshold 5"),
+        (marked("Only 6 of 6"), "threshold 6"),
     ),
 )
 
@@ -142,7 +146,7 @@ async def _show_subscription(
             typed = f"/{_NAME} {as_typed(subscription)}"
             lines += ["", words.say("As you would type it: {subscription}", subscription=typed)]
         lines += ["", *_help(words)]
-        lines += ["", words.say("For example:"), *_EXAMPLES]
+        lines += ["", words.say("For example:"), *map(words.say, _EXAMPLES)]
     return Reply(
         words=words, text="\n".join(lines), buttons=_buttons(subscription, words), ephemeral=True
     )
@@ -181,7 +185,7 @@ def said_next(subscription: Subscription, request: Request) -> str | None:
         "Next post: {date}, {time} ({zone}).",
         date=write_day(local.date(), words),
         time=f"{local:%H:%M}",
-        zone=subscription.chat.time_zone,
+        zone=say_city(subscription.chat.time_zone),
     )
 
 
@@ -212,7 +216,9 @@ def _help(words: Words) -> list[str]:
         words.say("weekdays mon-fri: only on these days."),
         words.say("must A, B: only news with one of these words; not C: none with this one."),
         words.say("languages en, es and categories news, tech: only such news."),
-        words.say("unjudged on: also what no model judged; coverage 60: how much it must cover."),
+        words.say(
+            "unjudged on: also what no model judged, if a tweet has most of the headline's words."
+        ),
         words.say("nothing on: tell me also when there was nothing."),
         words.say(
             "compose on: draft a tweet about the first story of a daily post, for you to copy."

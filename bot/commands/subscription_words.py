@@ -19,6 +19,15 @@ _DAYS = (
     marked("Saturdays"),
     marked("Sundays"),
 )
+_LANGUAGES = {
+    "ca": marked("Catalan"),
+    "de": marked("German"),
+    "en": marked("English"),
+    "es": marked("Spanish"),
+    "fr": marked("French"),
+    "it": marked("Italian"),
+    "pt": marked("Portuguese"),
+}
 _MOST_FEEDS = 3
 _LONGEST_FEED = 40
 
@@ -100,12 +109,16 @@ def _say_filters(subscription: Subscription, words: Words) -> Iterator[str]:
     filters = (
         (subscription.must, marked("Only news with one of these words: {values}.")),
         (subscription.must_not, marked("No news with any of these words: {values}.")),
-        (subscription.languages, marked("Only news in these languages: {values}.")),
+        (_name_languages(subscription, words), marked("Only news in {values}.")),
         (subscription.categories, marked("Only news of these categories: {values}.")),
     )
     for values, message in filters:
         if values:
             yield words.say(message, values=", ".join(values))
+
+
+def _name_languages(subscription: Subscription, words: Words) -> tuple[str, ...]:
+    return tuple(words.say(_LANGUAGES.get(code, code)) for code in subscription.languages)
 
 
 def _say_switches(subscription: Subscription, words: Words) -> Iterator[str]:

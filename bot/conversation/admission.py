@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from bot.commands.ownership import Ownership, asker_title
+from bot.commands.plain_text import may_wait
 from bot.i18n.words import words_for
 from bot.reply import Reply, aside
 from bot.request import Request, Trigger
@@ -113,8 +114,9 @@ class Doorkeeper:
         return Stop("not let in", aside(replace(request, words=words), said))
 
     async def _keep_message(self, request: Request) -> None:
-        """Keep a plain message, which is answered once its chat is let in."""
-        if not request.text or request.command_call or request.trigger is not Trigger.ADDRESSED:
+        """Keep a headline or a question, which is answered once its chat is let in."""
+        plain = not request.command_call and request.trigger is Trigger.ADDRESSED
+        if not plain or not may_wait(request.text):
             return
         place = request.place
         await self._ownership.access.keep_message(

@@ -471,7 +471,7 @@ async def test_a_short_answer_has_no_lines_of_links(adapter: Talk) -> None:
     if not isinstance(adapter, ConsoleTalk):  # where a date cannot be a link
         assert "x.com/" not in answer.text
     full = await adapter.commands("/settings answers full")
-    assert full.text.strip() == "answers: full"
+    assert full.text.strip() == "answers: full · every tweet whole, with its votes and scores"
     assert "1. 👍 0" in (await adapter.says(HEADLINE)).buttons
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.commands.headline_detection import is_news_reply
-from bot.commands.plain_text import Plain, is_remark, read_plain
+from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
 from bot.request import Person, Quoted, Trigger
 from bot.settings.model import ChatSettings
 from db.pool import Database
@@ -192,3 +192,11 @@ async def test_a_command_takes_the_message_that_it_answers(bot: Bot, command: st
 
 async def test_other_commands_ignore_the_message_that_they_answer(bot: Bot) -> None:
     assert (await bot.say("/why", quoted=Quoted(text="2"))).text == "Send me a headline first."
+
+
+@pytest.mark.parametrize(
+    ("text", "waits"),
+    [("hola", False), ("thanks", False), ("", False), ("Coffee prices soar again", True)],
+)
+def test_a_greeting_is_not_answered_a_day_later(text: str, waits: bool) -> None:
+    assert may_wait(text) == waits

@@ -53,7 +53,8 @@ async def test_a_setting_is_changed_and_shown(
     chat = await bot.chat()
     assert getattr(chat, field) == expected
     name = typed.split(maxsplit=1)[0].lower()
-    assert f"{name}: {shown}" in (reply.text or "").splitlines()
+    lines = [line.partition(" · ")[0] for line in (reply.text or "").splitlines()]
+    assert f"{name}: {shown}" in lines
     assert reply.ephemeral
 
 
@@ -83,8 +84,8 @@ async def test_one_word_sets_all_that_is_heard(bot: Bot, word: str, heard: Liste
     said = (await bot.say(f"/settings listening {word}")).text or ""
     values = ["on" if kind else "off" for kind in (heard.mentions, heard.replies, heard.headlines)]
     names = ("mentions", "replies", "headlines")
-    shown = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
-    assert said.splitlines()[:3] == shown
+    shown = [line.partition(" · ")[0] for line in said.splitlines()[:3]]
+    assert shown == [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
     assert (await bot.chat()).listening == heard
 
 
@@ -96,7 +97,8 @@ async def test_without_a_model_the_rule_for_overheard_headlines_is_told(
         assert "shares four words with a headline" in (said.text or "")
     async with bot_on(storage) as bot:
         said = await bot.say("/settings headlines on", place=GROUP, is_admin=yes)
-        assert said.text == "headlines: on"
+        alongside = "in a group I read along, and speak when a tweet fits well"
+        assert said.text == f"headlines: on · {alongside}"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ async def test_all_settings_are_shown(bot: Bot) -> None:
 
 
 async def test_a_new_language_is_spoken_at_once(bot: Bot) -> None:
-    assert (await bot.say("/settings language es")).text == "language: es"
+    assert (await bot.say("/settings language es")).text == "language: es · hablo español"
     assert ((await bot.say("/settings")).text or "").startswith("Ajustes de este chat;")
     assert (await bot.say("/top")).text == "Todavía nadie votó una profecía de este chat."
     await bot.say("/settings language auto")

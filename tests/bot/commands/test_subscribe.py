@@ -4,7 +4,7 @@ from datetime import time
 
 import pytest
 
-from bot.request import Place
+from bot.request import Person, Place
 from db.pool import Database
 from db.posting.feeds import Feeds
 from engine.feeds.feed import ConfiguredFeed
@@ -46,7 +46,7 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
         "Every day at 8:30 (Madrid) I post the best 5 of the news, if they score 5 or more (of 6).",
         "Only news with one of these words: coffee.",
         "When nothing was foretold, I say nothing.",
-        "Next post: June 2, 2024, 08:30 (Europe/Madrid).",
+        "Next post: June 2, 2024, 08:30 (Madrid).",
     ]
     subscription = await wish_of(bot)
     assert subscription is not None
@@ -95,8 +95,8 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
     offered = [[button.label for button in row] for row in reply.buttons]
     assert offered == [
         ["Every day at 9:00", "Off"],
-        ["best 1", "best 5"],
-        ["threshold 4", "threshold 6"],
+        ["The best one", "The best 5"],
+        ["From 4 of 6", "Only 6 of 6"],
     ]
     pressed = await bot.press(reply, "subscribe")
     assert (pressed.replaces, pressed.toast) == (True, "Noted.")
@@ -151,3 +151,23 @@ async def test_in_spanish(bot: Bot) -> None:
     await bot.set_up(TOPIC, language="es")
     text = (await bot.say("/subscribe daily 9:00")).text or ""
     assert "Próxima publicación: 2 de junio de 2024, 09:00 (UTC)." in text
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+async def test_the_examples_of_the_help_can_be_typed_in_its_language(
+    bot: Bot, language: str
+) -> None:
+    ana = Person(id="ana", language=language)
+
+    async def answer(text: str) -> str:
+        return (await bot.say(text, person=ana)).text or ""
+
+    lines = (await answer("/subscribe help")).splitlines()
+    examples = [line for line in lines if line.startswith("/subscribe ")]
+    assert len(examples) == 3
+    daily = "Every weekday at 8:30" if language == "en" else "De lunes a viernes a las 8:30"
+    assert (await answer(examples[0])).startswith(daily)
+    english, spanish = "Only news in English, Spanish.", "Solo noticias en inglés, español."
+    only = english if language == "en" else spanish
+    assert only in await answer(examples[2])
+    assert "6" in await answer(examples[1])

@@ -244,10 +244,10 @@ class TestHistory:
         await outbox.fail(refused, as_message("It could not be sent for a day."), now=NOW)
         assert ((await news.bot.say("/history")).text or "").splitlines() == [
             "The last posts of this chat:",
-            "2024-06-01 12:00 · not sent yet · …",
-            "2024-06-01 12:00 · given up (It could not be sent for a day.)"
-            " · No old tweet foretold the news since May 31, 2024.",
-            f"2024-06-01 12:00 · sent · {COFFEE}!",
+            "June 1, 2024, 12:00 · not sent yet: …",
+            "June 1, 2024, 12:00 · given up (It could not be sent for a day.):"
+            " No old tweet foretold the news since May 31, 2024.",
+            f"June 1, 2024, 12:00: {COFFEE}!",
         ]
 
 

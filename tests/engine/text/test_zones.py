@@ -18,6 +18,7 @@ from engine.chat import zone_named, zone_or_utc
         ("buenos aires", "America/Argentina/Buenos_Aires"),
         ("utc", "UTC"),
         ("UTC", "UTC"),
+        ("Etc/UTC", "UTC"),
     ],
 )
 def test_a_zone_is_found(written: str, expected: str) -> None:
