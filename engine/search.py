@@ -71,6 +71,8 @@ class Term:
     weight: float = 1.0  # below 1 for neighbours of unknown words, and for aliases
     neighbour_of: str | None = None  # the word as written, if this term replaces it
     alias: bool = False  # it replaces it by the glossary, not because of similar spelling
+    # The languages that make each lexeme of the word, where texts are in several.
+    read_in: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
 
     @property
     def shown(self) -> str:

@@ -38,7 +38,7 @@ from engine.glossary.groups import Fired, Glossary, find_fired, glossary
 from engine.ranking import Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
 from engine.text.clean import searchable
-from engine.text.terms import Reading, headline_terms, misspelt, without_repeats
+from engine.text.terms import find_own_language, headline_terms, misspelt, without_repeats
 from engine.values import Corpus
 
 # With so few postings a plain OR is read as fast as anything narrower.
@@ -89,10 +89,23 @@ class LexicalIndex(Readings):
         """Read `text`, normalised by engine.text.clean, in every language of the corpus.
 
         A word that the corpus does not contain becomes a term with document_frequency 0, followed
-        by its neighbours by trigrams. Of many such words only the first few get neighbours.
+        by its neighbours by trigrams. Of many such words only the first few get neighbours, and
+        none in a headline of another language.
         """
         words = text.split()
-        return await self._terms(corpus, words, await self.read(corpus, words))
+        readings = await self.read_headline(corpus, words)
+        read = headline_terms(words, corpus.read_in, readings, corpus.documents)
+        own = find_own_language(words, readings)
+        unknown = misspelt(read) if own is None or own in corpus.read_in else []
+        if not unknown:
+            return read
+        terms: list[Term] = []
+        async with self._database.read_anywhere() as reader:
+            for term in read:
+                terms.append(term)
+                if term in unknown:
+                    terms += await self._neighbours(reader, corpus, term)
+        return without_repeats(terms)
 
     async def top(
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
@@ -137,21 +150,6 @@ class LexicalIndex(Readings):
             found.append(headline_terms(each, corpus.read_in, own, corpus.documents))
             first += len(each)
         return found
-
-    async def _terms(
-        self, corpus: Corpus, words: Sequence[str], readings: Sequence[Reading]
-    ) -> list[Term]:
-        read = headline_terms(words, corpus.read_in, readings, corpus.documents)
-        unknown = misspelt(read)
-        if not unknown:
-            return read
-        terms: list[Term] = []
-        async with self._database.read_anywhere() as reader:
-            for term in read:
-                terms.append(term)
-                if term in unknown:
-                    terms += await self._neighbours(reader, corpus, term)
-        return without_repeats(terms)
 
     async def _neighbours(self, reader: Fetches, corpus: Corpus, unknown: Term) -> list[Term]:
         neighbours = statements("search")["neighbours"]
@@ -321,13 +319,12 @@ class AliasedSearch(LexicalIndex):
 
         The aliases come last; a word with an alias has no other neighbours.
         """
-        words = text.split()
-        readings = await self.read(corpus, words)
-        terms = await self._terms(corpus, words, readings)
+        terms = await super().terms(corpus, text)
         known = await self._glossaries.of(corpus)
         if not known or not self._weight:
             return terms
-        found = find_fired(words, readings, known)
+        words = text.split()
+        found = find_fired(words, await self.read(corpus, words), known)
         replaced = {alias.written for alias in found}
         kept = [term for term in terms if term.neighbour_of not in replaced]
         for alias in found:

@@ -158,6 +158,21 @@ class Readings:
             )
         return [Reading(**row) for row in rows]
 
+    async def read_headline(self, corpus: Corpus, words: Sequence[str]) -> list[Reading]:
+        """Return the lexemes of the words of a headline, also with and without hyphens.
+
+        It is read in English and Spanish too, for only its own language tells its stop words.
+        """
+        languages = corpus.read_in
+        if "simple" not in languages:
+            languages = tuple(dict.fromkeys((*languages, "english", "spanish")))
+        sql = statements("search")
+        async with self._database.read_anywhere() as reader:
+            rows = await reader.fetch(
+                sql["read_headline"].format(read=sql["read"]), corpus.id, words, languages
+            )
+        return [Reading(**row) for row in rows]
+
 
 # Looking up a member of an enumeration takes longer than reading a column.
 _flags = lru_cache(maxsize=None)(Flag)

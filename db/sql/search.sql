@@ -15,6 +15,22 @@ SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
  CROSS JOIN LATERAL unnest(u.positions) AS p (position)
   LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
 
+-- name: read_headline(corpus_id, texts, languages)
+-- As `read`, and in the place of a lexeme also how texts write it with a hyphen or without one.
+WITH written AS ({read})
+SELECT * FROM written
+ UNION ALL
+SELECT w.unit, w.language, k.lexeme, w.position, k.document_frequency, k.max_tf
+  FROM written w
+ CROSS JOIN LATERAL (
+       SELECT replace(w.lexeme, '-', '') AS lexeme WHERE w.lexeme LIKE '%-%'
+        UNION ALL
+       SELECT left(w.lexeme, cut) || '-' || substr(w.lexeme, cut + 1)
+         FROM generate_series(2, length(w.lexeme) - 2) AS cut
+        WHERE w.lexeme NOT LIKE '%-%') AS other
+  JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = other.lexeme
+ WHERE k.document_frequency > 0
+
 -- name: neighbours(corpus_id, lexeme)
 -- The threshold of % is a setting of the connection, see db/pool.py.
 SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity

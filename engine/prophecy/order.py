@@ -122,12 +122,15 @@ def measure_features(
     most = max((candidate.bm25 for candidate in candidates), default=0.0) or 1.0
     found = {}
     for candidate, cosine in zip(candidates, cosines, strict=True):
-        heaviest = sorted((weights[at] for at in candidate.matched), reverse=True)
-        first, second, third, *_ = *heaviest, 0.0, 0.0, 0.0
+        in_common: dict[str, float] = {}  # the parts of "state-run" are one word
+        for at in candidate.matched:
+            word = terms[at].neighbour_of or terms[at].word
+            in_common[word] = in_common.get(word, 0.0) + weights[at]
+        first, second, third, *_ = *sorted(in_common.values(), reverse=True), 0.0, 0.0, 0.0
         figures = (
             share_covered(candidate, terms, documents, corpus.average_length),
             candidate.bm25 / most,
-            float(min(len(candidate.matched), _MOST_WORDS)),
+            float(min(len(in_common), _MOST_WORDS)),
             *(first, second, third),
             math.log1p(candidate.length),
             cosine,

@@ -12,6 +12,7 @@ from engine.embed.store import WORD_COUNTERS
 from engine.errors import ModelError
 from engine.messages import Message
 from engine.ports import SearchIndex
+from engine.prophecy.coincidence import Coincidences
 from engine.prophecy.question import (
     Meaning,
     OnlyWords,
@@ -138,7 +139,8 @@ class Retriever:
         joined = proposals({LEXICAL: [one.id for one in by_words], SEMANTIC: list(near)}, lists)
         if lists:
             joined = joined[: _SPARE * self._limit_with_phrases]
-        candidates = await self._describe_candidates(corpus, terms, joined, by_words)
+        described = await self._describe_candidates(corpus, terms, joined, by_words)
+        candidates = Coincidences(terms=terms, corpus=corpus).drop(described)
         if question:
             candidates = await _compare_by_meaning(
                 question, near, candidates, reorder=proposing is None

@@ -247,7 +247,7 @@ class Scorer:
             score=score * math.prod(multipliers.values()),
             parts=parts,
             factors=multipliers,
-            matched=tuple(self.terms[index].shown for index in candidate.matched),
+            matched=tuple(dict.fromkeys(self.terms[index].shown for index in candidate.matched)),
         )
 
     def _score(self, candidate: Candidate, parts: Parts) -> float:

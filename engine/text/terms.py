@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from engine.search import Term
 
@@ -74,6 +75,8 @@ def folded_words(text: str) -> list[str]:
 
 # A shorter word has neighbours by chance.
 _SHORTEST_MISSPELT = 5
+# Letters of a part of a hyphenated word that is looked for by itself.
+_SHORTEST_PART = 3
 # A text with more unknown words is in another language, so its words have no useful neighbours.
 _MOST_MISSPELT = 8
 # Characters of Korean, Japanese and Chinese, whose words are read by single characters and pairs
@@ -160,19 +163,61 @@ def _select_telling(readings: Sequence[Reading]) -> list[Reading]:
 def headline_terms(
     words: Sequence[str], languages: Sequence[str], readings: Iterable[Reading], documents: int
 ) -> list[Term]:
-    """Return the terms of a headline in the order of its words. `readings` are of `words`.
+    """Return the terms of a headline in the order of its words, for texts in `languages`.
 
-    Words that the headline's own language drops as stop words are dropped in all.
+    `readings` are of `words`, and may be in more languages: words that the headline's own language
+    drops as stop words are dropped in all. A hyphenated word has the weight of one word.
     """
-    kept = _without_stop_words(len(words), languages, _first_places(readings))
+    firsts = _first_places(readings)
+    if own := find_own_language(words, firsts):
+        telling = {r.unit for r in firsts if r.language == own}
+        firsts = [r for r in firsts if r.unit in telling]
+    kept = [r for r in firsts if r.language in languages]
+    # What stands alone counts in full, though it also stands in a hyphenated word.
+    order = sorted(range(len(words)), key=lambda place: "-" in words[place])
     # If an earlier word already has one lexeme of this word, another lexeme may still be new:
     # "nación nacional" is one stem in English and two in Spanish.
-    return [
-        slot.only_known.term(_word_to_show(slot, words[slot.place]), documents)
-        for slot in slots(kept, range(len(words)))
+    found = [
+        replace(slot, place=order[slot.place])
+        for slot in slots(kept, order)
         if len(slot.fresh) == len(slot.lexemes)
         or any(term.document_frequency for term in slot.fresh.values())
     ]
+    found.sort(key=lambda slot: slot.place)
+    return [
+        slot.only_known.term(_word_to_show(slot, words[place]), documents, weight=weight)
+        for place, of_word in groupby(found, key=lambda slot: slot.place)
+        for slot, weight in _weigh_parts(list(of_word), words[place])
+    ]
+
+
+def find_own_language(words: Sequence[str], readings: Iterable[Reading]) -> str | None:
+    """Return the language that drops most of a headline's words as stop words, if only one does."""
+    made = Counter(language for language, _ in {(r.language, r.unit) for r in readings})
+    (own, kept), *others = [*sorted(made.items(), key=lambda pair: pair[1]), ("", len(words))]
+    return own if kept < len(words) and others[0][1] > kept else None
+
+
+def _weigh_parts(found: Sequence[Slot], word: str) -> Iterator[tuple[Slot, float]]:
+    """Yield what to look for of a word, with weights that make one word of a hyphenated one.
+
+    A text that has "Wi-Fi" is found by this alone, for "Fi" tells little. One that has "state-run"
+    is found by both halves, which it has too. Either may also be written together: "WiFi".
+    """
+    if len(found) == 1 or has_unspaced(word):
+        yield from ((slot, 1.0) for slot in found)
+        return
+    whole, *parts = found
+    if not any("-" in lexeme for lexeme in whole.lexemes):  # "94,8", "32-Bit"
+        yield from ((slot, 1 / len(found)) for slot in found)
+        return
+    known = {name: r for name, r in whole.fresh.items() if r.document_frequency}
+    if known and any(len(lexeme) < _SHORTEST_PART for part in parts for lexeme in part.lexemes):
+        yield whole, 1.0
+        return
+    if joined := {name: r for name, r in known.items() if "-" not in name}:
+        yield replace(whole, fresh=joined, lexemes=joined), 1.0
+    yield from ((part, 1 / (1 + word.count("-"))) for part in parts)
 
 
 def _word_to_show(slot: Slot, word: str) -> str:
@@ -208,18 +253,3 @@ def _first_places(readings: Iterable[Reading]) -> list[Reading]:
     for reading in sorted(readings, key=lambda reading: reading.position):
         first.setdefault((reading.unit, reading.language, reading.lexeme), reading)
     return list(first.values())
-
-
-def _without_stop_words(
-    words: int, languages: Sequence[str], readings: Sequence[Reading]
-) -> Sequence[Reading]:
-    """Drop stop words of the language that drops most of the headline's words."""
-    if len(languages) < 2:
-        return readings
-    made = Counter(language for language, _ in {(r.language, r.unit) for r in readings})
-    by_kept = sorted((made[language], language) for language in languages)
-    if by_kept[0][0] == by_kept[1][0] or by_kept[0][0] == words:
-        return readings
-    own = by_kept[0][1]
-    telling = {r.unit for r in readings if r.language == own}
-    return [r for r in readings if r.unit in telling]

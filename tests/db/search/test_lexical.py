@@ -399,6 +399,31 @@ async def test_a_misspelt_word_finds_its_neighbour(database: Database) -> None:
     assert [c.text for c in await checked.assert_terms_exact(terms)] == ["the earthquake"]
 
 
+@pytest.mark.parametrize("asked", ["Wi-Fi", "WiFi", "wifi"])
+async def test_a_word_is_found_with_its_hyphen_and_without(database: Database, asked: str) -> None:
+    texts = ["Free Wi-Fi for all", "The WiFi is slow", "WI is Wisconsin", "fi fi fo"]
+    await load_texts(database, "c", texts)
+    checked = await Checked.of(database, "c")
+    terms = await checked.search.terms(checked.corpus, asked)
+    assert [(t.word, set(t.lexemes), t.document_frequency) for t in terms] == [
+        (asked, {"wi-fi", "wifi"}, 2)
+    ]
+    assert {c.text for c in await checked.assert_terms_exact(terms)} == set(texts[:2])
+
+
+async def test_a_headline_of_another_language_loses_its_stop_words_and_finds_no_neighbours(
+    database: Database,
+) -> None:
+    texts = ["@YMcTier: y que", "China is passing us", "the president", "with the con man"]
+    corpus = await load_texts(database, "c", texts, "english")
+    terms = await LexicalIndex(database).terms(corpus, "Y qué pasa con China y el presidente")
+    assert [(t.word, t.neighbour_of) for t in terms] == [
+        ("pasa", None),
+        ("China", None),
+        ("presidente", None),
+    ]
+
+
 async def test_a_neighbour_is_in_no_more_documents_than_there_were(database: Database) -> None:
     corpus = await load_texts(database, "c", ["the earthquake", "an earthquake", "earth"])
     before = replace(corpus, documents=1)  # texts were added since it was read

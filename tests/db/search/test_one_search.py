@@ -65,13 +65,13 @@ async def test_the_words_of_a_headline_are_read_once(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus, asked = await both(database), []
-    read = AliasedSearch.read
+    read = AliasedSearch.read_headline
 
     async def noting(self: AliasedSearch, where: Corpus, texts: list[str]) -> object:
         asked.append(texts)
         return await read(self, where, texts)
 
-    monkeypatch.setattr(AliasedSearch, "read", noting)
+    monkeypatch.setattr(AliasedSearch, "read_headline", noting)
     search = AliasedSearch(database, Glossaries(database), weight=0.4)
     assert await search.terms(corpus, "rust rain")
     assert asked == [["rust", "rain"]]

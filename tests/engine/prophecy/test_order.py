@@ -132,6 +132,12 @@ def test_features_are_what_they_are_called() -> None:
     assert third["among others"] == pytest.approx(0, abs=1e-9)
 
 
+def test_the_parts_of_a_hyphenated_word_are_one_word() -> None:
+    halves = [replace(one, word="state-run") for one in TERMS[:2]]
+    [features] = measure_features(texts({0: 1, 1: 1}), {1: 0.4}, halves, LARGE).values()
+    assert (features["words"], features["second"]) == (1, 0)
+
+
 def test_one_text_alone_is_compared_with_nothing() -> None:
     [features] = measure_features(texts({0: 1}), {1: 0.4}, TERMS, LARGE).values()
     assert features["among others"] == 0

@@ -55,6 +55,12 @@ def ids(found_hits: Sequence[Hit]) -> list[int]:
     return [hit.candidate.id for hit in found_hits]
 
 
+def test_a_hit_names_a_hyphenated_word_once() -> None:
+    halves = [replace(one, word="state-run") for one in TERMS[:2]]
+    [hit] = hits([found(1, {0: 1, 1: 1})], terms=halves)
+    assert hit.matched == ("state-run",)
+
+
 # --- age ------------------------------------------------------------------------------------
 
 

@@ -46,14 +46,62 @@ def test_a_word_said_twice_is_one_term() -> None:
     assert [t.word for t in terms] == ["storm"]
 
 
-def test_a_compound_is_a_term_for_each_of_its_pieces() -> None:
-    readings = [
-        reading(0, "state-run", 1, position=1),
-        reading(0, "state", 20, position=2),
-        reading(0, "run", 30, position=3),
+def compound(word: int, whole: str, *parts: str, known: int = 1) -> list[Reading]:
+    pieces = [reading(word, part, 20, position=at) for at, part in enumerate(parts, start=2)]
+    return [reading(word, whole, known), *pieces]
+
+
+def test_the_parts_of_a_hyphenated_word_weigh_as_much_as_one_word() -> None:
+    terms = headline_terms(["state-run"], ["english"], compound(0, "state-run", "state", "run"), 99)
+    assert [(t.word, t.lexemes, t.weight) for t in terms] == [
+        ("state-run", ("state",), 0.5),
+        ("state-run", ("run",), 0.5),
     ]
-    terms = headline_terms(["state-run"], ["english"], readings, 100)
-    assert [t.lexemes for t in terms] == [("state-run",), ("state",), ("run",)]
+
+
+@pytest.mark.parametrize(("word", "parts"), [("Wi-Fi", ("wi", "fi")), ("Hyper-V", ("hyper", "v"))])
+def test_a_hyphenated_word_with_a_part_that_tells_little_is_one_term(
+    word: str, parts: tuple[str, ...]
+) -> None:
+    together = reading(0, "".join(parts), 3)
+    readings = [*compound(0, word.lower(), *parts), together]
+    [term] = headline_terms([word], ["english"], readings, 100)
+    assert (term.word, set(term.lexemes), term.weight) == (
+        word,
+        {word.lower(), together.lexeme},
+        1.0,
+    )
+
+
+def test_a_number_and_its_unit_weigh_as_much_as_one_word() -> None:
+    readings = [reading(0, "32", 9), reading(0, "bit", 9, position=2)]
+    terms = headline_terms(["32-Bit"], ["english"], readings, 100)
+    assert [(t.word, t.weight) for t in terms] == [("32-Bit", 0.5), ("32-Bit", 0.5)]
+
+
+def test_a_hyphenated_word_is_found_written_together_too() -> None:
+    readings = [*compound(0, "cease-fire", "cease", "fire"), reading(0, "ceasefire", 7)]
+    terms = headline_terms(["cease-fire"], ["english"], readings, 100)
+    assert [(t.lexemes, t.weight) for t in terms] == [
+        (("ceasefire",), 1.0),
+        (("cease",), 0.5),
+        (("fire",), 0.5),
+    ]
+
+
+def test_a_hyphenated_word_that_no_text_has_is_found_by_its_parts() -> None:
+    readings = compound(0, "wi-fi", "wi", "fi", known=0)
+    terms = headline_terms(["Wi-Fi"], ["english"], readings, 100)
+    assert [(t.lexemes, t.weight) for t in terms] == [(("wi",), 0.5), (("fi",), 0.5)]
+
+
+def test_a_word_by_itself_counts_in_full_though_a_hyphenated_one_has_it_before() -> None:
+    readings = [*compound(0, "us-china", "us", "china", known=0), reading(2, "china", 20)]
+    terms = headline_terms(["US-China", "with", "China"], ["english"], readings, 100)
+    assert [(t.word, t.lexemes, t.weight) for t in terms] == [
+        ("US-China", ("us",), 0.5),
+        ("China", ("china",), 1.0),
+    ]
 
 
 def test_a_word_read_in_two_languages_is_one_term_as_rare_as_the_word() -> None:
@@ -93,6 +141,14 @@ def test_stop_words_of_the_headlines_own_language_are_dropped_in_all() -> None:
     readings = [reading(i, word) for i, word in enumerate(words)]
     readings += [spanish(1, "cas"), spanish(3, "papel")]
     assert [t.word for t in headline_terms(words, BOTH, readings, 100)] == ["casa", "papel"]
+
+
+def test_stop_words_of_a_language_that_no_text_is_in_are_dropped_too() -> None:
+    words = ["Y", "que", "pasa", "con", "China"]
+    readings = [reading(i, word.lower()) for i, word in enumerate(words)]
+    readings += [spanish(2, "pas"), spanish(4, "chin")]
+    terms = headline_terms(words, ["english"], readings, 100)
+    assert [(t.word, t.lexemes) for t in terms] == [("pasa", ("pasa",)), ("China", ("china",))]
 
 
 def test_a_language_that_never_drops_a_word_decides_nothing() -> None:
