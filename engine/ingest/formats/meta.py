@@ -1,17 +1,28 @@
-"""Reads posts from the JSON exports of Facebook and Instagram.
+"""Reads posts from the JSON exports of Facebook, Instagram and Threads.
 
-Both write UTF-8 as if each of its bytes were a character.
+All write UTF-8 as if each of its bytes were a character.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+import io
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import orjson
 
 from engine.ingest.dates import as_mapping, from_seconds, made_id, mappings, string, text_of
-from engine.ingest.reader import JsonReader, Reader, json_objects, members_named
+from engine.ingest.reader import (
+    JsonObject,
+    JsonReader,
+    Reader,
+    Sample,
+    json_objects,
+    members_named,
+    parse_objects,
+)
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.ingest.streams import named_arrays
 from engine.values import Flag, Kind
 
 
@@ -40,7 +51,7 @@ _SHOWN = frozenset(("media", "external_context", "place"))
 
 
 class MetaReader(JsonReader):
-    """Reads the posts of either export. Subclasses name the account and identify posts."""
+    """Reads the posts of one of the exports. Subclasses name the account and identify posts."""
 
     kinds = (Kind.SOCIAL,)
     profile: str  # pattern of the file that names the account
@@ -53,7 +64,7 @@ class MetaReader(JsonReader):
         for name in names:
             file = source.citation(name)
             with source.open(name) as stream:
-                for found in json_objects(source.label(name), stream):
+                for found in self.read_posts(source.label(name), stream):
                     if isinstance(found, Reject):
                         yield found
                         continue
@@ -61,6 +72,10 @@ class MetaReader(JsonReader):
                     identity = self.identity(post)
                     payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
                     yield found.record(self.name, identity, digest(found.raw), payload)
+
+    def read_posts(self, label: str, stream: io.BufferedReader) -> Iterator[JsonObject | Reject]:
+        """Yield the posts of one file, in order."""
+        return json_objects(label, stream)
 
     def identity(self, post: Mapping[str, object]) -> str:
         """Return an id that is unique among the posts of the account."""
@@ -194,7 +209,39 @@ def _time(post: Mapping[str, object]) -> object:
 
 
 def _files(post: Mapping[str, object]) -> list[str]:
-    return [PurePosixPath(str(m.get("uri"))).name for m in mappings(post.get("media"))]
+    places = (string(media.get("uri")) for media in mappings(post.get("media")))
+    return [PurePosixPath(place).name for place in places if place]
 
 
-READERS: tuple[Reader, ...] = (FacebookReader(), InstagramReader())
+_POSTS = "text_post_app_text_posts"
+
+
+class ThreadsReader(InstagramReader):
+    """Reads posts and replies, which lie in the export of the account at Instagram."""
+
+    name = "threads"
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(r"threads_and_replies\.json", names)
+
+    def recognises(self, sample: Sample) -> bool:
+        return f'"{_POSTS}"'.encode() in sample.head
+
+    def read_posts(self, label: str, stream: io.BufferedReader) -> Iterator[JsonObject | Reject]:
+        for _header, pieces in named_arrays(stream, _POSTS):
+            yield from parse_objects(label, "record", pieces)
+
+    def identity(self, post: Mapping[str, object]) -> str:
+        titles = (string(item.get("title")) for item in (post, *mappings(post.get("media"))))
+        return made_id(str(_time(post)), *filter(None, titles), *_files(post)[:1])
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        found = super().post(payload)
+        media = mappings(as_mapping(payload.get("post")).get("media"))
+        answers = any(as_mapping(item.get("text_app_post")).get("is_reply") for item in media)
+        # A post of words alone is a medium without a file.
+        flags = Flag.MEDIA if found.meta["attachments"] else Flag.NONE
+        return replace(found, flags=flags | (Flag.REPLY if answers else Flag.NONE))
+
+
+READERS: tuple[Reader, ...] = (FacebookReader(), InstagramReader(), ThreadsReader())

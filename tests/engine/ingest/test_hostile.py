@@ -22,8 +22,11 @@ from tests.engine.ingest.formats import (
     test_linkedin,
     test_markdown,
     test_mastodon,
+    test_reddit,
+    test_scraped,
     test_slack,
     test_telegram,
+    test_threads,
     test_whatsapp,
 )
 from tests.engine.ingest.reading import records
@@ -80,6 +83,10 @@ def samples(folder: Path) -> list[SourceRecord]:
         test_linkedin.table(test_linkedin.COMMENT),
         orjson.dumps([test_facebook.POST | {"attachments": [{"data": [test_facebook.PICTURE]}]}]),
         orjson.dumps([test_instagram.ALBUM]),
+        orjson.dumps(test_scraped.TWSCRAPE | {"retweetedTweet": test_scraped.SNSCRAPE}),
+        orjson.dumps(test_scraped.NITTER),
+        test_reddit.rows(test_reddit.COMMENT),
+        test_threads.export(test_threads.WORDS),
         test_blog_feed.RSS.encode(),
         test_markdown.ARTICLE.encode(),
     ]
@@ -117,6 +124,7 @@ def test_every_format_is_among_the_samples(good: list[SourceRecord]) -> None:
     assert {record.format for record in good} >= {
         *("mastodon", "bluesky", "telegram", "slack", "whatsapp", "chatgpt"),
         *("linkedin", "facebook", "instagram", "feed", "markdown"),
+        *("snscrape", "nitter", "reddit", "threads"),
     }
     for record in good:
         normalise(record, Defaults())

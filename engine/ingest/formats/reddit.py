@@ -1,0 +1,111 @@
+"""Reads Reddit's export of an account: posts (`posts.csv`) and comments (`comments.csv`).
+
+Ids get the prefix that Reddit's own names have, as a post and a comment may have the same one.
+"""
+
+import csv
+import re
+from collections.abc import Generator, Mapping, Sequence
+from io import StringIO
+
+from engine.errors import RecordError
+from engine.ingest.dates import as_mapping, string
+from engine.ingest.reader import CsvReader, Reader, members_named
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.ingest.written_dates import read_written_time
+from engine.messages import Message
+from engine.values import Flag, Kind
+
+_NEEDED = frozenset(("id", "permalink", "date", "subreddit", "body"))
+# Files that tell the export from any other folder with posts.csv.
+_BESIDE = r"(?:post|comment)_headers\.csv|subscribed_subreddits\.csv|post_votes\.csv|checkfile\.csv"
+_LARGEST_STATISTICS = 100_000  # bytes
+_POST_ID = re.compile(r"/comments/(\w+)")
+_SITE = "https://www.reddit.com"
+_GONE = frozenset(("[deleted]", "[removed]"))
+_POST, _COMMENT = "t3_", "t1_"
+
+
+class RedditReader(CsvReader):
+    """Reads both files, row by row."""
+
+    name = "reddit"
+    kinds = (Kind.SOCIAL,)
+    columns = "id, permalink, date, subreddit and body"
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        found = members_named(r"posts\.csv|comments\.csv", names)
+        return found if members_named(_BESIDE, names) else ()
+
+    def is_header(self, row: Sequence[str]) -> bool:
+        return set(row) >= _NEEDED
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        author = _account(source) if source.packed else None
+        digest = fingerprint(defaults, self.name, author or "")
+        for name in names:
+            with source.open(name) as stream:
+                for found in self.objects(source, name, stream):
+                    if isinstance(found, Reject):
+                        yield found
+                        continue
+                    payload = {"row": found.value, "author": author}
+                    yield found.record(
+                        self.name, _identity(found.value), digest(found.raw), payload
+                    )
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        row = as_mapping(payload.get("row"))
+        body, title = string(row.get("body")), string(row.get("title"))
+        if body in _GONE:
+            raise RecordError(Message("the text was removed"))
+        link = string(row.get("permalink")) or ""
+        post = _POST_ID.search(link) or _POST_ID.search(str(row.get("link")))
+        return PostFields(
+            text="\n\n".join(filter(None, (title, body))) or string(row.get("url")) or "",
+            created_at=read_written_time(row.get("date"), zone=None, is_day_first=None),
+            author=string(payload.get("author")),
+            url=_SITE + link if link.startswith("/") else link,
+            reply_to=None if _is_post(row) else _answered(row, post),
+            platform=self.name,
+            thread=_POST + post[1] if post else None,
+            attribution=f"reddit:r/{row.get('subreddit')}/{row.get('id')}",
+            flags=Flag.NONE if _is_post(row) else Flag.REPLY,
+            meta={"channel": string(row.get("subreddit")), "shared": string(row.get("url"))},
+            mine=True,
+        )
+
+
+def _is_post(row: Mapping[str, object]) -> bool:
+    return "title" in row
+
+
+def _identity(row: Mapping[str, object]) -> str | None:
+    known = (string(row.get("id")) or "").strip()
+    prefix = _POST if _is_post(row) else _COMMENT
+    return (known if known.startswith(prefix) else prefix + known) if known else None
+
+
+def _answered(row: Mapping[str, object], post: re.Match[str] | None) -> str | None:
+    """Return the id of the comment that is answered, or of the post."""
+    parent = string(row.get("parent"))
+    if parent:
+        return parent if parent.startswith((_POST, _COMMENT)) else _COMMENT + parent
+    return _POST + post[1] if post else None
+
+
+def _account(source: Source) -> str | None:
+    """Return the name of the account, which stands among the statistics of the export."""
+    for name in members_named(r"statistics\.csv", source.names()):
+        with source.open(name, counted=False) as stream:
+            text = stream.read(_LARGEST_STATISTICS).decode("utf-8", "replace")
+        for row in csv.reader(StringIO(text)):
+            if len(row) > 1 and row[0].strip().lower() == "account name":
+                return row[1].strip() or None
+    return None
+
+
+READERS: tuple[Reader, ...] = (RedditReader(),)
