@@ -1,9 +1,9 @@
 """Metrics counted in this process, for Prometheus."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from datetime import datetime
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeVar, cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -12,22 +12,9 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from bot.app import Retrieval
-from engine.ports import SearchIndex
-from engine.prophecy.expand import Expands
-from engine.prophecy.prophecy import Judges, Prophet
-from engine.search import (
-    Candidate,
-    Expansion,
-    Filters,
-    Headline,
-    Prophecy,
-    SearchRequest,
-    Term,
-    Verdict,
-)
-from engine.settings.searching import ProphecySettings
-from engine.values import Corpus
+from engine.search import Expansion, Prophecy, Verdict
+
+_Port = TypeVar("_Port")
 
 # A search takes milliseconds, a model call many seconds.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
@@ -94,85 +81,54 @@ class Metrics:
         finally:
             self.stages.labels(stage).observe(time.perf_counter() - started)
 
+    def observe(
+        self, port: _Port, count: Callable[[Any], None] = lambda _: None, **stages: str
+    ) -> _Port:
+        """Return a port of the engine whose methods in `stages` are timed as that stage, each.
 
-class MeasuredIndex:
-    """A search index whose calls are timed."""
+        `count` is called with what they return.
+        """
+        return cast("_Port", _Observed(port, self.time_stage, count, stages))
 
-    def __init__(self, index: SearchIndex, metrics: Metrics) -> None:
-        self._index = index
-        self._metrics = metrics
-
-    async def terms(self, corpus: Corpus, text: str) -> Sequence[Term]:
-        """Read a text."""
-        async with self._metrics.time_stage("terms"):
-            return await self._index.terms(corpus, text)
-
-    async def top(
-        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
-    ) -> Sequence[Candidate]:
-        """Return the best documents."""
-        async with self._metrics.time_stage("retrieve"):
-            return await self._index.top(corpus, terms, filters, limit)
-
-
-class MeasuredExpander:
-    """An expander whose outcomes are counted; timed is how long searches wait for it."""
-
-    def __init__(self, expander: Expands, metrics: Metrics) -> None:
-        self._expander = expander
-        self._metrics = metrics
-
-    async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
-        """Return the phrases for a headline."""
-        async with self._metrics.time_stage("expand"):
-            named = await self._expander.expand(corpus, headline, now=now)
+    def count_expansion(self, named: Expansion) -> None:
+        """Count how a request for phrases ended."""
         outcome = "named" if named.phrases else "late" if named.late else "none"
-        self._metrics.expansions.labels("cached" if named.cached else outcome).inc()
-        return named
+        self.expansions.labels("cached" if named.cached else outcome).inc()
 
-
-class MeasuredJudge:
-    """A judge whose outcomes are counted."""
-
-    def __init__(self, judge: Judges, metrics: Metrics) -> None:
-        self._judge = judge
-        self._metrics = metrics
-
-    async def judge(
-        self,
-        corpus: Corpus,
-        headline: Headline,
-        candidates: Sequence[Candidate],
-        *,
-        now: datetime,
-    ) -> Verdict:
-        """Judge the candidates."""
-        async with self._metrics.time_stage("judge"):
-            verdict = await self._judge.judge(corpus, headline, candidates, now=now)
+    def count_verdict(self, verdict: Verdict) -> None:
+        """Count how a request for judgments ended, and what was amiss with it."""
         outcome = "unjudged" if not verdict.scores else "cached" if verdict.cached else "judged"
-        self._metrics.judgments.labels(outcome).inc()
+        self.judgments.labels(outcome).inc()
         for fault, times in verdict.damage.items():
-            self._metrics.repairs.labels(fault).inc(times)
-        return verdict
+            self.repairs.labels(fault).inc(times)
+
+    def count_prophecy(self, prophecy: Prophecy) -> None:
+        """Count an answer."""
+        found = "something" if prophecy.hits else "nothing"
+        self.searches.labels(prophecy.mode.value, found).inc()
 
 
-class MeasuredProphet(Prophet):
-    """A prophet whose answers are counted."""
+class _Observed:
+    """Stands for a port: times and counts some of its calls, and passes on everything else."""
 
     def __init__(
         self,
-        metrics: Metrics,
-        retrieval: Retrieval,
-        settings: ProphecySettings,
+        port: object,
+        time_stage: Callable[[str], AbstractAsyncContextManager[None]],
+        count: Callable[[Any], None],
+        stages: Mapping[str, str],
     ) -> None:
-        parts = retrieval
-        super().__init__(parts.index, parts.judge, settings, parts.meaning, parts.phrases)
-        self._metrics = metrics
+        self._port, self._time, self._count, self._stages = port, time_stage, count, stages
 
-    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
-        """Answer a headline."""
-        async with self._metrics.time_stage("whole"):
-            prophecy = await super().prophesy(corpus, request)
-        found = "something" if prophecy.hits else "nothing"
-        self._metrics.searches.labels(prophecy.mode.value, found).inc()
-        return prophecy
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._port, name)
+        if name not in self._stages:
+            return call
+
+        async def observed(*args: Any, **options: Any) -> Any:
+            async with self._time(self._stages[name]):
+                answer = await call(*args, **options)
+            self._count(answer)
+            return answer
+
+        return observed

@@ -26,7 +26,7 @@ from bot.listening import (
 )
 from bot.settings import load_settings
 from bot.web.application import TOOLS_PATH, create_application
-from bot.web.metrics import MeasuredExpander, MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
+from bot.web.metrics import Metrics
 from bot.web.operating import describe_open_access
 from bot.web.shared_state import SharedState
 from engine.errors import ExtraMissing
@@ -222,14 +222,17 @@ class WebAdapter:
         found = app.retrieval
         phrases = found.phrases
         if phrases:
-            phrases = replace(phrases, expander=MeasuredExpander(phrases.expander, metrics))
+            expander = metrics.observe(phrases.expander, metrics.count_expansion, expand="expand")
+            phrases = replace(phrases, expander=expander)
         retrieval = replace(
             found,
-            index=MeasuredIndex(found.index, metrics),
-            judge=found.judge and MeasuredJudge(found.judge, metrics),
+            index=metrics.observe(found.index, terms="terms", top="retrieve"),
+            judge=found.judge
+            and metrics.observe(found.judge, metrics.count_verdict, judge="judge"),
             phrases=phrases,
         )
-        prophet = MeasuredProphet(metrics, retrieval, app.settings.prophecy)
+        whole = retrieval.prophet(app.settings.prophecy)
+        prophet = metrics.observe(whole, metrics.count_prophecy, prophesy="whole")
         return cls(replace(app, prophet=prophet, retrieval=retrieval), metrics)
 
     def create_service(
