@@ -16,7 +16,7 @@ from engine.values import DateKind, Flag, Kind
 # ingested before are stored again.
 NORMALISER_VERSION = 2
 # The same for texts that may be stored in parts.
-PARTS_VERSION = "1"
+PARTS_VERSION = "2"
 
 _LONGEST_ID = 200
 _ROUNDED = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")

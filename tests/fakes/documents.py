@@ -1,11 +1,13 @@
 """Small documents of every format, made byte by byte."""
 
 import io
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 WORD_TYPES = "[Content_Types].xml"
+NAV = ' properties="nav"'
 
 
 def pdf(
@@ -19,7 +21,8 @@ def pdf(
 ) -> bytes:
     """Return a PDF file with these lines on its pages; `outline` maps titles to pages, from 1.
 
-    On the pages, numbers from `first_number` are printed.
+    On the pages, numbers from `first_number` are printed. A line has letters of 11 points, one
+    that begins with {8} of 8, with {11b} bold ones.
 
     With `password` it opens with no password that anybody knows. `drawn` pages have a line on
     them that is no text.
@@ -31,9 +34,10 @@ def pdf(
         return len(objects)
 
     font = add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
+    bold = add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>")
     kids = []
     for lines in pages:
-        shown = " ".join(f"({_escaped(line)}) Tj T*" for line in lines)
+        shown = " ".join(map(_drawn_line, lines))
         stream = (
             "10 10 m 90 90 l S " if drawn else ""
         ) + f"BT /F1 11 Tf 14 TL 50 750 Td {shown} ET"
@@ -41,7 +45,7 @@ def pdf(
         kids.append(
             add(
                 f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {content} 0 R"
-                f" /Resources << /Font << /F1 {font} 0 R >> >> >>"
+                f" /Resources << /Font << /F1 {font} 0 R /F1b {bold} 0 R >> >> >>"
             )
         )
     outlines = ""
@@ -68,6 +72,12 @@ def pdf(
     locked = f" /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <{secret}> /U <{secret}> >>"
     trailer = f"/Root 1 0 R /Info {info} 0 R /ID [<00> <00>]{locked if password else ''}"
     return _assembled(objects, trailer)
+
+
+def _drawn_line(line: str) -> str:
+    style = re.match(r"\{(\d+)(b?)\}", line)
+    shown = f"({_escaped(line[style.end() if style else 0 :])}) Tj T*"
+    return f"/F1{style[2]} {style[1]} Tf {shown} /F1 11 Tf" if style else shown
 
 
 def _assembled(objects: Sequence[str], trailer: str) -> bytes:
@@ -138,10 +148,15 @@ def epub(
     title: str = "A book",
     encrypted: bool = False,
     dates: str = "<dc:date>1999</dc:date>",
+    contents: int | None = None,
 ) -> bytes:
-    """Return an EPUB book; each chapter is the markup of its body, `dates` that of its dates."""
+    """Return an EPUB book; each chapter is the markup of its body, `dates` that of its dates.
+
+    The chapter of the place `contents` is named as the list of the others.
+    """
     items = "".join(
-        f'<item id="c{number}" href="c%20{number}.xhtml" media-type="application/xhtml+xml"/>'
+        f'<item id="c{number}" href="c%20{number}.xhtml" media-type="application/xhtml+xml"'
+        f"{NAV if number == contents else ''}/>"
         for number in range(len(chapters))
     )
     order = "".join(f'<itemref idref="c{number}"/>' for number in range(len(chapters)))

@@ -134,7 +134,7 @@ def checked_form(name: str, content: bytes) -> str:
 
 
 LARGEST_FILE = 256_000_000  # bytes
-_VERSION = "2"  # of what this reader makes of a file; part of every digest
+_VERSION = "3"  # of what this reader makes of a file; part of every digest
 
 _DATA, _DATA_ENDINGS = "data", (".json", ".jsonl", ".js", ".csv")
 _LONGEST_TITLE = 100  # characters of a first line that is taken for one

@@ -91,6 +91,10 @@ def _pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]:
             yield "\n"
         elif node.tag == "a" and (address := _address(node)):
             yield address
+        elif structured and (_is_note_mark(node) or _lists_contents(node)):
+            continue
+        elif structured and node.tag == "table" and (rows := _table_rows(node)):
+            yield f"{_PARAGRAPH}{_LINE.join(rows)}{_PARAGRAPH}"
         elif structured and node.tag == "tr" and (row := _table_row(node)):
             yield f"{_LINE}{row}{_LINE}"
         elif node.tag not in _UNSEEN:
@@ -102,15 +106,106 @@ def _pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]:
             waiting.extend(reversed(list(node.iter(include_text=True))))
 
 
-def _table_row(row: LexborNode) -> str | None:
-    """Return the cells of a row of data in one line; None if the table is the page's layout."""
+def _is_note_mark(node: LexborNode) -> bool:
+    """Return whether a node is the mark of a note, or the way back from one: words have neither."""
+    if node.tag == "a" and "noteref" in (node.attributes.get("epub:type") or ""):
+        return True
+    if node.tag not in ("a", "sup"):
+        return False
+    link = node if node.tag == "a" else node.css_first("a")
+    target = "#" in ((link.attributes.get("href") if link else "") or "")
+    shown = (node.text() or "").strip()
+    return target and bool(_BACK.fullmatch(shown) or (_raised(node) and _MARK.fullmatch(shown)))
+
+
+def _raised(node: LexborNode) -> bool:
+    """Return whether a link stands above the line, or all of a note's mark is in brackets."""
+    return node.tag == "sup" or bool(node.css_first("sup")) or (node.text() or "").startswith("[")
+
+
+_MARK = re.compile(r"\[?(?:\d{1,4}|[a-z]|[*†‡§]{1,3})\]?", re.IGNORECASE)
+_BACK = re.compile("[↑↩\ufe0e\ufe0f^]+")
+
+
+def _lists_contents(node: LexborNode) -> bool:
+    """Return whether a node is a table of contents of a book."""
+    return node.tag == "nav" and "toc" in (node.attributes.get("epub:type") or "")
+
+
+_Cells = list[str]
+
+
+def _table_rows(table: LexborNode) -> _Cells | None:
+    """Return the rows of a table of data, each in one line; None if it is the page's layout.
+
+    A cell that spans rows or columns stands in each of them.
+    """
+    below: dict[int, tuple[int, str]] = {}  # by column: for how many more rows, and what
+    lines: list[str] = []
+    if table.css_first("table table"):
+        return None
+    for row in table.css("tr"):
+        texts = _read_cells(row)
+        if texts is None:
+            return None
+        filled: _Cells = []
+        for text, across, down in texts:
+            _fill_from_above(filled, below)
+            for _ in range(across):
+                if down > 1:
+                    below[len(filled)] = (down, text)
+                filled.append(text)
+        _fill_from_above(filled, below)
+        below = {at: (left - 1, text) for at, (left, text) in below.items() if left > 1}
+        line = filled[0] if len(texts) == 1 and len({*filled}) == 1 else " | ".join(filled)
+        lines += filter(None, [line.strip().rstrip("| ")])
+    caption = table.css_first("caption")
+    title = " ".join(caption.text().split()) if caption else ""
+    return [*filter(None, [title]), *lines] or None
+
+
+def _fill_from_above(filled: _Cells, below: dict[int, tuple[int, str]]) -> None:
+    """Add the cells that span the row from above, as far as there are any."""
+    while held := below.get(len(filled)):
+        filled.append(held[1])
+
+
+def _read_cells(row: LexborNode) -> list[tuple[str, int, int]] | None:
+    """Return the text of each cell and how many columns and rows it spans; None for layout."""
     cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
     if any(cell.css_first("table, h1, h2, h3") for cell in cells):
         return None
-    texts = [" ".join(cell.text(separator=" ").split()) for cell in cells]
-    if any(len(text) > _LONGEST_CELL for text in texts):
+    found = [(_cell_text(cell), *_read_spans(cell)) for cell in cells]
+    if any(len(text) > _LONGEST_CELL for text, _, _ in found):
         return None
-    return " | ".join(filter(None, texts))
+    return [
+        (text, across, down) if len(text) <= _LONGEST_REPEATED else (text, 1, 1)
+        for text, across, down in found
+    ]
+
+
+_MOST_REPEATS, _LONGEST_REPEATED = 50, 60  # cells that one stands in; characters of such a one
+
+
+def _cell_text(cell: LexborNode) -> str:
+    marks = [node for node in cell.css("a, sup") if _is_note_mark(node)]
+    for mark in marks:
+        mark.decompose()
+    return " ".join(cell.text(separator=" ").split())
+
+
+def _read_spans(cell: LexborNode) -> tuple[int, int]:
+    """Return how many columns and rows a cell spans, together no more than are repeated."""
+    written = (cell.attributes.get(name) or "" for name in ("colspan", "rowspan"))
+    read = (int(span[:4]) if span.isascii() and span.isdigit() else 1 for span in written)
+    across, down = (min(max(span, 1), _MOST_REPEATS) for span in read)
+    return across, max(1, min(down, _MOST_REPEATS // across))
+
+
+def _table_row(row: LexborNode) -> str | None:
+    """Return the cells of a row of data within a table of layout in one line, or None."""
+    cells = _read_cells(row)
+    return " | ".join(text for text, _, _ in cells if text) if cells else None
 
 
 def _line_end(tag: str | None) -> str:
@@ -127,7 +222,7 @@ def _address(link: LexborNode) -> str | None:
     """Return the target of a link that shows its address, which networks shorten for display."""
     address, shown = link.attributes.get("href"), link.text().strip()
     classes = (link.attributes.get("class") or "").split()
-    if not address or not shown or _NAMES.intersection(classes):
+    if not address or not shown or address.startswith("#") or _NAMES.intersection(classes):
         return None
     return address if shown.rstrip("…").removesuffix("...") in address else None
 
@@ -212,13 +307,23 @@ def _package(archive: zipfile.ZipFile) -> tuple[Element, str]:
 
 def _blocks(archive: zipfile.ZipFile, package: Element, folder: str) -> Iterator[Block]:
     items = {item.get("id"): item for item in package.iterfind(f".//{_BOOK}item")}
+    contents = list(_tables_of_contents(package, items.values()))
     for place in package.iterfind(f".//{_BOOK}itemref"):
         item = items.get(place.get("idref"))
-        if item is None or item.get("media-type") not in _TEXT:
+        if item is None or item.get("media-type") not in _TEXT or item in contents:
             continue
         name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href", ""))))
         if (content := read_member(archive, name)) is not None:
             yield from html_blocks(decode_page(content, None))
+
+
+def _tables_of_contents(package: Element, items: Iterable[Element]) -> Iterator[Element]:
+    """Yield the items that do nothing but list the chapters."""
+    guide = f".//{_BOOK}reference[@type='toc']"
+    listed = {each.get("href", "").partition("#")[0] for each in package.iterfind(guide)}
+    for item in items:
+        if "nav" in item.get("properties", "").split() or item.get("href") in listed:
+            yield item
 
 
 def _require_open(archive: zipfile.ZipFile, blocks: list[Block]) -> None:

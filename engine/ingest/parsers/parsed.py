@@ -1,11 +1,11 @@
 """What a parser finds in a document, plain text and its lines, and the faults all parsers name."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import zip_longest
+from typing import TypeVar
 
 from engine.errors import RecordError
 from engine.extras import how_to_install
@@ -21,15 +21,20 @@ _NUMBER = re.compile(r"\d+")
 _SHORT, _SHORTER = 0.85, 0.6  # shares of a full line
 _EDGE = 2  # lines at the top and the bottom of a page
 _FEWEST_PAGES, _FEWEST_LINES = 3, 6
+_LEADERS = re.compile(
+    r"(?:\.\s?){4,}\s*[\divxlc]{1,6}\s*$|…{2,}\s*[\divxlc]{1,6}\s*$", re.IGNORECASE
+)
+_FEWEST_ENTRIES = 4  # of a table of contents on a page
+_Line = TypeVar("_Line", bound=str)
 
 
-def paragraphs(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the paragraphs that the lines of a page make.
+def paragraphs(lines: Sequence[str], *, full: int | None = None) -> Iterator[str]:
+    """Yield the paragraphs that the lines of a page make; `full` is how long a full line is.
 
     A paragraph ends at an empty line, before an item of a list, and after a line that is clearly
     shorter than the others.
     """
-    full = _full_line(lines)
+    full = full_line(lines) if full is None else full
     words: list[str] = []
     for line, following in zip_longest(map(str.strip, lines), map(str.strip, lines[1:])):
         if line:
@@ -39,18 +44,40 @@ def paragraphs(lines: Sequence[str]) -> Iterator[str]:
             words = []
 
 
-def without_running_titles(pages: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the lines of pages without those that stand at the edge of most pages.
+def without_running_titles(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
+    """Return the lines of pages without titles that run along their edges.
 
-    Such lines are the same but for their numbers.
+    Such lines are the same but for their numbers, on three pages or more and on at least half of
+    those from the first to the last: the pages of a book, or the left ones of a chapter.
     """
     edges = [_edges(lines) for lines in pages]
-    counts = Counter(name for each in edges for name in set(each.values()))
-    least = max(_FEWEST_PAGES, len(pages) / 2)
+    found: dict[str, list[int]] = {}
+    for page, own in enumerate(edges):
+        for name in set(own.values()):
+            found.setdefault(name, []).append(page)
+    running = {
+        name
+        for name, places in found.items()
+        if len(places) >= max(_FEWEST_PAGES, (places[-1] - places[0] + 1) / 2)
+    }
     return [
-        [line for place, line in enumerate(lines) if counts[own.get(place, "")] < least]
+        [line for place, line in enumerate(lines) if own.get(place) not in running]
         for lines, own in zip(pages, edges, strict=True)
     ]
+
+
+def without_contents(lines: Sequence[_Line]) -> list[_Line]:
+    """Return the lines of a page without a table of contents, whose dots lead to page numbers.
+
+    What stands between its entries goes with them, and its title.
+    """
+    entries = [place for place, line in enumerate(lines) if _LEADERS.search(line)]
+    if len(entries) < _FEWEST_ENTRIES:
+        return list(lines)
+    first = entries[0]
+    filled = [place for place in range(first) if lines[place].strip()]
+    first = 0 if len(filled) <= 1 else first
+    return [*lines[:first], *lines[entries[-1] + 1 :]]
 
 
 def _edges(lines: Sequence[str]) -> dict[int, str]:
@@ -62,7 +89,7 @@ def _edges(lines: Sequence[str]) -> dict[int, str]:
     return {place: _NUMBER.sub("#", " ".join(lines[place].split())) for place in chosen}
 
 
-def _full_line(lines: Sequence[str]) -> int:
+def full_line(lines: Sequence[str]) -> int:
     """Return about how long a line is that fills the page's width."""
     lengths = sorted(len(line.strip()) for line in lines if line.strip())
     return lengths[len(lengths) * 4 // 5] if lengths else 0

@@ -7,7 +7,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -19,6 +20,7 @@ from engine.ingest.parsers.parsed import (
     Heading,
     Parsed,
     first_date,
+    full_line,
     is_damaged,
     is_protected,
     needs_extra,
@@ -26,6 +28,7 @@ from engine.ingest.parsers.parsed import (
     said_date,
     says_nothing,
     under_headings,
+    without_contents,
     without_running_titles,
 )
 from engine.messages import Message
@@ -175,7 +178,12 @@ _POINTS = 72  # to the inch
 _MOST_PIXELS = 25_000_000
 # Where a line ends within a word, the library puts one of these in place of the hyphen.
 _WITHIN_WORD = re.compile("[\x02\ufffe](?:\\r?\\n)?")
+_CUT_WORD = ("\x02", "\ufffe")
 _LINE_END = re.compile(r"\r?\n")
+_BOLD = re.compile(rb"bold|black|heavy|demi|cmbx", re.IGNORECASE)  # in the name of a font
+_LONGEST_FONT_NAME = 100
+_SMALL = 0.92  # of the height of other letters
+_NOTE = re.compile(r"\s*(?:\(?\d{1,3}[).\]]?|\[\d{1,3}\]|[*†‡§]{1,3})\s*\S")
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-]\d\d)'?(\d\d)?)?")
 # Titles that programs make up.
 _NO_TITLE = re.compile(
@@ -219,7 +227,7 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
         author=said["Author"].strip() or None,
         date=date,
         dated_by=dated_by,
-        pages=len(pages.texts),
+        pages=len(pages.lines),
         page_labels=labels,
         unread=pages.unread,
     )
@@ -240,7 +248,7 @@ def _read_labels(document: Any) -> tuple[str, ...]:
 class _Pages:
     """The texts of all pages, the numbers of those read by OCR, and why others were not read."""
 
-    texts: list[str] = field(default_factory=list)
+    lines: list[list["_Line"]] = field(default_factory=list)
     recognised: set[int] = field(default_factory=set)
     faults: list[RecordError] = field(default_factory=list)
 
@@ -250,25 +258,27 @@ class _Pages:
         for number in range(1, len(document) + 1):
             page = document[number - 1]
             try:
-                pages.texts.append(pages._text(page, number, ocr))
+                pages.lines.append(pages._read_lines(page, number, ocr))
             finally:
                 page.close()
         return pages
 
-    def _text(self, page: Any, number: int, ocr: Ocr) -> str:
+    def _read_lines(self, page: Any, number: int, ocr: Ocr) -> list["_Line"]:
         words = page.get_textpage()
-        text: str = words.get_text_bounded()
-        words.close()
-        if text.strip() or not any(True for _ in page.get_objects(max_depth=1)):
-            return text
+        try:
+            text: str = words.get_text_range()
+            if text.strip() or not any(True for _ in page.get_objects(max_depth=1)):
+                return _split_lines(text, words)
+        finally:
+            words.close()
         try:
             ocr.require()
             text = ocr.read(render_page(page))
         except RecordError as exc:  # the other pages may be readable
             self.faults.append(exc)
-            return ""
+            return []
         self.recognised.add(number)
-        return text
+        return [_Line(line) for line in _LINE_END.split(text)]
 
     @property
     def unread(self) -> Message | None:
@@ -278,9 +288,60 @@ class _Pages:
         return Message(
             "{unread} of its {pages} pages were not read: {reason}",
             unread=len(self.faults),
-            pages=len(self.texts),
+            pages=len(self.lines),
             reason=self.faults[0].said,
         )
+
+
+class _Line(str):
+    """A line of a page, with the height of its letters, 0 if it is not known."""
+
+    __slots__ = ("bold", "size")
+    size: float
+    bold: bool
+
+    def __new__(cls, text: str, size: float = 0.0, *, bold: bool = False) -> Self:
+        """Return the line."""
+        line = super().__new__(cls, text)
+        line.size, line.bold = size, bold
+        return line
+
+
+def _split_lines(text: str, words: Any) -> list[_Line]:
+    """Return the lines of a page; one that ends within a word goes on."""
+    found: list[_Line] = []
+    start = 0
+    pending = ""
+    for end in (*(line.span() for line in _LINE_END.finditer(text)), (len(text), len(text))):
+        part = text[start : end[0]]
+        pending += _WITHIN_WORD.sub("", part)
+        if not part.endswith(_CUT_WORD):
+            found.append(_measure_line(pending, words, text, start, end[0]))
+            pending = ""
+        start = end[1]
+    return [*found, *([_Line(pending)] if pending else [])]
+
+
+def _measure_line(line: str, words: Any, text: str, start: int, end: int) -> _Line:
+    """Return a line with the size and the weight that its first, middle and last letters have."""
+    library = import_module("pypdfium2.raw")
+    places = [place for place in range(start, end) if not text[place].isspace()]
+    samples = {places[0], places[len(places) // 2], places[-1]} if places else ()
+    if any(library.FPDFText_GetUnicode(words, place) != ord(text[place]) for place in samples):
+        return _Line(line)  # a character was left out before: no place is sure
+    boxes = [words.get_charbox(place, loose=True) for place in samples]
+    sizes = sorted(abs(top - bottom) for _, bottom, _, top in boxes)
+    size = sizes[len(sizes) // 2] if sizes else 0.0
+    bold = bool(samples) and all(_BOLD.search(_font_name(words, place)) for place in samples)
+    return _Line(line, size, bold=bold)
+
+
+def _font_name(words: Any, place: int) -> bytes:
+    """Return the name of the font of a letter; few files tell its weight otherwise."""
+    library = import_module("pypdfium2.raw")
+    name = ctypes.create_string_buffer(_LONGEST_FONT_NAME)
+    library.FPDFText_GetFontInfo(words, place, name, _LONGEST_FONT_NAME, ctypes.c_int())
+    return name.value
 
 
 def render_page(page: Any) -> bytes:
@@ -314,32 +375,73 @@ def _headings(document: Any) -> _Headings:
 
 
 def _page_blocks(pages: _Pages, headings: _Headings) -> Iterator[Heading | Block]:
-    """Yield paragraphs; a line that is a title of the outline is a heading."""
-    whole = [_LINE_END.split(_WITHIN_WORD.sub("", text)) for text in pages.texts]
-    for page, lines in enumerate(without_running_titles(whole), start=1):
+    """Yield paragraphs and notes; a line that is a title of the outline is a heading."""
+    body = _body_size(line for lines in pages.lines for line in lines)
+    for page, lines in enumerate(without_running_titles(pages.lines), start=1):
         seen = page in pages.recognised
-        below: list[str] = []
-        for line in lines:
+        below: list[_Line] = []
+        for line in without_contents(lines):
             level = headings.get((page, _bare(line))) if headings else None
             if level is None:
                 below.append(line)
                 continue
-            yield from _blocks(below, page, recognised=seen)
+            yield from _blocks(below, page, body, recognised=seen)
             yield Heading(text=line.strip(), level=level, page=page)
             below = []
-        yield from _blocks(below, page, recognised=seen)
+        yield from _blocks(below, page, body, recognised=seen)
 
 
-def _blocks(lines: Sequence[str], page: int, *, recognised: bool) -> Iterator[Block]:
-    return (Block(text=text, page=page, recognised=recognised) for text in paragraphs(lines))
+def _body_size(lines: Iterable[_Line]) -> float:
+    """Return the height of most letters."""
+    letters: Counter[float] = Counter()
+    for line in lines:
+        letters[round(line.size, 1)] += len(line)
+    return max(letters, key=lambda size: letters[size], default=0.0)
+
+
+class _Note(Block):
+    """A paragraph at the foot of a page or column, in small letters, that begins with its mark."""
+
+
+def _blocks(lines: Sequence[_Line], page: int, body: float, *, recognised: bool) -> Iterator[Block]:
+    full = full_line(lines)
+    for run in _split_runs(lines):
+        large = run[0].size * _SMALL > body  # a title has lines of its own length
+        small = 0 < run[0].size <= _SMALL * body
+        kind = _Note if small and _NOTE.match(run[0]) else Block
+        for text in paragraphs(run, full=None if large else full):
+            yield kind(text=text, page=page, recognised=recognised)
+
+
+def _split_runs(lines: Sequence[_Line]) -> list[list[_Line]]:
+    """Split lines where the letters become larger, smaller, or bold, as headings and notes do."""
+    runs: list[list[_Line]] = []
+    for line in lines:
+        if runs and not _changes_style(runs[-1][-1], line):
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    return runs
+
+
+def _changes_style(line: _Line, following: _Line) -> bool:
+    if not (line.strip() and following.strip() and line.size and following.size):
+        return False
+    smaller, larger = sorted((line.size, following.size))
+    if smaller < _SMALL * larger:
+        return True
+    return line.bold != following.bold and not following.lstrip()[0].islower()
 
 
 def _join_paragraphs(blocks: Iterator[Block]) -> list[Block]:
-    """Join paragraphs that continue on the next page."""
+    """Join paragraphs that continue on the next page, or behind the notes below them."""
     found: list[Block] = []
+    notes: list[Block] = []  # that stand below the last paragraph
     for block in blocks:
-        last = found[-1] if found else None
-        if last and _continues(last, block):
+        if isinstance(block, _Note):
+            notes.append(block)
+        elif found and _continues(found[-1], block, notes):
+            last = found[-1]
             found[-1] = replace(
                 last,
                 text=f"{last.text} {block.text}",
@@ -347,17 +449,28 @@ def _join_paragraphs(blocks: Iterator[Block]) -> list[Block]:
                 recognised=last.recognised or block.recognised,
             )
         else:
-            found.append(block)
-    return found
+            found += [*notes, block]
+            notes = []
+    return [
+        Block(
+            text=each.text,
+            headings=each.headings,
+            page=each.page,
+            last_page=each.last_page,
+            recognised=each.recognised,
+        )
+        for each in (*found, *notes)
+    ]
 
 
-def _continues(block: Block, other: Block) -> bool:
-    return (
-        other.page == (block.last_page or block.page or 0) + 1
-        and block.headings == other.headings
-        and not _SENTENCE_END.search(block.text)
-        and other.text[0].islower()
-    )
+def _continues(block: Block, other: Block, notes: Sequence[Block]) -> bool:
+    if block.headings != other.headings or _SENTENCE_END.search(block.text):
+        return False
+    first, last = other.text[0], block.last_page or block.page or 0
+    if notes:  # in scripts without small letters nothing else tells
+        goes_on = first.isalpha() and not first.isupper()
+        return goes_on and other.page in (last, last + 1)
+    return first.islower() and other.page == last + 1
 
 
 def _bare(text: str) -> str:

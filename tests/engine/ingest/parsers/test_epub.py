@@ -20,6 +20,42 @@ def test_chapters_come_in_the_order_of_reading() -> None:
     assert found.date == datetime(1999, 1, 1, tzinfo=UTC)
 
 
+def test_marks_of_notes_and_lists_of_chapters_are_no_text() -> None:
+    marks = (
+        '<p>It rose<a href="#id8">8</a> in 2019<sup><a href="n.xhtml#n1">12</a></sup>.</p>',
+        '<p>It fell<a epub:type="noteref" href="#n2">*</a>. <a href="#back">↩</a></p>',
+        '<nav epub:type="toc"><ol><li><a href="c.xhtml">One</a></li></ol></nav>',
+        '<p>See <a href="#three">chapter 3</a>, H<sub>2</sub>O and m<sup>2</sup>.</p>',
+    )
+    found = parse_epub(epub(*marks, "<p>One 1</p>", contents=4))
+    assert [block.text for block in found.blocks] == [
+        "It rose8 in 2019.",
+        "It fell.",
+        "See chapter 3, H2O and m2.",
+    ]
+
+
+def test_each_row_of_a_table_says_all_that_its_cells_span() -> None:
+    table = (
+        "<table><caption>Catch</caption><tr><th>Year</th><th>Port</th><th colspan=2>Fish</th></tr>"
+        "<tr><td rowspan=2>2011</td><td>Azul</td><td></td><td>7<sup><a href='#n'>a</a></sup></td>"
+        "</tr><tr><td>Rojo</td><td>5</td></tr><tr><td colspan=4>In all: 12</td></tr></table>"
+    )
+    [block] = parse_epub(epub(table)).blocks
+    assert block.text.split("\n") == [
+        "Catch",
+        "Year | Port | Fish | Fish",
+        "2011 | Azul |  | 7",
+        "2011 | Rojo | 5",
+        "In all: 12",
+    ]
+
+
+def test_cells_that_claim_to_span_a_million_others_do_not() -> None:
+    wide = "<table>" + "<tr><td colspan=1000000 rowspan=1000000>x</td><td>y</td></tr>" * 200
+    assert sum(len(block.text) for block in parse_epub(epub(wide + "</table>")).blocks) < 60_000
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

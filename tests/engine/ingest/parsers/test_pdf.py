@@ -95,6 +95,57 @@ def test_running_titles_are_left_out() -> None:
     assert "- 3" not in texts
 
 
+def test_running_titles_may_change_by_chapter_and_stand_on_left_pages_alone() -> None:
+    def page(head: str, letter: str) -> list[str]:
+        return [head, *(f"{letter}{line} is long." for line in "abcdefg")]
+
+    heads = [name for name in ("Ships", "Storms") for _ in range(8)]
+    pages = [
+        page(head if at % 2 else f"The book {at}", f"W{'UVXYZQRT'[at % 8]}{at // 8}")
+        for at, head in enumerate(heads)
+    ]
+    texts = " ".join(block.text for block in parse_pdf(pdf(*pages), _BLIND).blocks)
+    assert "WU0a is long." in texts
+    assert not any(name in texts for name in ("Ships", "Storms", "The book"))
+
+
+def test_titles_in_other_letters_stay_apart_from_the_text_below() -> None:
+    lines = ["{16}In the Beginning", "The project began long ago and it was", "good for a while."]
+    bold = [
+        "{11b}Prices of all the kinds of coffee here",
+        "They rose for years and years, and",
+        "fell.",
+    ]
+    found = parse_pdf(pdf([*lines, *bold]), _BLIND)
+    assert [block.text for block in found.blocks] == [
+        "In the Beginning",
+        "The project began long ago and it was good for a while.",
+        "Prices of all the kinds of coffee here",
+        "They rose for years and years, and fell.",
+    ]
+
+
+def test_notes_do_not_stand_within_a_sentence() -> None:
+    body = ["The price of coffee rose for years and then it was", "noted by everybody that"]
+    notes = ["{8}1) Of the first quality, as the board said.", "{8}2) As was foretold."]
+    found = parse_pdf(pdf([*body, *notes, "it fell again."]), _BLIND)
+    whole = " ".join([*body, "it fell again."])
+    said = ["1) Of the first quality, as the board said.", "2) As was foretold."]
+    assert [block.text for block in found.blocks] == [whole, *said]
+    found = parse_pdf(pdf([*body, *notes], ["it fell again.", "It rained all day long."]), _BLIND)
+    assert [block.text for block in found.blocks] == [whole, *said, "It rained all day long."]
+    assert next((block.page, block.last_page) for block in found.blocks) == (1, 2)
+
+
+def test_a_table_of_contents_is_no_passage() -> None:
+    entries = [f"{number}. Chapter of ships {'. ' * 12}{number * 7}" for number in range(1, 6)]
+    found = parse_pdf(pdf(["Contents", *entries, "Preface"], ["It began."]), _BLIND)
+    assert [block.text for block in found.blocks] == ["Preface", "It began."]
+    few = [f"Coffee {'.' * 9} 4", f"Tea {'.' * 9} 3"]  # a list of prices
+    texts = " ".join(block.text for block in parse_pdf(pdf(few), _BLIND).blocks)
+    assert "Coffee" in texts and "Tea" in texts
+
+
 @pytest.mark.parametrize("made_up", ["untitled", "Microsoft Word - report.doc", "report.docx", " "])
 def test_titles_that_programs_make_up_are_none(made_up: str) -> None:
     assert parse_pdf(pdf(["Hello."], title=made_up), _BLIND).title is None
