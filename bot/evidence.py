@@ -105,7 +105,7 @@ class LateWeb:
         cache = WebPages(self._database)
         return WebGatherer(
             Providers(clients, clock=clock, failed=self._failed),
-            Pages(fetcher, reader, robots, cache, settings.web_search),
+            Pages(fetcher, reader, robots, cache),
             settings.web_search,
             ledger=Ledger(self._database),
             budget=replace(settings.budget, tokens=None),  # searches use none

@@ -314,6 +314,5 @@ def deciding_of(app: App) -> Deciding:
         finds=Finds(database),
         outbox=Outbox(database),
         corpora=corpora_of,
-        grace=timedelta(hours=posting.grace_hours),
         again_after=timedelta(days=posting.repeat_after_days),
     )

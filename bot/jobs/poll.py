@@ -48,6 +48,7 @@ from engine.values import Corpus, Kind
 
 # Outside the event loop: long feeds take a second.
 _WRITING = ThreadPoolExecutor(1, thread_name_prefix="news")
+_PER_HOST = 2  # fetches at once
 _LANGUAGE = "simple"  # for feeds that state no language
 
 
@@ -147,7 +148,6 @@ class Polling:
     settings: PollingSettings
     limits: FetchLimits = FetchLimits(seconds=30.0, bytes=10_000_000)  # noqa: RUF009 - frozen
     at_once: int = 40  # fetches; each slow server occupies one until its timeout
-    per_host: int = 2
     # The operators' private chats, which are told in place of groups.
     operators: Callable[[], Awaitable[Sequence[Chat]]] = _nobody
     jitter: Callable[[], float] = random.random
@@ -170,7 +170,7 @@ class _Round:
         self._clock = clock
         self._connections = asyncio.Semaphore(work.at_once)
         self._hosts: defaultdict[str, asyncio.Semaphore] = defaultdict(
-            lambda: asyncio.Semaphore(work.per_host)
+            lambda: asyncio.Semaphore(_PER_HOST)
         )
         self._under_way: dict[asyncio.Task[None], Feed] = {}
         self._done = self._stories = self._failed = 0

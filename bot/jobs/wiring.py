@@ -226,7 +226,6 @@ def _wire_polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Trou
         settings=chosen,
         limits=FEED_LIMITS,
         at_once=chosen.at_once,
-        per_host=chosen.per_host,
         jitter=random.random,
         operators=troubles.operators,
     )

@@ -24,6 +24,7 @@ from engine.values import Corpus
 from engine.vectors import Vector
 
 _VARIANTS = 3  # of one answer in a chat
+_RETRIEVED = 50  # texts of the corpora that are looked at
 
 
 def composer(app: App) -> Composer:
@@ -73,18 +74,19 @@ def finder(app: App, mode: Mode | None = None) -> Find:
 
     Another `mode` than that of the settings is for measurements.
     """
-    limit = app.settings.compose.retrieved
 
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
         about = topic(request.prompt)
         # Nothing is embedded on the fly: the reranker orders what is found.
         asked = SearchRequest(
-            headline=read_headline(about), limit=limit, now=now, mode=mode, embeds=False
+            headline=read_headline(about), limit=_RETRIEVED, now=now, mode=mode, embeds=False
         )
         found = await gather(searcher(app), request.corpora, Question(text=about), asked)
         stored = await stored_meaning(app, request.corpora, about, found.passages)
         return RetrievedPassages(
-            passages=internal_passages(request, found.passages, most=limit, cosines=stored.cosines),
+            passages=internal_passages(
+                request, found.passages, most=_RETRIEVED, cosines=stored.cosines
+            ),
             alike=frozenset(stored.alike),
             vectors={name: int(100 * share) for name, share in stored.shares.items()},
             notice=found.notice,

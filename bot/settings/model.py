@@ -304,9 +304,6 @@ class PostingSettings(Section):
     repeat_after_days: int = Field(
         180, ge=0, le=36_500, description="Days for which a chat is not told of the same tweet."
     )
-    grace_hours: float = Field(
-        6, ge=0, le=23, description="Hours by which a daily post may be late after a standstill."
-    )
     promising: float = Field(
         0.33,
         ge=0,

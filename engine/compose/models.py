@@ -204,7 +204,7 @@ class ClientModels:
         self._client = client
         self._settings = settings
         models = {
-            StepName.GAPS: settings.gaps_model,
+            StepName.GAPS: settings.evidence_model,
             StepName.EVIDENCE: settings.evidence_model,
             StepName.WRITE: settings.write_model,
             StepName.CHECK: settings.check_model,

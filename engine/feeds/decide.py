@@ -212,6 +212,7 @@ _MOST_DOUBLINGS = 32
 LONGEST = DAY  # maximum wait, whatever a server asks for or however often it fails
 SPREAD = 0.2  # share of each wait that is added at random
 _TELL_FAILURES = 3  # failed polls in a row before which nobody is told
+_TELL_AFTER = timedelta(days=1)
 _NEWS_FOR = 7 * DAY  # an entry that its author dates earlier is not news
 _GONE = 410
 _MOVES_UNTIL_BELIEVED = 2  # in a row: one hour with a wrong redirect must not move the feed
@@ -338,7 +339,7 @@ def _decide_failure(
     failures = feed.failures + 1
     wait = wait_after_failure(failures, asked, now=now, settings=settings)
     since = feed.failing_since or now
-    lasting = failures >= _TELL_FAILURES and now - since >= timedelta(seconds=settings.tell_after)
+    lasting = failures >= _TELL_FAILURES and now - since >= _TELL_AFTER
     tell = not feed.told_failing and (gone or lasting)
     after = replace(
         feed,

@@ -11,10 +11,6 @@ from engine.vectors import Prefixes
 class ComposeSettings(Section):
     """How tweets are written from evidence: presagio compose. Models left empty are llm.model."""
 
-    retrieved: int = Field(
-        50, ge=1, le=200, description="Texts of the corpora that are looked at for a request."
-    )
-    gaps_model: str = Field("", description="Model that says what to look for on the web.")
     queries: int = Field(5, ge=1, le=5, description="The most searches of the web for a request.")
     internal_boost: float = Field(
         1.5, ge=1, le=10, description="What a text of a corpus weighs beside one of the web."
@@ -23,7 +19,9 @@ class ComposeSettings(Section):
     passage_length: int = Field(
         2400, ge=200, le=10_000, description="Characters of a passage that the model sees."
     )
-    evidence_model: str = Field("", description="Model that takes facts from the passages.")
+    evidence_model: str = Field(
+        "", description="Model that says what to look for on the web, and takes facts from it."
+    )
     write_model: str = Field("", description="Model that writes.")
     voice: Literal["plain", "dry"] = Field(
         "plain", description="How it writes: plain, or dry, with an understated wit."

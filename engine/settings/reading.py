@@ -120,9 +120,6 @@ class WebSearchSettings(Section):
         3, gt=0, le=60, description="Seconds to wait for a provider before the next one is asked."
     )
     pages: int = Field(10, ge=1, le=50, description="Pages that are read for one request at most.")
-    cache_hours: float = Field(
-        24, ge=0, le=720, description="Hours for which a page is not fetched again."
-    )
 
     @property
     def usd(self) -> Mapping[str, float]:
@@ -137,10 +134,6 @@ class PollingSettings(Section):
         30, gt=0, le=1440, description="Minutes between two polls of one feed, at the least."
     )
     at_once: int = Field(100, ge=1, le=200, description="Feeds that are fetched at the same time.")
-    per_host: int = Field(2, ge=1, le=10, description="Of these, feeds of the same host.")
-    tell_failing_hours: float = Field(
-        24, gt=0, description="Hours after which the followers of a failing feed are told."
-    )
     feeds_per_chat: int = Field(
         50, ge=UNLIMITED, description="Feeds that one chat may add; -1 = no limit."
     )
@@ -152,8 +145,3 @@ class PollingSettings(Section):
     def interval(self) -> float:
         """The seconds between two polls of one feed, at the least."""
         return self.interval_minutes * 60
-
-    @property
-    def tell_after(self) -> float:
-        """The seconds after which the followers of a failing feed are told."""
-        return self.tell_failing_hours * 3600

@@ -14,7 +14,6 @@ from engine.messages import Message
 from engine.page.article import ArticleReader, require_libraries
 from engine.page.links import PAGE_TYPES
 from engine.page.read import declared_charset
-from engine.settings.reading import WebSearchSettings
 from engine.text.address import canonical_address
 from engine.web.results import CACHED_FOR, LONGEST_TEXT, FetchedPage, WebCache
 
@@ -144,6 +143,7 @@ class Robots:
 AT_ONCE = 10  # fetches
 _MOST_BYTES = 3_000_000  # of which the first megabyte is read
 _LONGEST_VALIDATOR = 300  # characters
+_FRESH = timedelta(days=1)  # for which a page is not fetched again
 _AHEAD = timedelta(days=1)  # a local time read without its zone can be 14 hours ahead
 
 
@@ -164,23 +164,21 @@ class Pages:
         reader: ArticleReader,
         robots: Robots,
         cache: WebCache,
-        settings: WebSearchSettings,
     ) -> None:
         self._fetcher, self._reader = fetcher, reader
         self._robots, self._cache = robots, cache
-        self._settings = settings
         self._room = asyncio.Semaphore(AT_ONCE)
 
     async def read(self, address: str, *, now: datetime) -> ReadPage:
         """Return the page at a canonical address.
 
-        A page that was fetched less than `cache_hours` ago comes from the cache. An older one is
+        A page that was fetched less than a day ago comes from the cache. An older one is
         asked for with its validators, and its text is used again if the server says that it has
         not changed. Raises FetchError, ExtraMissing, PresagioError if no process can be started,
         and storage errors.
         """
         known = await self._cache.get(address)
-        fresh = now - timedelta(hours=self._settings.cache_hours)
+        fresh = now - _FRESH
         if known and known.fetched_at > fresh:
             return ReadPage(known, cached=True)
         require_libraries()  # before anything is fetched

@@ -76,7 +76,8 @@ def test_its_settings_are_read(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(written)
     settings = load_settings(tmp_path / "config.toml")
     assert [feed.category for feed in settings.feeds] == ["news", "research"]
-    assert settings.posting.grace_hours == tomllib.loads(written)["posting"]["grace_hours"]
+    posting = tomllib.loads(written)["posting"]
+    assert settings.posting.repeat_after_days == posting["repeat_after_days"]
 
 
 def test_off_keeps_what_was_chosen() -> None:

@@ -128,7 +128,7 @@ async def build(database: Database) -> AsyncIterator[Build]:
             robots = Robots(fetcher, clock=time.monotonic)
             world.gatherer = WebGatherer(
                 Providers(clients, clock=lambda: world.seconds),
-                Pages(fetcher, reader or InProcess(), robots, WebPages(database), settings),
+                Pages(fetcher, reader or InProcess(), robots, WebPages(database)),
                 settings,
                 ledger=ledger,
                 budget=budget,
