@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from bot.app import Retrieval
 from bot.queries.ask import ask, searcher
+from bot.queries.find import find
 from bot.replies.prophecy import prophecy_answer
 from bot.web.failures import Refusal, describe_problems
 from bot.web.schemas import (
@@ -19,6 +20,7 @@ from bot.web.schemas import (
     CorporaAnswer,
     CorpusAnswer,
     CorpusName,
+    FindParameters,
     Narrowed,
     ProphecyParameters,
     SearchAnswer,
@@ -26,7 +28,12 @@ from bot.web.schemas import (
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from db.search.shown import Shown
-from engine.contracts.answers import DocumentAnswer, ProphecyAnswer, QuestionAnswer
+from engine.contracts.answers import (
+    DocumentAnswer,
+    FindAnswer,
+    ProphecyAnswer,
+    QuestionAnswer,
+)
 from engine.corpora import ALL, news_corpus
 from engine.errors import CorpusNotFound, UsageError
 from engine.messages import Message
@@ -207,6 +214,21 @@ async def search_corpus(shared: SharedState, asked: SearchParameters) -> SearchA
     )
 
 
+async def find_texts(shared: SharedState, asked: FindParameters) -> FindAnswer:
+    """Return what `presagio find --json` prints. Raises CorpusNotFound, UsageError, StorageError,
+    and where vectors are compared, the model's errors."""
+    started = time.perf_counter()
+    found = await find(
+        shared.app,
+        asked.query,
+        corpus=asked.corpus or "",
+        limit=asked.limit,
+        voice=True,
+        mode=asked.mode,
+    )
+    return FindAnswer.of(asked.query, found, elapsed_ms=(time.perf_counter() - started) * 1000)
+
+
 async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> ProphecyAnswer:
     """Return what `presagio search --json` prints about a headline.
 
@@ -263,6 +285,17 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswe
 async def _search(shared: SharedOf, asked: Annotated[SearchParameters, Query()]) -> SearchAnswer:
     """Find texts of one corpus, best first. No model judges them; age does not count."""
     return await search_corpus(shared, asked)
+
+
+@router.get(
+    "/find",
+    response_model=FindAnswer,
+    responses=describe_problems(400, 401, 403, 404, 429, 503),
+    summary="Find exactly the texts that meet a query",
+)
+async def _find(shared: SharedOf, asked: Annotated[FindParameters, Query()]) -> FindAnswer:
+    """Find all texts that meet a query of the dialect, and count them."""
+    return await find_texts(shared, asked)
 
 
 @router.get(

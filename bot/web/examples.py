@@ -3,11 +3,14 @@
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC
+from functools import partial
 from typing import ClassVar
 
 from bot.i18n.words import Words, marked, words_for
-from bot.replies.dates import read_date
-from bot.web.rendering import is_foretold
+from bot.replies.dates import age_between, read_date
+from bot.reply import labels
+from bot.web.rendering import is_foretold, place_in_time
 from bot.web.shared_state import SharedState
 from bot.web.visitor import format_day, wall_rule
 from db.chat.answers import Wall
@@ -183,6 +186,46 @@ async def read_exhibits_together(
     return leads[:_MOST_LEADS], subjects[:_MOST_SUBJECTS]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadView:
+    """A headline and the text that foretold it, in a line of time."""
+
+    headline: str
+    day: str
+    corpus: str
+    id: str
+    text: str
+    date_text: str
+    labels: Sequence[str]
+    age: str
+    since: str
+    until: str
+    start: int
+
+
+def describe_leads(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[LeadView]:
+    """Return prophecies in lines of time that are as long as the longest lead."""
+    longest = max((lead.until - lead.created_at for _, lead in leads), default=None)
+    return [
+        LeadView(
+            headline=lead.headline,
+            day=format_day(lead.until),
+            corpus=corpus.name,
+            id=lead.external_id,
+            text=lead.text,
+            date_text=words.date(lead.created_at.astimezone(UTC)),
+            labels=labels(lead.flags.names, words),
+            age=age_between(lead.created_at, lead.until).said(words),
+            since=format_day(lead.created_at)[:4],
+            until=format_day(lead.until)[:4],
+            start=place_in_time(lead.created_at, lead.until - longest, lead.until)
+            if longest
+            else 0,
+        )
+        for corpus, lead in leads
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A headline; `day` is its date, "" for today."""
@@ -214,6 +257,39 @@ BUNDLED = {
         Example("Robots sustituyen a los camareros en los restaurantes del puerto", "2023-07-02"),
     ),
 }
+
+
+async def choose_lead(
+    shared: SharedState, corpora: Sequence[Corpus], chosen: Corpus, words: Words
+) -> tuple[Corpus, Lead] | None:
+    """Return a prophecy to begin with: the longest that the operator posted or approved of the
+    chosen corpus, else one of the bundled corpus, where that is shown. Raises StorageError."""
+    if approved := (await read_exhibit(shared, chosen)).approved:
+        return chosen, approved[0]
+    for corpus in corpora:
+        if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
+            example = BUNDLED[_choose_language(corpus, words)][0]
+            key = ("lead", corpus.id, corpus.documents, example)
+            found = await shared.kept.get(
+                key, partial(_search_example, shared, corpus, example), seconds=_KEPT_SECONDS
+            )
+            if lead := _read_lead(found):
+                return corpus, lead
+    return None
+
+
+def _read_lead(prophecy: Prophecy) -> Lead | None:
+    found = prophecy.hits[0].candidate if prophecy.hits else None
+    if not found or not found.created_at or not prophecy.headline.date:
+        return None
+    return Lead(
+        headline=prophecy.headline.text,
+        until=prophecy.headline.date,
+        external_id=found.external_id,
+        text=found.text,
+        flags=found.flags,
+        created_at=found.created_at,
+    )
 
 
 async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:

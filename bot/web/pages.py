@@ -19,7 +19,7 @@ from bot.replies.buttons import place_text
 from bot.replies.picture import card_of, picture_answer
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.reply import labels, say_date, signature
-from bot.web.examples import choose_examples
+from bot.web.examples import choose_examples, choose_lead, describe_leads
 from bot.web.failures import Failure, Refusal
 from bot.web.reading import reading
 from bot.web.rendering import (
@@ -153,15 +153,17 @@ def render_failure(request: Request, failure: Failure) -> Response:
 @router.get("/")
 async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     if not await shared.app.corpora.list():
-        return render(request, "home.html", asked=None, corpora=(), examples=())
+        return render(request, "home.html", asked=None, corpora=(), leads=(), examples=())
     corpora, chosen = await list_choices(shared, request.query_params.get("corpus", "").strip())
     asked = Asked(headline="", date=None, corpus=chosen)
     known = await shared.corpus(chosen)
+    lead = await choose_lead(shared, corpora, known, visitor.words)
     return render(
         request,
         "home.html",
         asked=asked,
         corpora=corpora,
+        leads=describe_leads([lead] if lead else [], visitor.words),
         examples=await choose_examples(shared, known, visitor.words),
     )
 

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from http import HTTPStatus
 
 from fastapi import APIRouter, Depends, Request
@@ -14,12 +14,13 @@ from fastapi.responses import FileResponse, Response
 from bot.i18n.words import Words
 from bot.media import Media
 from bot.queries.find import find, months
-from bot.replies.dates import age_between, say_age
+from bot.replies.dates import say_age
 from bot.reply import labels, say_date
 from bot.web.api import read_document
 from bot.web.examples import (
     MonthChart,
     choose_examples,
+    describe_leads,
     draw_month_chart,
     list_months,
     open_overview,
@@ -31,7 +32,6 @@ from bot.web.rendering import (
     CardView,
     Piece,
     build_card,
-    place_in_time,
     render,
     split_marks,
     web_address,
@@ -39,14 +39,14 @@ from bot.web.rendering import (
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import Asked, Ballots, VisitorOf, format_day, list_choices
-from db.corpus.health import Lead, Neighbour
+from db.corpus.health import Neighbour
 from db.search.shown import Shown
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.query.results import FindHit, Found
 from engine.search import order_by_date
 from engine.text.address import address_candidate
-from engine.values import Corpus, Flag
+from engine.values import Flag
 
 MOST = 300  # texts on one page
 _SPAN = re.compile(r"\d{4}(-\d{2})?")
@@ -209,22 +209,6 @@ def _year_of_month(month: str) -> int:
     return int(month[:4])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeadView:
-    """A headline and the text that foretold it, in a line of time."""
-
-    headline: str
-    day: str
-    corpus: str
-    id: str
-    text: str
-    labels: Sequence[str]
-    age: str
-    since: str
-    until: str
-    start: int
-
-
 @reading.get("/timeline")
 async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
@@ -282,7 +266,7 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
         request,
         "wall.html",
         cards=cards,
-        leads=_describe_leads(longest, words),
+        leads=describe_leads(longest, words),
         subjects=subjects,
         chosen=chosen,
         examples=examples,
@@ -306,7 +290,7 @@ async def _show_corpus(
         asked=Asked(headline="", date=None, corpus=known.name),
         exhibit=exhibit,
         span=tuple(words.date(day.astimezone(UTC)) for day in (oldest, newest) if day),
-        leads=_describe_leads([(known, lead) for lead in exhibit.leads], words),
+        leads=describe_leads([(known, lead) for lead in exhibit.leads], words),
         subjects=[(known, word, number) for word, number in exhibit.subjects.items()],
         examples=await choose_examples(shared, known, words),
     )
@@ -379,28 +363,3 @@ def _describe_neighbour(
         return None
     date = words.date(found.created_at.astimezone(UTC))
     return found.external_id, date, found.text, labels(found.flags.names, words)
-
-
-def _describe_leads(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[LeadView]:
-    longest = max((lead.until - lead.created_at for _, lead in leads), default=None)
-    return [
-        LeadView(
-            headline=lead.headline,
-            day=format_day(lead.until),
-            corpus=corpus.name,
-            id=lead.external_id,
-            text=lead.text,
-            labels=labels(lead.flags.names, words),
-            age=age_between(lead.created_at, lead.until).said(words),
-            since=_year_of_moment(lead.created_at),
-            until=_year_of_moment(lead.until),
-            start=place_in_time(lead.created_at, lead.until - longest, lead.until)
-            if longest
-            else 0,
-        )
-        for corpus, lead in leads
-    ]
-
-
-def _year_of_moment(moment: datetime) -> str:
-    return format_day(moment)[:4]

@@ -27,6 +27,7 @@ _SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
 
 JUDGING = marked("Found by words. The model is judging them…")
 TEXTS = {
+    "placeholder": marked("Coffee prices hit a record high"),
     "judging": JUDGING,
     "being_judged": marked("Being judged"),
     "look_again": marked("This page asks again by itself every few seconds."),

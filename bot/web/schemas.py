@@ -14,6 +14,8 @@ from engine.contracts.answers import (
     ProphecyHit,
     QuestionAnswer,
 )
+from engine.query.find import DEFAULT_LIMIT
+from engine.query.meaning import FindMode
 from engine.search import Mode
 from engine.settings.searching import MOST_MONTHS
 from engine.values import Corpus, Kind
@@ -96,6 +98,18 @@ class ProphecyParameters(Parameters):
         examples=[12],
     )
     limit: int = Field(3, ge=1, le=50, description="Texts in the answer, at most.")
+
+
+class FindParameters(Parameters):
+    """A query of the dialect."""
+
+    query: Text = Field(description="The query.", examples=['"border wall" before:2015 -street'])
+    mode: FindMode = Field(
+        FindMode.LEXICAL,
+        description="lexical: by words; rerank: by words, re-ordered by meaning; semantic: the"
+        " nearest in meaning.",
+    )
+    limit: int = Field(DEFAULT_LIMIT, ge=1, le=100, description="Texts in the answer, at most.")
 
 
 class AskParameters(Narrowed):

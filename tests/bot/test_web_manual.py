@@ -28,7 +28,7 @@ async def web(demo: str) -> AsyncIterator[WebStage]:
 
 
 def test_the_manual_holds_what_is_read_from_it() -> None:
-    assert (len(EXAMPLES), len(ROWS)) == (6, 11)
+    assert (len(EXAMPLES), len(ROWS)) == (6, 12)
     web = WebSettings()
     assert all(f"http://{web.host}:{web.port}/" in text for text in (PAGE, MANUAL))
     assert f"ask {web.requests_per_minute} times a minute, and {web.answers_per_minute}" in PAGE

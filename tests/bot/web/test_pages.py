@@ -528,6 +528,14 @@ async def test_of_several_corpora_one_is_chosen(database_url: str) -> None:
         assert texts(page, "option[selected]") == ["news"]
 
 
+async def test_home_begins_with_a_prophecy_of_the_bundled_corpus(demo_web: WebStage) -> None:
+    page = read(await demo_web.get("/"))
+    assert texts(page, ".card.first blockquote")[0].startswith("Mark my words: one day a")
+    assert texts(page, ".card.first h2 a")[0].startswith("Container Ship Wedged")
+    assert page.css("textarea[placeholder]")
+    assert texts(read(await demo_web.get("/", lang="es")), ".card.first blockquote")
+
+
 async def test_all_archives_answer_together_each_text_with_its_own(database_url: str) -> None:
     database = await Database.open(database_url)
     await load(database, "small", [document("1", "coffee is dear")])

@@ -100,6 +100,7 @@ QUESTIONS: dict[str, dict[str, str]] = {
     "/picture.png": ASKED,
     "/ask": {"question": "What is coffee?"},
     "/timeline": {"q": "coffee"},
+    "/api/find": {"query": "coffee"},
     "/api/search": {"q": "coffee"},
     "/api/prophecy": {"headline": HEADLINE},
     "/api/ask": {"question": "What is coffee?"},
