@@ -122,10 +122,10 @@ async def tell_what_is_missing(
             said(f"{platform}: nobody owns this bot yet. {how_to_own(platform, code)}")
 
 
-def how_to_own(platform: str, code: str) -> str:
-    """Return what the owner has to write."""
+def how_to_own(platform: str, code: str, *, bot: str = "it") -> str:
+    """Return what the owner has to write to the `bot`."""
     hours = CODE_SHOWN // timedelta(hours=1)
-    return f"Write to it in private within {hours} hours: {PLATFORMS[platform].start} {code}"
+    return f"Write to {bot} in private within {hours} hours: {PLATFORMS[platform].start} {code}"
 
 
 def _reveal(secret: SecretStr | None) -> str:

@@ -335,8 +335,8 @@ async def _tell_the_rest(
     for platform in platforms:
         code = await ownership.code(platform, now=now(), again=wishes.new_owner)
         who = names.get(platform, f"the bot on {platform}")
-        said = how_to_own(platform, code) if code else "Paste a headline."
-        output.line(f"Then write to {who}. {said}")
+        own = code and how_to_own(platform, code, bot=who)
+        output.line(own or f"Then paste a headline to {who}.")
 
 
 @spread_options(Wishes)

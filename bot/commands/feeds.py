@@ -158,7 +158,13 @@ async def _follow_feed(
     same = next((feed for feed in known if feed.url == found.url), None)
     if same is None or same.configured:
         _require_room(request, known, news)
-    await news.feeds.add(chat, found.url, category=category or None, now=request.now)
+    await news.feeds.add(
+        chat,
+        found.url,
+        title=found.parsed.title or None,
+        category=category or None,
+        now=request.now,
+    )
     name = title_of(found.parsed.title, found.url) + shown_category(category)
     if same is None:
         said = [words.say("{feed} was added.", feed=name)]

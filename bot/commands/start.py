@@ -178,7 +178,9 @@ async def _zone(request: Request, services: Services) -> Reply:
         for zone in _guess_zones(request.person.language, words.language)
     )
     rows = tuple(buttons[start : start + 2] for start in range(0, len(buttons), 2))
-    text = words.say("By whose clock? Any other city: {example}", example=_ZONE_EXAMPLE)
+    text = words.say(
+        "What time is it where you are? Any other city: {example}", example=_ZONE_EXAMPLE
+    )
     return _step(request, text, rows, "hour")
 
 

@@ -99,20 +99,24 @@ async def _preview(request: Request, services: Services) -> Reply:
     news, words = services.news, request.words
     subscription = await _subscription(request, news)
     choice = await _choice(news, subscription, request.now)
-    lines = [_describe_times(subscription, request), ""]
+    lines, hindered = [_describe_times(subscription, request), ""], list[str]()
     if choice.chosen:
         lines.append(words.say("As of now it would tell:"))
         for place, one in enumerate(choice.chosen, start=1):
             lines += _describe_chosen(place, one, subscription, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
-        lines += await obstacles(request, subscription, news)
+        lines += (hindered := await obstacles(request, subscription, news))
         if subscription.template:
             example = item_text(subscription.template, TEMPLATE_EXAMPLE, "BBC News", words)
             lines += ["", words.say("An example of your template:"), example]
     if choice.left_out:
         lines += ["", words.say("Left out:"), *_left_out(choice.left_out, subscription, words)]
-    lines += await _unfound(news, subscription, request)
+    unfound = await _unfound(news, subscription, request)
+    silent = subscription.mode is PostingMode.OFF or choice.chosen or choice.left_out
+    if not (silent or hindered or unfound):
+        unfound = [words.say("No news has come from the feeds in the last day.")]
+    lines += unfound
     buttons: tuple[tuple[Button, ...], ...] = ()
     if subscription.compose and choice.chosen:
         lines += ["", _draft_line(services, words)]

@@ -138,11 +138,20 @@ class Feeds:
             return await settling.store_headlines(connection, after, headlines, now=now)
 
     async def add(
-        self, chat: Chat, url: str, *, category: str | None = None, now: datetime
+        self,
+        chat: Chat,
+        url: str,
+        *,
+        title: str | None = None,
+        category: str | None = None,
+        now: datetime,
     ) -> Feed:
-        """Make a chat follow a feed; a known feed is reused. Adding again changes the category."""
+        """Make a chat follow a feed; a known feed is reused. Adding again changes the category.
+
+        `title` names it until it is polled.
+        """
         async with self._database.transaction() as connection:
-            row = await connection.fetchrow(self._sql["add_feed"], url, now)
+            row = await connection.fetchrow(self._sql["add_feed"], url, now, title)
             assert row is not None  # noqa: S101 - the statement returns its row either way
             await connection.execute(self._sql["follow"], chat.id, row["id"], category, now)
         return _as_known(_read_feed(row), category)

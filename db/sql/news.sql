@@ -135,10 +135,10 @@ INSERT INTO headline (feed_id, identity_hash, words_hash, story_id, title, link,
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
 ON CONFLICT DO NOTHING
 
--- name: add_feed(url, now)
-INSERT INTO feed (url, category, next_poll_at, created_at) VALUES ($1, NULL, $2, $2)
+-- name: add_feed(url, now, title)
+INSERT INTO feed (url, category, next_poll_at, created_at, title) VALUES ($1, NULL, $2, $2, $3)
 ON CONFLICT (url) DO UPDATE
-   SET gone = false,
+   SET gone = false, title = coalesce(feed.title, excluded.title),
        next_poll_at = CASE WHEN feed.gone THEN excluded.next_poll_at ELSE feed.next_poll_at END
 RETURNING *
 

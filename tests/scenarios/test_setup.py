@@ -106,7 +106,7 @@ async def test_two_commands_and_two_messages_lead_to_the_first_answer(
     assert telegram.token not in (folder / "config.toml").read_text()
     assert f"telegram: @{telegram.bot.username}, polling" in said
     assert "model: stand-in/model at 127.0.0.1 answered" in said
-    found = re.search(rf"Then write to @{telegram.bot.username}\. .*/start (\w+)", said)
+    found = re.search(rf"Write to @{telegram.bot.username} in private .*/start (\w+)", said)
     assert found, said
     alice, bob = telegram.user("Alice"), telegram.user("Bob")
     home, elsewhere = telegram.private_chat(alice), telegram.private_chat(bob)
@@ -166,7 +166,7 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
             greeting = await (await alice.says(home, f"/start {code[1]}")).answer(PATIENCE)
             message = await press_through(telegram, alice, greeting, "Set me up", "English")
             message = await press_through(telegram, alice, message, "Leave it as it is")
-            assert message.text.startswith("By whose clock?")
+            assert message.text.startswith("What time is it where you are?")
             london = next(one.text for one in message.buttons if one.text.startswith("London"))
             message = await press_through(telegram, alice, message, london, "9:00")
             assert "I search the texts of Ana Ruiz." in message.text
@@ -175,7 +175,7 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
             assert added.text.startswith("The Paper was added.")
             shown = await (await alice.says(home, "/subscribe")).answer(PATIENCE)
             assert shown.text.splitlines()[:2] == [
-                "Every day at 9:00 (London) I post the best 3 of 127.0.0.1, if they score 5 or more"
+                "Every day at 9:00 (London) I post the best 3 of The Paper, if they score 5 or more"
                 " (of 6).",
                 "When nothing was foretold, I say nothing.",
             ]
@@ -279,10 +279,7 @@ async def test_on_a_terminal_it_asks_and_asks_again_what_is_refused(
     answers = [str(tmp_path / "gone"), archive, "@ana", "Ana Ruiz", "", "9:wrong", telegram.token]
     said = await asyncio.to_thread(typed, environ, [*answers, "", ""])
     assert "Telegram refuses the token." in said
-    assert (
-        f"Then write to @{telegram.bot.username}. Write to it in private within 12 hours: /start "
-        in said
-    )
+    assert f"Write to @{telegram.bot.username} in private within 12 hours: /start " in said
     assert telegram.token not in said, "secrets are not shown"
     folder = tmp_path / "settings" / "presagio"
     assert telegram.token in (folder / "presagio.env").read_text()

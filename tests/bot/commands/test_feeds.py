@@ -54,9 +54,10 @@ async def test_a_feed_is_added_and_listed_with_its_number(news: News) -> None:
     )
     (feed,) = await feeds_of(news)
     assert (feed.url, feed.category) == (news.feed, "world news")
-    assert (await news.bot.say("/feeds list")).text.splitlines()[:3] == [  # type: ignore[union-attr]  # it has text
+    assert (await news.bot.say("/feeds list")).text.splitlines()[:4] == [  # type: ignore[union-attr]  # it has text
         "Feeds of this chat:",
-        f"{feed.id}. {news.feed} (world news)",
+        f"{feed.id}. The Lighthouse (world news)",
+        f"   {news.feed}",
         "   It has not been read yet.",
     ]
 

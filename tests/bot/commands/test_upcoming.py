@@ -152,6 +152,12 @@ class TestPreview:
         text = (await news.bot.say("/preview")).text or ""
         assert "As of now it would tell nothing.\nThis chat has no feed yet." in text
 
+    async def test_it_says_that_the_feeds_have_brought_nothing(self, news: News) -> None:
+        await news.bot.say(f"/feeds add {news.feed}")
+        await news.bot.say("/subscribe daily 9:00")
+        text = (await news.bot.say("/preview")).text or ""
+        assert text.endswith("No news has come from the feeds in the last day.")
+
     async def test_stories_that_nothing_was_found_for_are_counted(self, news: News) -> None:
         await news.stories(COFFEE, TEA)
         text = (await news.bot.say("/preview")).text or ""
