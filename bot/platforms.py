@@ -177,7 +177,7 @@ def _create_slack_service(settings: Settings, shared: AdapterDependencies) -> Se
 
 
 def _create_slack_poster(settings: Settings, _: Chats) -> Poster:
-    from bot.slack.adapter import SlackPoster  # noqa: PLC0415 - only with a token
+    from bot.slack.poster import SlackPoster  # noqa: PLC0415 - only with a token
 
     return SlackPoster(_reveal(settings.secrets.slack_bot_token), api_base=settings.slack.api_base)
 

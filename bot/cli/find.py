@@ -47,7 +47,7 @@ async def write_finds(
     found = await look(app, query, corpus=corpus, limit=limit, voice=json, mode=mode)
     elapsed_ms = (time.perf_counter() - started) * 1000
     if json:
-        from engine.contracts.answers import FindAnswer
+        from engine.contracts.finds import FindAnswer
 
         output.json(FindAnswer.of(query, found, elapsed_ms=elapsed_ms).to_json())
     else:

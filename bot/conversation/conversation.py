@@ -5,7 +5,6 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import (
-    AsyncIterator,
     Awaitable,
     Callable,
     Coroutine,
@@ -13,7 +12,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,6 +24,7 @@ from bot.commands.services import Services
 from bot.commands.votes import count_reaction
 from bot.conversation.admission import Stop
 from bot.conversation.gates import Backpressure, Gates, Pasted, Room, not_meant
+from bot.conversation.steps import SHOWN_FOR, steps_shown
 from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
 from bot.incident import reason
@@ -37,97 +37,6 @@ from db.chat.events import EventClaim, EventClaims
 from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, Origin
-
-_SHOWN_FOR = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.COMMAND)
-
-
-class Steps:
-    """The steps of one answer. Nothing is shown in the first `after` seconds.
-
-    `message` is that of a step from before, which is replaced; `keep` is told of a new one.
-    """
-
-    def __init__(
-        self,
-        adapter: Adapter,
-        request: Request,
-        *,
-        after: float,
-        message: str | None,
-        keep: Callable[[str], Awaitable[None]],
-    ) -> None:
-        self._adapter = adapter
-        self._request = request
-        self._after = after
-        self._text = ""
-        self._changed = asyncio.Event()
-        self._message = message
-        self._keep = keep
-        self._showing: asyncio.Task[None] | None = None
-        self._sending = asyncio.Lock()
-
-    def show(self, text: str) -> None:
-        """Note the current step; it is shown if it takes long."""
-        if self._request.trigger not in _SHOWN_FOR or not self._request.place.kept:
-            return
-        self._text = text
-        self._changed.set()
-        self._showing = self._showing or asyncio.create_task(self._show())
-
-    async def end(self) -> None:
-        """Show no further steps."""
-        if self._showing:
-            async with self._sending:  # a message that is being sent is waited for
-                self._showing.cancel()
-            await asyncio.gather(self._showing, return_exceptions=True)
-
-    def take(self) -> str | None:
-        """Return the id of the message of the last step, which the caller then replaces."""
-        message, self._message = self._message, None
-        return message
-
-    async def withdraw(self) -> None:
-        """Delete the message of the last step, unless it was taken."""
-        if message := self.take():
-            with suppress(DeliveryError):  # the step stays where it is
-                await self._adapter.withdraw(self._request, message)
-
-    async def _show(self) -> None:
-        await asyncio.sleep(self._after)
-        while True:
-            self._changed.clear()
-            async with self._sending:
-                before = self._message
-                self._message = await self._adapter.show_step(self._request, self._text, before)
-                if self._message and self._message != before:
-                    await self._keep(self._message)
-            await self._changed.wait()
-
-
-async def _kept_nowhere(message: str) -> None:
-    """Forget the message of a step with the process that showed it."""
-
-
-@asynccontextmanager
-async def steps_shown(
-    adapter: Adapter,
-    request: Request,
-    *,
-    after: float,
-    message: str | None = None,
-    keep: Callable[[str], Awaitable[None]] = _kept_nowhere,
-) -> AsyncIterator[Steps]:
-    """Yield the steps of an answer; a message that no answer has replaced is deleted.
-
-    Only somebody who waits for the answer is shown steps, and only in a chat.
-    """
-    steps = Steps(adapter, request, after=after, message=message, keep=keep)
-    try:
-        yield steps
-    finally:
-        await steps.end()
-        await steps.withdraw()
-
 
 logger = logging.getLogger("presagio.conversation")
 
@@ -429,7 +338,7 @@ class Conversation:
 
     def _may_ask_again(self, request: Request) -> bool:
         """Return whether a request changes nothing, so that it may be tried twice."""
-        asked = request.trigger in _SHOWN_FOR and request.revision is None
+        asked = request.trigger in SHOWN_FOR and request.revision is None
         return asked and self._commands.counts(request) > 0
 
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:

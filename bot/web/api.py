@@ -28,12 +28,8 @@ from bot.web.schemas import (
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from db.search.shown import Shown
-from engine.contracts.answers import (
-    DocumentAnswer,
-    FindAnswer,
-    ProphecyAnswer,
-    QuestionAnswer,
-)
+from engine.contracts.answers import ProphecyAnswer, QuestionAnswer
+from engine.contracts.finds import DocumentAnswer, FindAnswer
 from engine.corpora import ALL, news_corpus
 from engine.errors import CorpusNotFound, UsageError
 from engine.messages import Message

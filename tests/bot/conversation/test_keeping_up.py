@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.adapter import Refused
-from bot.conversation.conversation import steps_shown
+from bot.conversation.steps import steps_shown
 from bot.request import Place, Request, Revision, Trigger
 from bot.settings.model import ChatSettings
 from db.pool import Database
