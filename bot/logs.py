@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from bot.console.screen import printable
-from bot.settings.model import LoggingSettings
+from bot.settings.sections import LoggingSettings
 
 _MOST = 5  # times per window that the same message is written
 _WINDOW = 60.0  # seconds

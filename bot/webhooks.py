@@ -16,7 +16,8 @@ from pydantic import SecretStr
 from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.reply import Event, Reply
 from bot.settings import Settings
-from bot.settings.model import WebhookSettings, reveal_secret
+from bot.settings.model import reveal_secret
+from bot.settings.sections import WebhookSettings
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.outbox import Outbox

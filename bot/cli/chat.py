@@ -26,7 +26,7 @@ from bot.conversation.wiring import (
     open_news_services,
     writing_of,
 )
-from bot.settings.model import ChatSettings
+from bot.settings.sections import ChatSettings
 from db.chat.chats import Access, Chats, Quotas
 from db.chat.events import EventClaims
 from db.pool import Database

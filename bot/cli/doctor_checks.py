@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from bot.embedders import open_embedders
 from bot.settings import Settings
-from bot.settings.model import WebhookSettings
+from bot.settings.sections import WebhookSettings
 from bot.webhooks import WebhookState, targets_of, webhook_states
 from db import migrate
 from db.chat.answers import Wall

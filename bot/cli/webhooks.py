@@ -14,7 +14,7 @@ from bot.console.screen import Output
 from bot.i18n.words import words_for
 from bot.reply import Event, Reply
 from bot.settings import Settings
-from bot.settings.model import WebhookSettings
+from bot.settings.sections import WebhookSettings
 from db.chat.chats import Chats
 from engine.chat import WEBHOOKS, Chat
 from engine.errors import InputError, PresagioError

@@ -17,7 +17,7 @@ from bot.pace import RateLimit
 from bot.replies.limits import cut
 from bot.reply import Reply, aside
 from bot.request import Place, Request, Trigger
-from bot.settings.model import ChatSettings
+from bot.settings.sections import ChatSettings
 from db.chat.chats import Chats, Quotas
 from engine.chat import Chat, zone_named, zone_or_utc
 

@@ -11,7 +11,8 @@ from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from bot.settings.model import Sections, Settings, masked_url
+from bot.settings.model import Sections, Settings
+from bot.settings.sections import masked_url
 from bot.settings.sources import (
     DATA_DIR_VARIABLE,
     Override,

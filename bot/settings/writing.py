@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from bot.settings.model import FeedSettings, Secrets, Sections, WebhookSettings
+from bot.settings.model import Secrets, Sections
+from bot.settings.sections import FeedSettings, WebhookSettings
 from bot.settings.sources import escaped_line
 from engine.errors import SettingsError
 from engine.settings import Section

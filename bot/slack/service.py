@@ -26,7 +26,7 @@ from bot.conversation.conversation import Conversation
 from bot.incident import reason
 from bot.listening import Webhook, read_body
 from bot.request import Request
-from bot.settings.model import SlackSettings
+from bot.settings.sections import SlackSettings
 from bot.slack.adapter import SlackAdapter
 from bot.slack.client import (
     FAILURES,

@@ -32,7 +32,7 @@ from bot.listening import network_of
 from bot.pace import RateLimit
 from bot.query_log import asked_by, asker, log_of, log_search
 from bot.settings import Settings
-from bot.settings.model import WebSettings
+from bot.settings.sections import WebSettings
 from bot.web.failures import Refusal, too_many
 from bot.web.metrics import Metrics
 from bot.web.streaming import SharedWork

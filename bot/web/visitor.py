@@ -19,7 +19,7 @@ from bot.i18n.words import DEFAULT, LANGUAGES, Words, words_for
 from bot.listening import network_of
 from bot.replies.dates import read_date
 from bot.reply import MOST_HITS
-from bot.settings.model import WebSettings
+from bot.settings.sections import WebSettings
 from bot.web.failures import Refusal
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedState

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.logs import configure_logging
-from bot.settings.model import LoggingSettings
+from bot.settings.sections import LoggingSettings
 
 
 @pytest.fixture(autouse=True)

@@ -40,7 +40,7 @@ from bot.jobs.digest import deciding_of
 from bot.queries.ask import ask
 from bot.queries.compose import composer
 from bot.settings import load_settings
-from bot.settings.model import WebhookSettings
+from bot.settings.sections import WebhookSettings
 from bot.web.mcp import create_tool_server
 from bot.web.service import WebAdapter
 from bot.webhooks import subscribe_webhooks

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings.model import WebSettings
+from bot.settings.sections import WebSettings
 from bot.web.application import create_application
 from bot.web.operating import OF_STANDBYS
 from bot.web.reading import MOST

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.logs import configure_logging
-from bot.settings.model import LoggingSettings
+from bot.settings.sections import LoggingSettings
 from tests.scenarios.newsroom import newsroom
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage, until
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 import orjson
 
 from bot.jobs.deliver import deliver
-from bot.settings.model import WebhookSettings
+from bot.settings.sections import WebhookSettings
 from bot.webhooks import WebhookOff, WebhookState, webhook_states
 from db.posting.outbox import Outbox
 from engine.contracts.answers import ProphecyAnswer

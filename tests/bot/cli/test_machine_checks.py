@@ -17,7 +17,7 @@ from bot.cli.doctor import (
     tesseract_check,
 )
 from bot.settings import Settings, load_settings
-from bot.settings.model import TelegramSettings, WebSettings
+from bot.settings.sections import TelegramSettings, WebSettings
 
 
 @pytest.mark.parametrize(

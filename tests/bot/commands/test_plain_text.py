@@ -9,7 +9,7 @@ from bot.commands import standard_commands
 from bot.commands.headline_detection import is_news_reply
 from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
 from bot.request import Person, Quoted, Trigger
-from bot.settings.model import ChatSettings
+from bot.settings.sections import ChatSettings
 from db.pool import Database
 from tests.bot.conversing import GROUP, Bot, bot_on, event
 

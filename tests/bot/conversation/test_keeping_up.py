@@ -11,7 +11,7 @@ import pytest
 from bot.adapter import Refused
 from bot.conversation.steps import steps_shown
 from bot.request import Place, Request, Revision, Trigger
-from bot.settings.model import ChatSettings
+from bot.settings.sections import ChatSettings
 from db.pool import Database
 from engine.errors import CorpusNotFound
 from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, until

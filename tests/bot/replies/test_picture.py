@@ -8,7 +8,7 @@ import pytest
 from bot.card.content import readable_tweet
 from bot.i18n.words import words_for
 from bot.replies.picture import Pictured, Pictures, card_of, file_name, picture_answer
-from bot.settings.model import PictureSettings
+from bot.settings.sections import PictureSettings
 from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.isolation import InThisProcess

@@ -5,7 +5,7 @@ import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from bot.settings.model import WebSettings
+from bot.settings.sections import WebSettings
 from bot.web.shared_state import OwnNames
 from tests.bot.web.stage import ADDRESS, WebStage, speaking, web_stage
 from tests.bot.web.test_feeds import filled, posted

@@ -13,7 +13,7 @@ import pytest
 from bot import webhooks as poster
 from bot.reply import Event
 from bot.settings import load_settings
-from bot.settings.model import WebhookSettings
+from bot.settings.sections import WebhookSettings
 from bot.webhooks import WebhookTarget, signed_headers, targets_of
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from bot import webhooks as module
 from bot.adapter import DeliveryError, Poster, Refused, SlowDown, Unsure
 from bot.i18n.words import words_for
 from bot.reply import Event, Reply
-from bot.settings.model import WebhookSettings
+from bot.settings.sections import WebhookSettings
 from bot.webhooks import WebhookOff, WebhookPoster, WebhookTarget
 from engine.chat import WEBHOOKS, Chat
 from tests.fakes.web import Answer, WebServer, huge_headers, reply, reset, silent

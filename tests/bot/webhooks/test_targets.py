@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from bot.reply import Event
 from bot.settings import Settings, load_settings
-from bot.settings.model import WebhookSettings
+from bot.settings.sections import WebhookSettings
 from bot.webhooks import WebhookTarget, signed_headers, targets_of
 from engine.errors import SettingsError
 

@@ -1,0 +1,310 @@
+"""The sections of config.toml that only `bot` reads: a default and a description for every key."""
+
+import re
+from ipaddress import ip_address
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, SecretStr, model_validator
+
+from engine.settings import UNLIMITED, HttpUrl, Rate, Section
+from engine.settings.reading import (
+    Network,
+)
+
+_USER_PASSWORD = re.compile(r"^(\w+://[^:/?@]*:).*@", re.DOTALL)
+_QUERY_PASSWORD = re.compile(r"([?&]\w*password=)[^&]*", re.IGNORECASE)
+_DATABASE_SCHEME = re.compile(r"postgres(ql)?://")
+
+
+def masked_url(url: str) -> str:
+    """Return a database URL that is safe to show: passwords become ****.
+
+    The password is taken to end at the last @, so one with an unescaped @ is hidden entirely.
+    """
+    if not _DATABASE_SCHEME.match(url):
+        return "****" if url else ""
+    return _QUERY_PASSWORD.sub(r"\1****", _USER_PASSWORD.sub(r"\1****@", url))
+
+
+def _database_url(url: SecretStr) -> SecretStr:
+    text = url.get_secret_value()
+    if text and not _DATABASE_SCHEME.match(text):
+        raise ValueError('must begin with "postgresql://", or be empty for the embedded server')
+    return url
+
+
+DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
+
+
+class DatabaseSettings(Section):
+    """Where the documents are kept."""
+
+    url: DatabaseUrl = Field(
+        SecretStr(""),
+        description="postgresql://user:password@host:port/name; empty starts the embedded server."
+        " The environment variable DATABASE_URL goes before it.",
+    )
+    replicas: tuple[DatabaseUrl, ...] = Field(
+        (),
+        description="URLs of streaming standbys of that server: what only reads is asked there,"
+        " everything else of the server itself.",
+    )
+    max_lag: float = Field(
+        10,
+        gt=0,
+        description="Seconds that a standby may be behind; the server answers for one that is."
+        " Measured once a second: below 3, standbys of a busy server are hardly used.",
+    )
+    pool_size: int = Field(
+        4, ge=1, le=100, description="Connections that one process may open to each server."
+    )
+    command_timeout: float = Field(
+        30, gt=0, description="Seconds after which a statement is given up, here and by the server."
+    )
+
+    @model_validator(mode="after")
+    def _replicas_of_something(self) -> Self:
+        if self.replicas and not self.url.get_secret_value():
+            raise ValueError("replicas need database.url: the embedded server has none")
+        if not all(replica.get_secret_value() for replica in self.replicas):
+            raise ValueError("replicas must not be empty")
+        return self
+
+
+class WebSettings(Section):
+    """The web page and the HTTP API. Keys that they ask for are WEB_API_KEYS and WEB_ADMIN_KEYS,
+    several with commas between them."""
+
+    enabled: bool = Field(
+        False, description="Whether presagio serve opens them; presagio serve --web does anyway."
+    )
+    host: str = Field(
+        "127.0.0.1",
+        description="Address to listen on. Whoever reaches it can read what the corpora hold.",
+    )
+    port: int = Field(
+        8080,
+        ge=0,
+        le=65535,
+        description="Port to listen on, for the webhooks of Telegram and Slack too; 0 takes a free"
+        " one.",
+    )
+    public_url: str = Field(
+        "",
+        pattern=r"^(https?://[^\s?#]+)?$",
+        description="Address at which people reach the page, such as https://omen.example.org."
+        " Links to the page begin with it; in Slack they are shown as cards.",
+    )
+    hosts: tuple[str, ...] = Field(
+        (),
+        description="Other names and addresses at which programs or people reach the port, such as"
+        ' "presagio.lan". All but these, that of public_url and this machine\'s own are refused.',
+    )
+    page: bool = Field(
+        True, description="Whether there is a page; it asks for no key. Without it, the API alone."
+    )
+    mcp: bool = Field(
+        False,
+        description="Whether agents find the questions of the API as tools at /mcp (Model Context"
+        " Protocol), with its keys and limits. Needs the extra mcp.",
+    )
+    judge: bool = Field(
+        False,
+        description="Whether a model judges and answers for those who give no key: anybody on the"
+        " page, and in the API unless there are WEB_API_KEYS. llm.web_share bounds what it costs.",
+    )
+    corpora: tuple[str, ...] = Field(
+        (),
+        description="The only corpora that are shown; empty = all but those of kind personal.",
+    )
+    examples: tuple[str, ...] = Field(
+        (),
+        description="Headlines for visitors to try; empty = those posted or approved, or a stock.",
+    )
+    votes: bool = Field(True, description="Whether visitors of the page may vote.")
+    wall: tuple[str, ...] = Field(
+        (),
+        description="Chats whose best-voted prophecies everybody may see on the page without your"
+        ' approval, such as "slack:C0123". Those of visitors wait for presagio wall approve.',
+    )
+    wall_voters: int = Field(
+        0,
+        ge=0,
+        description="Visitors of one day whose votes show a prophecy without your approval; 0 = no"
+        " number does.",
+    )
+    allow_origins: tuple[str, ...] = Field(
+        (), description='Pages that may use the API from a browser, such as "https://example.org".'
+    )
+    trusted_proxies: tuple[str, ...] = Field(
+        (), description="Addresses of proxies that are believed when they say who asks."
+    )
+    requests_per_minute: Rate = Field(
+        120, description="Requests of one address a minute; -1 = no limit."
+    )
+    answers_per_minute: Rate = Field(
+        20, description="The same of what may ask a model or count a vote; -1 = no limit."
+    )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether others than this machine may reach the port."""
+        try:
+            return not ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host != "localhost"
+
+
+class FeedSettings(Section):
+    """A feed that everybody who subscribed gets. Chats may add their own."""
+
+    url: HttpUrl = Field(description="Address of an RSS, Atom or JSON feed.")
+    category: str = Field("", description="Any word, such as news, tech or podcasts.")
+
+
+class WebhookSettings(Section):
+    """A program that is told of each prophecy found. Its secret is named in WEBHOOK_SECRETS."""
+
+    name: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$",
+        description="Name of the webhook, in a-z, 0-9, _ and -; unique and kept.",
+    )
+    url: HttpUrl = Field(description="Address that events are posted to.")
+    corpus: str = Field(
+        "",
+        description="Corpus whose prophecies are sent; empty for the usual one. One of kind"
+        ' personal needs "webhook:NAME" in chat.private.',
+    )
+    threshold: int = Field(5, ge=0, le=6, description="Judgment that a prophecy must reach.")
+    unjudged: bool = Field(
+        False,
+        description="Whether prophecies that no model judged are sent as well, if they cover most"
+        " of the headline.",
+    )
+    allow_networks: tuple[Network, ...] = Field(
+        (),
+        description="Networks besides the public web that the address may be in, such as"
+        ' "10.1.0.0/16".',
+    )
+
+
+class ChatSettings(Section):
+    """Who may ask the bot, and how often. Chats and people are named "platform:id"."""
+
+    access: Literal["owner", "open"] = Field(
+        "owner",
+        description="Who is answered: owner means whoever has used the code that presagio serve"
+        " shows, and whom that person lets in; open means everybody, unless allow names some.",
+    )
+    allow: tuple[str, ...] = Field(
+        (),
+        description="Chats that are answered without asking the owner; where access is open, the"
+        " only ones. A person's covers what that person asks inline.",
+    )
+    block: tuple[str, ...] = Field(
+        (), description="Chats that are never answered, and people who are not inline."
+    )
+    admins: tuple[str, ...] = Field(
+        (),
+        description='People who may change what every chat is told, such as "telegram:42", and'
+        " steer each chat.",
+    )
+    private: tuple[str, ...] = Field(
+        (),
+        description="Chats that may also search corpora of kind personal: whoever is in such a"
+        " chat can read what is there.",
+    )
+    user_daily: int = Field(
+        100,
+        ge=UNLIMITED,
+        description="Searches and questions of one person a day (UTC); -1 = no limit.",
+    )
+    chat_daily: int = Field(
+        500,
+        ge=UNLIMITED,
+        description="Searches and questions in one chat a day (UTC); -1 = no limit.",
+    )
+    buttons_per_minute: Rate = Field(
+        60, description="Buttons that one person may press a minute; -1 = no limit."
+    )
+    unjudged_coverage: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Share of a headline that an unjudged tweet must cover to be said unasked.",
+    )
+
+
+class PictureSettings(Section):
+    """Share pictures: what is written at their foot."""
+
+    name: str = Field("Presagio", description="Name of the bot; empty leaves it out.")
+    link: str = Field(
+        "", description="Where to find the bot, such as t.me/presagio_bot; empty leaves it out."
+    )
+
+    @property
+    def footer(self) -> str:
+        """The line at the foot of a picture."""
+        return " · ".join(part.strip() for part in (self.name, self.link) if part.strip())
+
+
+class TelegramSettings(Section):
+    """The Telegram adapter. Its token is TELEGRAM_BOT_TOKEN."""
+
+    api_base: HttpUrl = Field(
+        "https://api.telegram.org", description="Address of the Bot API server."
+    )
+    webhook_url: str = Field(
+        "",
+        description="Public address that Telegram pushes updates to; empty polls for them. Its path"
+        " is served at web.port.",
+    )
+
+
+class SlackSettings(Section):
+    """The Slack adapter. Its tokens are SLACK_BOT_TOKEN and, for Socket Mode, SLACK_APP_TOKEN.
+    Without the latter, events come to /slack/events at web.port."""
+
+    api_base: HttpUrl = Field("https://slack.com/api/", description="Address of the Web API.")
+
+
+class PostingSettings(Section):
+    """What is posted without being asked for. Each chat chooses the rest with /subscribe."""
+
+    minimum_age_days: int = Field(
+        30, ge=0, le=36_500, description="Only tweets so many days older than the news count."
+    )
+    repeat_after_days: int = Field(
+        180, ge=0, le=36_500, description="Days for which a chat is not told of the same tweet."
+    )
+    promising: float = Field(
+        0.33,
+        ge=0,
+        le=1,
+        description="Share of a headline that a tweet must cover where no model judged the story.",
+    )
+
+
+class LogSettings(Section):
+    """What is remembered of searches; presagio log shows it."""
+
+    keep_days: int = Field(
+        30, ge=0, le=36_500, description="Days for which searches are remembered; 0 for none."
+    )
+    chat_queries: bool = Field(
+        False,
+        description="Whether the words of /find are remembered too. Of headlines and other messages"
+        " of a chat only a hash is, in any case.",
+    )
+
+
+class LoggingSettings(Section):
+    """What the program tells about itself on stderr."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        "warning",
+        description="The least important messages that are written; info has a line for each event,"
+        " as presagio -v does.",
+    )
+    format: Literal["text", "json"] = Field("text", description="One line of text, or JSON.")
