@@ -121,7 +121,8 @@ async def _sources(request: Request, action: Action, services: Services) -> Repl
     outcome = _find_written(await _kept(request, action, services))
     if outcome is None:
         return too_old(request)
-    return replace(sources_reply(outcome, request.words), ephemeral=True)
+    at = int(action.value) if action.value.isdecimal() else 0
+    return replace(sources_reply(outcome, request.words, at=at), ephemeral=True)
 
 
 async def _reasons(request: Request, action: Action, services: Services) -> Reply:

@@ -35,8 +35,12 @@ def composition_reply(composition: Composition, words: Words, *, explain: bool =
         lines += [words.render(composition.notice), ""]
     for number, variant in enumerate(composition.variants, start=1):
         lines += [*variant_lines(variant, number, len(composition.variants), words), ""]
-    for source in composition.sources:
-        lines += source_lines(source, words)
+        lines += [
+            line
+            for source in composition.sources_of(variant)
+            for line in source_lines(source, words)
+        ]
+        lines += [""] if number < len(composition.variants) else []
     if composition.removed:
         lines += ["", words.say("Left out or changed:"), *removed_lines(composition, words)]
     if explain:
@@ -155,15 +159,19 @@ def _buttons(
         (
             *([button(words.say("Next variant"), NEXT, following)] if several else []),
             *([] if thread else [button(words.say("Thread"), THREAD)]),
-            *([button(words.say("Sources"), SOURCES)] if composition.sources else []),
+            *([button(words.say("Sources"), SOURCES, str(at))] if composition.sources else []),
             button(words.say("Why?"), REASONS),
         ),
     )
 
 
-def sources_reply(composition: Composition, words: Words) -> Reply:
-    """Return the sources: what each number stands for, what it says, and its address."""
-    lines = [line for source in composition.sources for line in source_lines(source, words)]
+def sources_reply(composition: Composition, words: Words, *, at: int = 0) -> Reply:
+    """Return the sources of the variant with index `at`: what each number stands for, what it
+    says, and its address."""
+    variant = composition.variants[at % len(composition.variants)]
+    lines = [
+        line for source in composition.sources_of(variant) for line in source_lines(source, words)
+    ]
     return Reply(words=words, text=cut("\n".join(lines), _LONGEST), inert=True)
 
 
@@ -200,6 +208,6 @@ def draft_reply(composition: Composition, words: Words) -> Reply | None:
         return None
     lines = [words.say("A draft about the first story, to copy. I publish nothing myself."), ""]
     lines += variant_lines(composition.variants[0], 1, 1, words)
-    for source in composition.sources:
+    for source in composition.sources_of(composition.variants[0]):
         lines += ["", *source_lines(source, words)]
     return Reply(words=words, text=cut("\n".join(lines), _LONGEST), inert=True)

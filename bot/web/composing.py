@@ -161,8 +161,11 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
         "outcome": outcome,
         "notice": words.render(outcome.notice) if outcome.notice else None,
         "sources": [
-            (source, source_title(source, words), web_address(source.passage.url))
-            for source in outcome.sources
+            [
+                (source, source_title(source, words), web_address(source.passage.url))
+                for source in outcome.sources_of(variant)
+            ]
+            for variant in outcome.variants
         ],
         "removed": [(removal.text, words.render(removal.why)) for removal in outcome.removed],
         "warnings": [

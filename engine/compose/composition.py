@@ -132,6 +132,7 @@ class Variant:
     unsupported: int = 0  # sentences that cite sources, but that no model confirmed
     checked: bool = True  # False: the check of the facts failed or is switched off
     warnings: tuple[Message, ...] = ()  # such as names that occur in no source
+    sources: "tuple[ComposedSource, ...]" = ()  # numbered in the order of their use
 
     @property
     def thread(self) -> bool:
@@ -174,7 +175,7 @@ class Composition:
 
     request: ComposeRequest
     variants: tuple[Variant, ...] = ()
-    sources: tuple[ComposedSource, ...] = ()
+    sources: tuple[ComposedSource, ...] = ()  # of all variants, numbered on their own
     removed: tuple[Removed, ...] = ()
     steps: tuple[Step, ...] = ()
     facts: tuple[Fact, ...] = ()  # `passage` is a number among `passages`
@@ -182,6 +183,10 @@ class Composition:
     language: str | None = None  # ISO 639 code, as the writer named it
     notice: Message | None = None
     prompt_version: str | None = None
+
+    def sources_of(self, variant: Variant) -> tuple[ComposedSource, ...]:
+        """Return what the numbers of a variant stand for; one kept from before shares them all."""
+        return variant.sources or self.sources
 
     @property
     def failed(self) -> bool:

@@ -293,21 +293,27 @@ def finish_drafts(
             outcome.removed.append(Removed(text=tweet_text([sentence]), why=why))
     drafts = [_keep_sentences(draft, outcome) for draft in result.drafts]
     shown = list(dict.fromkeys(draft for draft in drafts if _cites(draft)))
-    numbers = _numbers(shown)
     return Finished(
         variants=tuple(
-            _variant(draft, numbers, passages, checked=verdicts is not None, threads=threads)
+            _variant(draft, passages, facts, checked=verdicts is not None, threads=threads)
             for draft in shown
         ),
-        sources=tuple(
-            ComposedSource(
-                number=number,
-                passage=passages[position - 1],
-                quote=_find_quote(position, facts, shown),
-            )
-            for position, number in numbers.items()
-        ),
+        sources=_number_sources(shown, passages, facts),
         removed=tuple(outcome.removed),
+    )
+
+
+def _number_sources(
+    drafts: Sequence[Draft], passages: Sequence[SourcePassage], facts: Sequence[Fact]
+) -> tuple[ComposedSource, ...]:
+    """Return what drafts cite, in the order of its use, each with the quote of its sentences."""
+    return tuple(
+        ComposedSource(
+            number=number,
+            passage=passages[position - 1],
+            quote=_find_quote(position, facts, drafts),
+        )
+        for position, number in _numbers(drafts).items()
     )
 
 
@@ -390,26 +396,24 @@ def _numbers(drafts: Sequence[Draft]) -> dict[int, int]:
 
 def _variant(
     draft: Draft,
-    numbers: Mapping[int, int],
     passages: Sequence[SourcePassage],
+    facts: Sequence[Fact],
     *,
     checked: bool,
     threads: bool,
 ) -> Variant:
+    numbers, sources = _numbers([draft]), _number_sources([draft], passages, facts)
     texts = [tweet_text(tweet, numbers) for tweet in draft]
     tweets = [Tweet(text=text, length=tweet_length(text)) for text in texts]
-    cited = {passage for tweet in draft for sentence in tweet for passage in sentence.sources}
     if threads or len(tweets) > 1:
-        used = sorted(cited, key=lambda position: numbers[position])
-        tweets.append(
-            sources_tweet([(numbers[position], passages[position - 1]) for position in used])
-        )
+        tweets.append(sources_tweet([(source.number, source.passage) for source in sources]))
     sentences = [sentence for tweet in draft for sentence in tweet]
     return Variant(
         tweets=tuple(tweets),
         unsupported=0 if checked else sum(bool(sentence.sources) for sentence in sentences),
         checked=checked,
         warnings=_find_warnings(sentences, passages),
+        sources=sources,
     )
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from engine.answer.cited_answer import Passage as Found
 from engine.compose.composition import ComposeRequest, RetrievedPassages, SourceKind, SourcePassage
 from engine.errors import PresagioError
+from engine.judge.request import one_line
 from engine.messages import Message
 from engine.ports import Reranker
 from engine.ranking import scores_of
@@ -241,7 +242,10 @@ def source_passage(found: Found, corpus: Corpus | None, *, pinned: bool = False)
 def _section(place: ItemPlace) -> str | None:
     """Return the innermost heading above a part, if it is not the title."""
     heading = (place.heading or "").rpartition(" > ")[2]
-    return heading[:_LONGEST_SECTION] if heading and heading != place.title else None
+    if not heading or heading == place.title:
+        return None
+    shown = one_line(heading, _LONGEST_SECTION)
+    return shown if len(shown) == len(heading) else f"{shown}…"
 
 
 def _display_name(author: str | None, corpus: Corpus | None) -> str | None:

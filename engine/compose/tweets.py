@@ -201,7 +201,7 @@ class _Work:
         if url and not (titled and not self.title.startswith("@")):
             return f"{marks} {url}"
         title = _shorten(self.title, room)
-        if not placed or not any(self.places.values()):
+        if not placed or not 0 < sum(map(len, self.places.values())) <= _LONGEST_PLACES:
             cited = f"{marks} {title}"
         elif len(self.places) == 1:
             cited = f"{marks} {title}, {''.join(self.places.values())}"
@@ -245,7 +245,7 @@ def _group_by_work(sources: Sequence[tuple[int, SourcePassage]]) -> list[_Work]:
     return [_Work(*key, places) for key, places in grouped.items()]
 
 
-_LONGEST_PLACE = 40  # characters
+_LONGEST_PLACE, _LONGEST_PLACES = 40, 80  # characters, of one passage and of all of a work
 
 
 def _shorten(text: str, room: int) -> str:

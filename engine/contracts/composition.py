@@ -32,6 +32,7 @@ class VariantAnswer(AnswerModel):
     checked: bool = Field(description="Whether a model compared each sentence with its sources.")
     unsupported: int = Field(description="Sentences that no model confirmed.")
     warnings: list[str]
+    sources: "list[SourceAnswer]" = Field(description="What its numbers stand for.")
 
     @classmethod
     def of(cls, variant: Variant) -> Self:
@@ -42,6 +43,7 @@ class VariantAnswer(AnswerModel):
             checked=variant.checked,
             unsupported=variant.unsupported,
             warnings=list(variant.warnings),
+            sources=list(map(SourceAnswer.of, variant.sources)),
         )
 
 
@@ -120,7 +122,7 @@ class ComposeAnswer(AnswerModel):
     corpora: list[str]
     language: str | None
     variants: list[VariantAnswer]
-    sources: list[SourceAnswer]
+    sources: list[SourceAnswer] = Field(description="Those of the first variant.")
     removed: list[RemovedAnswer]
     steps: list[StepAnswer]
     usage: UsageFigures | None
@@ -136,7 +138,11 @@ class ComposeAnswer(AnswerModel):
             corpora=[corpus.name for corpus in composition.request.corpora],
             language=composition.language or composition.request.language,
             variants=list(map(VariantAnswer.of, composition.variants)),
-            sources=list(map(SourceAnswer.of, composition.sources)),
+            sources=[
+                SourceAnswer.of(source)
+                for variant in composition.variants[:1]
+                for source in composition.sources_of(variant)
+            ],
             removed=[
                 RemovedAnswer(text=removed.text, why=removed.why) for removed in composition.removed
             ],

@@ -177,14 +177,16 @@ def trace_composition(composition: Composition) -> Traced:
 
 
 def shown_sentences(composition: Composition) -> tuple[DraftSentence, ...]:
-    """Return the distinct sentences of all variants, with the numbers of their sources."""
-    numbers = {source.number for source in composition.sources}
+    """Return the distinct sentences of all variants; sources are numbered among those of all."""
+    numbers = {source.passage.key: source.number for source in composition.sources}
     read = (
-        sentence
+        replace(sentence, sources=tuple(own[number] for number in sentence.sources))
         for variant in composition.variants
+        for sources in [composition.sources_of(variant)]
+        for own in [{source.number: numbers[source.passage.key] for source in sources}]
         for tweet in variant.tweets
         if not tweet.text.startswith(SOURCES)
-        for sentence in read_sentences(tweet.text, dict.fromkeys(numbers, tweet.text))
+        for sentence in read_sentences(tweet.text, dict.fromkeys(own, tweet.text))
     )
     return tuple(dict.fromkeys(read))
 

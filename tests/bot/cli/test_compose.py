@@ -45,9 +45,10 @@ def assert_contract(got: dict[str, Any]) -> None:
     for source in got["sources"]:
         assert {"n", "title", "url", "page", "date", "kind", "quote"} <= set(source)
         assert source["kind"] in {"internal", "web"} and source["quote"]
-    numbers = {source["n"] for source in got["sources"]}
     for variant in got["variants"]:
         assert {"tweets", "unsupported"} <= set(variant)
+        numbers = {source["n"] for source in variant["sources"]}
+        assert numbers == set(range(1, len(numbers) + 1))
         for tweet in variant["tweets"]:
             assert 0 < tweet["length"] <= 280
             assert {int(mark) for mark in re.findall(r"\[(\d+)\]", tweet["text"])} <= numbers

@@ -87,14 +87,21 @@ async def test_a_tweet_with_its_source(bench: Bench) -> None:
     assert got.usage and got.usage.prompt_tokens == 3 * 7000
 
 
-async def test_sources_are_numbered_in_the_order_of_their_use_over_all_variants(
+async def test_each_variant_numbers_its_own_sources_in_the_order_of_their_use(
     bench: Bench,
 ) -> None:
     bench.writer.says["draft"] = drafting(
-        variants=[["Frost killed the harvest [2]."], ["Prices rose by 14 % [1][2]."]]
+        variants=[["Frost killed the harvest [2]."], ["Prices rose by 14 % [1]. Frost came [2]."]]
     )
     got = await bench.compose(variants=2)
-    assert texts(got) == [["Frost killed the harvest. [1]"], ["Prices rose by 14 %. [1][2]"]]
+    assert texts(got) == [
+        ["Frost killed the harvest. [1]"],
+        ["Prices rose by 14 %. [1] Frost came. [2]"],
+    ]
+    assert [[one.passage.key for one in each.sources] for each in got.variants] == [
+        ["me:2"],
+        ["me:1", "me:2"],
+    ]
     assert [one.passage.key for one in got.sources] == ["me:2", "me:1"]
 
 
