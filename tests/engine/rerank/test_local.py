@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.embed.local import LONGEST, LocalEmbedder
+from engine.embed.local import LocalEmbedder
+from engine.embed.process import LONGEST
 from engine.errors import ModelUnreachable, SettingsError
 from engine.messages import Message
 from engine.rerank.local import Bm25Reranker, MeaningReranker, terms_of
