@@ -286,15 +286,15 @@ def _read_talk(words: list[str]) -> Plain | None:
     """Return the kind of talk, or None if it may be something else."""
     if " ".join(words) in _ABOUT_ME:
         return Plain.SMALL_TALK
-    if len(words) > _MOST_PLEASANTRIES:
-        return None
+    if len("".join(words)) == 1:
+        return Plain.REMARK  # "k"
     telling = [word for word in words if word not in _AROUND and not is_laughter(word)]
-    if any(word not in _PLEASANTRIES for word in telling):
+    if len(words) > _MOST_PLEASANTRIES or any(word not in _PLEASANTRIES for word in telling):
         return None
     if _THANKS & {*telling}:
         return Plain.THANKS
-    if _REMARKING & {*telling} or any(map(is_laughter, words)):
-        return Plain.REMARK
+    if _REMARKING & {*(telling or words)} or any(map(is_laughter, words)):
+        return Plain.REMARK  # "good bot" has nothing else to tell
     return Plain.SMALL_TALK if telling else None
 
 

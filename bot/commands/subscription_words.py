@@ -1,5 +1,6 @@
 """A subscription in sentences, as people read it."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
@@ -28,6 +29,7 @@ _LANGUAGES = {
     "it": marked("Italian"),
     "pt": marked("Portuguese"),
 }
+_SOUNDS_LIKE_Y = re.compile(r"h?[ií](?![aeou])", re.IGNORECASE)
 _MOST_FEEDS = 3
 _LONGEST_FEED = 40
 
@@ -38,10 +40,13 @@ def say_city(zone: str) -> str:
 
 
 def join_with_and(items: Sequence[str], words: Words) -> str:
-    """Return "a, b and c"."""
+    """Return "a, b and c"; Spanish has "e" for "y" before the same sound: "Clarín e Infobae"."""
     if len(items) < 2:
         return "".join(items)
-    return words.say("{several} and {last}", several=", ".join(items[:-1]), last=items[-1])
+    several, last = ", ".join(items[:-1]), items[-1]
+    if words.language == "es" and _SOUNDS_LIKE_Y.match(last):
+        return f"{several} e {last}"
+    return words.say("{several} and {last}", several=several, last=last)
 
 
 def name_feeds(feeds: Iterable[Feed]) -> list[str]:

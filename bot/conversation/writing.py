@@ -49,9 +49,10 @@ def apology(request: Request, error: Exception, *, again: bool = False) -> Reply
     logger.error("incident %s: %s %s: %s", incident, *request.event, reason(error))
     words = request.words
     if again:
-        said = words.say("Sorry, my database does not answer. I answer as soon as it does.")
-    elif isinstance(error, StorageError):
-        said = words.say("Sorry, my database does not answer. Try again in a few minutes.")
+        said = words.say("Sorry, I cannot reach my archive just now. I answer as soon as I can.")
+        return aside(request, said)
+    if isinstance(error, StorageError):
+        said = words.say("Sorry, I cannot reach my archive just now. Try again in a few minutes.")
     else:
         said = words.say("Sorry, something went wrong.")
     number = words.say("Its number in the log is {incident}.", incident=incident)

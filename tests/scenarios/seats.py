@@ -16,13 +16,15 @@ Said = TypeVar("Said", telegram.Message, slack.Message)
 
 @dataclass(kw_only=True)
 class Passing:
-    """What was seen for a moment: a button pressed, and the words that answered it."""
+    """What was seen for a moment: a button pressed, and the words that answered it; or a command,
+    which Slack shows to nobody."""
 
     at: float
     chat: str
     who: str
     button: str
     words: str
+    command: str = ""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -176,6 +178,16 @@ class SlackSeat(Seat[slack.Message]):
     async def commands(self, text: str) -> str:
         name, _, rest = text.removeprefix("/").partition(" ")
         before = len(self.said)
+        self.passing.append(
+            Passing(
+                at=self.seconds(),
+                chat=f"#{self.channel.name}",
+                who=self.user.name,
+                button="",
+                words="",
+                command=text,
+            )
+        )
         if name == "prophecy":
             await self.user.commands(self.channel, f"/{name}", rest)
         else:

@@ -3,7 +3,8 @@
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,7 +12,7 @@ import pytest
 
 from tests.ages import read_years
 from tests.fakes.model import Asked, Step
-from tests.fakes.slack import App
+from tests.fakes.slack import App, Message
 from tests.fakes.web import page
 from tests.patience import PATIENCE
 from tests.scenarios.seats import Seat
@@ -143,7 +144,11 @@ class Play:
             await self.silently(
                 people.dave.user.says(general.channel, said[3], thread=general.said[-1])
             )
+            for member, text in ((people.erin, said[0]), (people.ines, "jajaja qué genio")):
+                told_there = general.said[-1]
+                await self.silently(member.user.says(general.channel, text, thread=told_there))
         await self.silently(people.dave.user.mentions_bot(general.channel, "thanks!"))
+        await self.silently(people.frank.user.mentions_bot(general.channel, "you are so dumb"))
 
     async def silently(self, doing: Awaitable[object]) -> None:
         """Do something on Slack that nobody answers."""
@@ -168,6 +173,30 @@ class Play:
         await carla.user.sends(friends, dice=dice, reply_to=carla.said[-1])
         await self.week.telegram.until_acknowledged(PATIENCE)
         assert len(zoe.said) == before
+        workspace, general = self.week.slack.workspace, self.people.carol_in_general.channel
+        await self.silently(self._happen(workspace.join, general, self.people.gina))
+        carol = self.people.carol_in_general.user
+        left = partial(workspace.post, subtype="channel_leave")
+        await self.silently(self._happen(left, general, carol, f"{carol.mention} has left"))
+
+    async def _happen(self, event: Callable[..., object], *about: object) -> None:
+        event(*about)
+
+    async def outage(self) -> None:
+        """The database is away while somebody asks on each platform; both are answered later."""
+        bob, erin = self.people.bob_with_friends, self.people.erin
+        said = len(bob.said), len(erin.said)
+        async with self.week.without_database():
+            sorry = await bob.says("/prophecy Robot takes laundry from the hotel")
+            assert sorry == "Sorry, I cannot reach my archive just now. I answer as soon as I can."
+            await erin.user.mentions_bot(erin.channel, "Streaming service raises prices in March")
+            await self.week.slack.until(lambda: len(erin.said) > said[1], PATIENCE)
+        answer = bob.said[-1]
+        await self.week.until(lambda: "before" in answer.text)
+        await self.week.until(
+            lambda: any("13 years before" in one.visible for one in erin.said[said[1] :])
+        )
+        assert len(bob.said) == said[0] + 1, "in place of the apology"
 
     # What people do by day
 
@@ -186,7 +215,9 @@ class Play:
         await alice.says("thanks")
         await bob.says("/settings threshold 6")
         said = await self.people.dani.says("@presagio_bot ¿puedes ayudarme?")
-        assert "/help lists what else I understand." in said
+        assert "Mándame un titular" in said
+        said = await self.people.dani.says("@presagio_bot The bank raises its interest rates")
+        assert read_years(said, "es"), "each is answered in their own language"
         alice = self.people.alice_with_friends
         await alice.says("Their final was decided by a video referee", answers=0)
         assert read_years(await bob.says("/prophecy", reply_to=alice.asked))
@@ -214,8 +245,32 @@ class Play:
         assert len(read_years(said)) == 3
         assert f"Left out: {news.ENGLISH[3]}" in said
         await self.people.zoe.presses("3. More")
+        bob = self.people.bob_with_friends
+        await bob.says("@presagio_bot Zebras xylophone quietly")
+        assert read_years(await bob.edits("@presagio_bot Container ship in the canal again"))
+        await self.links_on_slack()
         await alice.says("Zebras xylophone quietly")
         assert read_years(await alice.edits("Parliament abolishes daylight saving time at last"))
+
+    async def links_on_slack(self) -> None:
+        """Several links, an edit, votes by buttons and reactions, in two languages."""
+        erin, frank, ines = self.people.erin, self.people.frank, self.people.ines
+        two = " ".join(self.week.papers.url(path) for path in ("/story", "/other"))
+        assert len(read_years(await erin.calls(two))) == 2
+        assert erin.buttons == ["1. More", "2. More"]
+        assert read_years(await ines.calls("Container ship blocks a canal in spring"), "es")
+        await erin.presses("👍")
+        answer = erin.said[-1]
+        await frank.user.reacts(answer, "+1")
+        await self.week.slack.until(lambda: "👍 2" in _labels(answer), PATIENCE)
+        await frank.user.takes_back(answer, "+1")
+        await self.week.slack.until(lambda: "👍 1" in _labels(answer), PATIENCE)
+        await frank.calls("Zebras xylophone quietly")
+        assert frank.asked
+        answer = frank.said[-1]
+        written = f"{erin.server.bot.mention} Robot folds laundry"
+        await frank.user.edits(frank.asked, written, raw=True)
+        await self.week.slack.until(lambda: read_years(answer.visible), PATIENCE)
 
     async def wednesday(self) -> None:
         dora, dave = self.people.dora, self.people.dave
@@ -263,6 +318,7 @@ class Play:
         await alice.says("/help settings")
         assert "threshold N" in await alice.says("/help threshold")
         await self.comings_and_goings()
+        await self.outage()
         await alice.says("subscribe daily 9")
 
     async def saturday(self) -> None:
@@ -293,6 +349,16 @@ class Play:
         await carol.commands("/history")
         await carol.commands("/unsubscribe")
         await people.luz_with_neighbours.says("/subscribe")
+
+
+def _labels(message: Message) -> list[str]:
+    return [one["text"]["text"] for one in message.buttons.values()]
+
+
+def _list_misplaced(text: str, language: str) -> list[str]:
+    """Return what is in the wrong language; among people of two, no message mixes them."""
+    spoken = [language] if language else ["en", "es"]
+    return min((misplaced(text, one) for one in spoken), key=len)
 
 
 def _hanging(asked: asyncio.Event) -> Step:
@@ -361,6 +427,8 @@ async def test_a_week_is_told_once_in_everybody_s_language(
             (one.chat, sentence)
             for one in said
             if one.bot
-            for sentence in misplaced("\n".join([one.text, *one.buttons]), languages[one.chat])
+            for sentence in _list_misplaced(
+                "\n".join([one.text, *one.buttons]), languages[one.chat]
+            )
         )
         assert wrong == {}

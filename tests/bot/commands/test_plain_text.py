@@ -200,3 +200,8 @@ async def test_other_commands_ignore_the_message_that_they_answer(bot: Bot) -> N
 )
 def test_a_greeting_is_not_answered_a_day_later(text: str, waits: bool) -> None:
     assert may_wait(text) == waits
+
+
+@pytest.mark.parametrize("text", ["good bot", "bad bot", "k", "y", "very good!"])
+def test_what_a_group_says_to_a_bot_is_a_remark(text: str) -> None:
+    assert read_plain(text, NAMES).kind is Plain.REMARK

@@ -4,6 +4,8 @@ from datetime import time
 
 import pytest
 
+from bot.commands.subscription_words import join_with_and
+from bot.i18n.words import words_for
 from bot.request import Person, Place
 from db.pool import Database
 from db.posting.feeds import Feeds
@@ -171,3 +173,16 @@ async def test_the_examples_of_the_help_can_be_typed_in_its_language(
     only = english if language == "en" else spanish
     assert only in await answer(examples[2])
     assert "6" in await answer(examples[1])
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["El País", "Infobae"], "El País e Infobae"),
+        (["BBC", "El País", "Historia Viva"], "BBC, El País e Historia Viva"),
+        (["BBC", "Hielo"], "BBC y Hielo"),
+        (["BBC", "El Mundo"], "BBC y El Mundo"),
+    ],
+)
+def test_names_are_joined_as_spanish_does(names: list[str], said: str) -> None:
+    assert join_with_and(names, words_for("es")) == said

@@ -408,8 +408,8 @@ class TestDeadDatabase:
         request = event("Coffee")
         reply = await dead.hear(request)
         assert reply
-        assert (reply.text or "").startswith(
-            "Sorry, my database does not answer. I answer as soon as it does. Its number"
+        assert reply.text == (
+            "Sorry, I cannot reach my archive just now. I answer as soon as I can."
         )
         assert reply.ephemeral
         assert "StorageOutdated" in log.text
@@ -467,7 +467,7 @@ class TestDeadDatabase:
         bot.engine.gate.set()
         reply = await task
         assert reply
-        assert (reply.text or "").startswith("Sorry, my database does not answer.")
+        assert (reply.text or "").startswith("Sorry, I cannot reach my archive just now.")
 
     async def test_it_may_die_after_the_answer_was_sent(
         self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
@@ -518,7 +518,7 @@ async def test_silence_is_an_answer(storage: Database) -> None:
 async def test_a_storage_error_of_the_engine_is_the_same(bot: Bot) -> None:
     bot.engine.errors["Coffee"] = StorageUnreachable("Gone.", fix="Check DATABASE_URL.")
     said = (await bot.say("Coffee")).text or ""
-    assert said.startswith("Sorry, my database does not answer.")
+    assert said.startswith("Sorry, I cannot reach my archive just now.")
     assert "DATABASE_URL" not in said
 
 

@@ -7,16 +7,16 @@ from tests.fakes.telegram import Chat, Topic, User
 from tests.scenarios.seats import SlackSeat, TelegramSeat
 from tests.scenarios.week.stage import Week
 
-# What the bot says there is in this language, and in this one alone.
+# What the bot says there is in this language, and in this one alone; "" means that of whoever asks.
 LANGUAGES = {
     "Alice": "en",
-    "Friends": "en",
+    "Friends": "",
     "Daily Omen": "en",
     "Eve's": "en",
     "Luz": "es",
     "Vecinos": "es",
     "Foro": "es",
-    "#general": "en",
+    "#general": "",
     "#noticias": "es",
 }
 
@@ -32,7 +32,8 @@ class People:
         telegram, workspace = self.week.telegram, self.week.slack
         alice, bob, eve = (telegram.user(name) for name in ("Alice", "Bob", "Eve"))
         luz = telegram.user("Luz", language="es")
-        carla, dani, zoe = (telegram.user(name) for name in ("Carla", "Dani", "Zoe"))
+        carla, zoe = (telegram.user(name) for name in ("Carla", "Zoe"))
+        dani = telegram.user("Dani", language="es")
         friends = telegram.group(
             "Friends", admins=[alice], members=[bob, carla, dani, zoe], privacy_mode=False
         )
@@ -52,12 +53,18 @@ class People:
         self.eve_at_home = self._on_telegram(eve, own)
         carol = workspace.user("carol", admin=True)
         dave = workspace.user("dave")
+        erin, frank, gina = (workspace.user(name) for name in ("erin", "frank", "gina"))
+        ines = workspace.user("inés", locale="es-ES", tz="Europe/Madrid")
         dora = workspace.user("dora", locale="es-ES", tz="Europe/Madrid")
-        general = workspace.channel("general", [carol, dave])
+        general = workspace.channel("general", [carol, dave, erin, frank, ines])
         noticias = workspace.channel("noticias", [dora, carol])
         self.carol = self._on_slack(carol, workspace.im(carol))
         self.carol_in_general = self._on_slack(carol, general)
         self.dave = self._on_slack(dave, general)
+        self.erin = self._on_slack(erin, general)
+        self.frank = self._on_slack(frank, general)
+        self.ines = self._on_slack(ines, general)
+        self.gina = gina
         self.dora = self._on_slack(dora, workspace.im(dora))
         self.dora_in_the_channel = self._on_slack(dora, noticias)
 

@@ -119,6 +119,26 @@ class Week:
         assert found
         return found[1]
 
+    @asynccontextmanager
+    async def without_database(self) -> AsyncIterator[None]:
+        """Let nobody into the database, and throw out who is there, until the block ends."""
+        url = self.environ["DATABASE_URL"]
+        name = (await self.rows("SELECT current_database()"))[0][0]
+        await self.database.close()
+        server = await Database.open(url.replace(f"/{name}", "/postgres"))
+        async with server.connection() as connection:
+            await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+            await connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+            )
+        try:
+            yield
+        finally:
+            async with server.connection() as connection:
+                await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+            await server.close()
+            self.database = await Database.open(url)
+
     # The papers and their time
 
     def set_time(self, day: int, hour: int, minute: int = 0) -> None:
@@ -211,7 +231,7 @@ async def week(database_url: str, folder: Path, app: App) -> AsyncIterator[Week]
             yield stage
         finally:
             await stage.stop()
-            await database.close()
+            await stage.database.close()
         assert telegram.errors == []
         assert slack.host.broken == []
 

@@ -53,10 +53,10 @@ def lines(
             at=one.at,
             chat=one.chat,
             who=one.who,
-            bot=True,
-            text=one.words,
-            kind="passing",
-            remarks=(f"pressed {one.button}",),
+            bot=not one.command,
+            text=one.command or one.words,
+            kind="command" if one.command else "passing",
+            remarks=() if one.command else (f"pressed {one.button}",),
         )
         for one in passing
     ]
@@ -153,22 +153,26 @@ def posted(said: Iterable[Line], headlines: Collection[str]) -> Counter[tuple[st
 
 
 def unasked(said: Sequence[Line]) -> list[str]:
-    """Return what the bot said among others by day on Telegram that is no reply.
+    """Return what the bot said among others by day that is no reply.
 
-    What it posts in the morning was subscribed to. Commands on Slack are no messages, so that
-    nothing can reply to them.
+    What it posts in the morning was subscribed to. Commands on Slack are no messages that could be
+    replied to: as many answers as there were commands were asked for.
     """
     people = {line.chat: set[str]() for line in said}
     for line in said:
         if not line.bot:
             people[line.chat].add(line.who)
-    return [
-        line.text
+    by_day = [
+        line
         for line in said
-        if line.bot
-        and len(people[line.chat]) > 1
+        if len(people[line.chat]) > 1
         and line.kind != "passing"
         and datetime.fromtimestamp(line.at, UTC).hour >= _PEOPLE_ARE_UP
-        and not line.reply
-        and not line.chat.startswith("#")
     ]
+    asked = Counter(line.chat for line in by_day if line.kind == "command")
+    alone = {chat: [one.text for one in by_day if _is_alone(one, chat)] for chat in people}
+    return [text for chat, texts in alone.items() for text in texts[asked[chat] :]]
+
+
+def _is_alone(line: Line, chat: str) -> bool:
+    return line.chat == chat and line.bot and not line.reply
