@@ -41,7 +41,7 @@ def open_embedders(
     """
     chosen = settings.embeddings
     if chosen.backend == "tfidf":
-        from engine.embed.tfidf import TfidfEmbedder
+        from engine.embed.local import TfidfEmbedder
 
         vocabulary = CorpusVocabulary(database)
         return lambda corpus: TfidfEmbedder(vocabulary, corpus)

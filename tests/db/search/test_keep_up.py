@@ -11,8 +11,8 @@ from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.nearest import CorpusVocabulary
 from engine.embed.fill import KeepUp, Slice, fill, share_moved
+from engine.embed.local import TfidfEmbedder
 from engine.embed.store import range_of
-from engine.embed.tfidf import TfidfEmbedder
 from engine.values import Corpus
 from tests.db.loading import document, load, load_texts
 from tests.db.vectors import WordModel, can_keep_vectors

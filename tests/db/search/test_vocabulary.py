@@ -2,7 +2,7 @@
 
 from db.pool import Database
 from db.search.nearest import CorpusVocabulary
-from engine.embed.tfidf import TfidfEmbedder
+from engine.embed.local import TfidfEmbedder
 from tests.db.loading import load_texts
 from tests.db.vectors import cosine
 

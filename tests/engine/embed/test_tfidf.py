@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.embed.tfidf import DIMENSIONS, hash_lexemes
+from engine.embed.local import DIMENSIONS, hash_lexemes
 
 WORDS = st.dictionaries(
     st.text(min_size=1, max_size=8),
