@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bot.cli.corpora_export import exports
 from bot.cli.corpora_threads import threads
 from bot.cli.shared import (
     Json,
@@ -42,9 +43,11 @@ _SPOKEN = (Kind.TWEETS, Kind.SOCIAL)  # kinds that one voice usually wrote
 commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, read, change, reindex and drop corpora.\n\nExample: presagio corpora list",
+    help="List, show, read, export, change, reindex and drop corpora.\n\n"
+    "Example: presagio corpora list",
 )
 commands.add_typer(threads)
+commands.add_typer(exports)
 
 Author = Annotated[
     str | None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import CorpusName, Json, command_in_app, text
+from bot.cli.shared import CorpusName, Csv, Json, command_in_app, text
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.find import find as look
@@ -14,6 +14,13 @@ from engine.query.meaning import FindMode
 
 if TYPE_CHECKING:
     from bot.app import App
+
+
+# Of a table of hits; --json has the rest.
+_COLUMNS = (
+    *("rank", "id", "created_at", "author", "text", "url", "score", "engagement", "flags", "lang"),
+    *("title", "platform", "thread"),
+)
 
 
 async def write_finds(
@@ -30,6 +37,7 @@ async def write_finds(
         ),
     ] = FindMode.LEXICAL,
     json: Json = False,
+    csv: Csv = False,
     output: Output,
 ) -> None:
     """Find exactly the texts that meet a query, best first.
@@ -46,10 +54,14 @@ async def write_finds(
     started = time.perf_counter()
     found = await look(app, query, corpus=corpus, limit=limit, voice=json, mode=mode)
     elapsed_ms = (time.perf_counter() - started) * 1000
-    if json:
+    if csv or json:
         from engine.contracts.finds import FindAnswer
 
-        output.json(FindAnswer.of(query, found, elapsed_ms=elapsed_ms).to_json())
+        answer = FindAnswer.of(query, found, elapsed_ms=elapsed_ms).to_json()
+        if csv:
+            output.csv(answer["hits"], _COLUMNS)
+        else:
+            output.json(answer)
     else:
         output.show(find_reply(found, words_for(DEFAULT, operator=True)))
 

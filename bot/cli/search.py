@@ -1,6 +1,8 @@
 """`presagio search`: one headline from the command line."""
 
+import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +34,10 @@ from engine.settings.searching import MOST_MONTHS
 
 if TYPE_CHECKING:
     from bot.app import App
+
+
+_STANDARD_INPUT = "-"
+_MOST_READ = 1_000_000  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +104,19 @@ async def write_prophecy(
             output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
 
 
+async def write_prophecies(
+    app: "App",
+    asked: Sequence[TypedHeadline],
+    options: SearchOptions,
+    *,
+    now: datetime,
+    output: Output,
+) -> None:
+    """Write the answers to headlines in order; see `write_prophecy`."""
+    for typed in asked:
+        await write_prophecy(app, typed, options, now=now, output=output)
+
+
 async def _headline(app: "App", typed: TypedHeadline, *, now: datetime) -> Headline:
     """Return the headline, or the title of the page that a link alone leads to.
 
@@ -145,16 +164,34 @@ def _join_dates(typed: TypedHeadline, options: SearchOptions) -> TypedHeadline:
 def command(
     context: typer.Context,
     headline: Annotated[
-        str, typer.Argument(help="The headline, or a link to it, in quotes.", callback=text)
+        str,
+        typer.Argument(
+            help="The headline, or a link to it, in quotes; - reads standard input.", callback=text
+        ),
     ],
     *,
     options: SearchOptions,
 ) -> None:
     """Find the old texts that foretold a headline.
 
-    Dates may be typed beside it, as in chats: before:2014, after:2010, date:2018-12-24.
+    Dates may be typed beside it, as in chats: before:2014, after:2010, date:2018-12-24. For - each
+    line of standard input is a headline.
 
     Example: presagio search "Container ship blocks canal" --date 2021-03-28
     """
-    typed = _join_dates(read_typed(headline, now=now()), options)
-    run_in_app(context, write_prophecy, typed, options, now=now(), output=Output.of_process())
+    moment = now()
+    asked = [
+        _join_dates(read_typed(line, now=moment), options) for line in _read_headlines(headline)
+    ]
+    run_in_app(context, write_prophecies, asked, options, now=moment, output=Output.of_process())
+
+
+def _read_headlines(written: str) -> list[str]:
+    """Return the headline, or the lines of standard input for "-". Raises UsageError."""
+    if written != _STANDARD_INPUT:
+        return [written]
+    lines = sys.stdin.buffer.read(_MOST_READ).decode("utf-8-sig", "replace").splitlines()
+    headlines = [line.strip() for line in lines if line.strip()]
+    if not headlines:
+        raise UsageError("Standard input holds no headline.", fix="Write one on each line.")
+    return headlines

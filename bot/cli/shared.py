@@ -84,6 +84,7 @@ Name = Annotated[
     typer.Argument(help="Name of the corpus.", callback=text, autocompletion=corpus_names),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print a table for spreadsheets.")]
 CorpusName = Annotated[
     str,
     typer.Option(

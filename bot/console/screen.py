@@ -1,5 +1,6 @@
 """Writes replies as wrapped plain text, and the results, remarks and progress of commands."""
 
+import csv
 import io
 import re
 import shutil
@@ -15,6 +16,7 @@ import orjson
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import LONGEST_SMALL, HitView, Reply
+from engine.text.clean import guard_cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -206,6 +208,13 @@ class Output:
             self.results.reconfigure(encoding="utf-8")
         screen.write(text)
 
+    def csv(self, rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> None:
+        """Write rows as a CSV, in which no cell is a formula; lists have blanks between them."""
+        said = io.StringIO()
+        lines = ([_csv_cell(row.get(name)) for name in columns] for row in rows)
+        csv.writer(said).writerows([columns, *lines])
+        self.exact(said.getvalue())
+
     def remark(self, text: str) -> None:
         """Write a message to the user that is not part of the result."""
         Screen(self.remarks).write(f"{printable(text)}\n")
@@ -247,6 +256,10 @@ class Output:
             self.table(rows if shown is None else shown)
         else:
             self.remark(none)
+
+
+def _csv_cell(value: object) -> str:
+    return guard_cell(" ".join(map(str, value)) if isinstance(value, list) else value)
 
 
 def _figure(value: object) -> str:

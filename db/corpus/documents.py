@@ -1,9 +1,11 @@
 """Stores the documents of a corpus; implements engine.ports.DocumentStore."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 
 import asyncpg
 import orjson
@@ -12,10 +14,10 @@ from db.connection import Connection, statements
 from db.corpus.corpora import language_of
 from db.corpus.postings import about_corpus, clean_postings, partition
 from db.pool import Database
-from engine.corpora import Document, part_id
+from engine.corpora import Document, Part, part_id
 from engine.errors import CorpusNotFound
 from engine.messages import Message
-from engine.values import Corpus, Flag
+from engine.values import Corpus, DateKind, Flag
 
 COLUMNS = (
     "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
@@ -152,6 +154,71 @@ class Retention:
             if not batch:
                 return removed
             removed += batch
+
+
+_PAGE, _ITEMS = 2_000, 20  # documents, and those in parts, of one statement
+
+
+class StoredDocuments:
+    """Reads the documents of a corpus as they were stored."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def pages(self, corpus: Corpus) -> AsyncIterator[Sequence[Document]]:
+        """Yield all documents, those in parts last, in the order in which they were stored."""
+        for name, size in (("whole", _PAGE), ("in_parts", _ITEMS)):
+            statement, after = about_corpus("documents", name, corpus.id), 0
+            while True:
+                async with self._database.connection() as connection:
+                    rows = await connection.fetch(statement, corpus.id, after, size)
+                if not rows:
+                    break
+                after = rows[-1]["id"]
+                groups = groupby(rows, key=itemgetter("id"))
+                yield [_stored_document(list(group)) for _id, group in groups]
+
+
+def _stored_document(rows: Sequence[asyncpg.Record]) -> Document:
+    """Return a document from its row, or the rows of its parts."""
+    row, has_parts = rows[0], "heading" in rows[0].keys()  # noqa: SIM118 - a record holds values
+    flags = Flag(row["flags"]) & ~Flag.THREAD
+    return Document(
+        external_id=row["external_id"],
+        text="" if has_parts else row["text"],
+        search_text="" if has_parts else row["search_text"],
+        created_at=row["created_at"],
+        dated_by=DateKind(row["dated_by"]) if row["dated_by"] else None,
+        digest=0,
+        author=row["author"],
+        title=row["title"],
+        role=row["role"],
+        lang=row["lang"],
+        url=row["url"],
+        reply_to=row["reply_to"],
+        platform=row["platform"],
+        thread=row["thread_id"],
+        attribution=row["attribution"],
+        tags=tuple(row["tags"]),
+        mentions=tuple(row["mentions"]),
+        engagement=row["engagement"],
+        flags=flags & ~Flag.RECOGNISED if has_parts else flags,
+        meta=orjson.loads(row["meta"]) if isinstance(row["meta"], str) else row["meta"],
+        parts=tuple(map(_stored_part, rows)) if has_parts else (),
+        pages=row["pages"] if has_parts else None,
+        page_labels=tuple(row["page_labels"] or ()) if has_parts else (),
+    )
+
+
+def _stored_part(row: asyncpg.Record) -> Part:
+    return Part(
+        text=row["text"],
+        search_text=row["search_text"],
+        heading=row["heading"],
+        page=row["page"],
+        last_page=row["last_page"],
+        recognised=Flag.RECOGNISED in Flag(row["flags"]),
+    )
 
 
 # Seconds per batch; far above what one needs, so that only a hung server reaches it.

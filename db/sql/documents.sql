@@ -117,3 +117,22 @@ UPDATE document d
    AND d.reply_to = p.external_id AND d.id <> p.id
    AND d.author IS NOT DISTINCT FROM p.author
    AND (d.context_search_text IS DISTINCT FROM p.search_text OR d.context IS DISTINCT FROM p.text)
+
+-- A page of whole documents after the id $2.
+-- name: whole(corpus_id, after, number)
+SELECT id, external_id, text, search_text, created_at, dated_by, author, title, role, lang, url,
+       reply_to, platform, thread_id, attribution, tags, mentions, engagement, flags, meta
+  FROM {document}
+ WHERE corpus_id = $1 AND item_id IS NULL AND id > $2
+ ORDER BY id
+ LIMIT $3
+
+-- A page of items after the id $2, a row for each of their parts.
+-- name: in_parts(corpus_id, after, number)
+SELECT i.id, i.external_id, d.text, d.search_text, i.created_at, d.dated_by, i.author, i.title,
+       d.role, i.lang, i.url, d.reply_to, i.platform, d.thread_id, i.attribution, d.tags,
+       d.mentions, d.engagement, d.flags, d.meta, d.heading, d.page, d.last_page, i.pages,
+       i.page_labels
+  FROM (SELECT * FROM item WHERE corpus_id = $1 AND id > $2 ORDER BY id LIMIT $3) i
+  JOIN {document} d ON d.corpus_id = $1 AND d.item_id = i.id
+ ORDER BY i.id, d.part

@@ -10,6 +10,7 @@ from typing import Protocol
 from engine.corpora import Document, Part
 from engine.errors import PresagioError, RecordError
 from engine.ingest.detect import READERS
+from engine.ingest.exchange import is_exported, read_exported
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
 from engine.messages import Message
 from engine.ports import DocumentStore
@@ -47,6 +48,8 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     """Return the document of a record. Raises RecordError with the reason."""
     if _PART_ID.search(record.external_id):
         raise RecordError(Message("the id ends like that of a part of a document"))
+    if is_exported(record.payload):
+        return _check_exported(read_exported(record))
     post = READERS[record.format].post(record.payload)
     keywords = clean_for_display("\n".join(post.keywords))
     parts = () if post.blocks is None else _cut_parts(post.blocks, _clean(post.title), keywords)
@@ -90,6 +93,20 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         page_labels=post.page_labels,
         unread=post.unread,
     )
+
+
+def _check_exported(document: Document) -> Document:
+    """Return an exported document within our limits: somebody may have written it by hand.
+
+    Raises RecordError.
+    """
+    if len(document.text) > LONGEST_TEXT:
+        raise _too_long(LONGEST_TEXT)
+    if sum(len(part.text) for part in document.parts) > LONGEST_IN_PARTS:
+        raise _too_long(LONGEST_IN_PARTS)
+    _thread(document.thread)
+    address = document.url if document.url == _web_address(document.url) else None
+    return replace(document, url=address, engagement=min(document.engagement, _MOST_ENGAGEMENT))
 
 
 def _detect_language(parts: Sequence[Part], defaults: Defaults) -> str | None:

@@ -76,6 +76,7 @@ class TableLayout:
     is_day_first: bool | None = None  # None = no date leaves it open
     guessed: tuple[str, ...] = ()  # fields, "header", "encoding", "timezone"
     first: tuple[Mapping[str, str], ...] = ()  # of the records, as they will be stored
+    kind: str = ""  # of the corpus that it was exported from
 
     @property
     def unused(self) -> list[str]:

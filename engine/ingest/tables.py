@@ -17,6 +17,7 @@ import orjson
 
 from engine.errors import RecordError, UnknownFormat, UsageError
 from engine.ingest.dates import made_id
+from engine.ingest.exchange import is_exported
 from engine.ingest.records import Defaults, TableLayout
 from engine.ingest.written_dates import (
     DayOrder,
@@ -109,7 +110,8 @@ def find_encoding(head: bytes) -> str | None:
     """Return the encoding of the beginning of a text file; None for what is no text."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return UTF_16
-    if any(byte < 0x20 and byte not in b"\t\n\r" for byte in head[:4096]):
+    controls = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head[:4096])
+    if b"\0" in head[:4096] or controls * 20 > len(head[:4096]):
         return None
     try:
         head.decode()
@@ -221,8 +223,12 @@ def complete_layout(
     if told.timezone or sum(zoned) * 2 < len(zoned):
         layout = replace(layout, timezone=told.timezone or USUAL_ZONE)
         names += [] if told.timezone else ["timezone"]
-    layout = replace(layout, guessed=tuple(names))
+    layout = replace(layout, guessed=tuple(names), kind=_exported_kind(rows))
     return replace(layout, first=tuple(_preview(rows, layout)))
+
+
+def _exported_kind(rows: Sequence[RowMap]) -> str:
+    return str(rows[0].get("kind") or "") if rows and is_exported(rows[0]) else ""
 
 
 def _has_header(rows: Sequence[Sequence[str]], told: Mapping[str, str]) -> bool:

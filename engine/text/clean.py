@@ -270,6 +270,17 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("", text) if "\x00" in text or not text.isascii() else text
 
 
+# A spreadsheet takes a cell that begins so for a formula, and runs it.
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+CELL_GUARD = "'"
+
+
+def guard_cell(value: object) -> str:
+    """Return a cell of a CSV that no spreadsheet takes for a formula: a text may get a quote."""
+    text = "" if value is None else str(value)
+    return CELL_GUARD + text if isinstance(value, str) and _FORMULA.match(text) else text
+
+
 def _unquote_field(text: str) -> str:
     """Return a text that starts with three quotes, a quoted CSV field, without its quoting."""
     parts = text[1:].split('""')

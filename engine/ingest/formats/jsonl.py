@@ -23,6 +23,7 @@ from typing import Self
 
 from engine.errors import InputError, RecordError, UnknownFormat
 from engine.ingest.dates import count, flag, identifier, string, strings, text_of
+from engine.ingest.exchange import is_exported, kind_at, read_cells
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import (
@@ -44,6 +45,7 @@ from engine.ingest.records import (
     fingerprint,
 )
 from engine.ingest.sources import Source
+from engine.ingest.streams import HEAD
 from engine.ingest.tables import (
     complete_layout,
     guess_layout,
@@ -66,6 +68,7 @@ _LISTS = ("tags", "attachments", "participants")
 
 
 _SAMPLED = 200  # records
+_LONGEST_EXPORTED = 128 << 20  # bytes; a book of a library is one record
 _SUFFIXES = (".csv", ".tsv", ".tab")
 
 
@@ -83,7 +86,9 @@ class TableReader(JsonReader):
         """
         reader = copy.copy(self)
         reader.layout = self._look(source, name, told)
-        reader._mark = layout_mark(reader.layout) if reader.layout else ""
+        if reader.layout:
+            reader._mark = layout_mark(reader.layout)
+            reader.kinds = _kinds_of(reader.layout.kind) or self.kinds
         return reader
 
     @abstractmethod
@@ -104,14 +109,20 @@ class TableReader(JsonReader):
         self, found: JsonObject, digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
         lists = b"lists" if any(found.value.get(name) for name in _LISTS) else b""
-        value = found.value
-        if self.layout and self._mark:
-            try:
-                value = translate_row(found.value, self.layout)
-            except RecordError as exc:
-                yield found.reject(str(exc))
-                return
+        try:
+            value = self._translate(found)
+        except RecordError as exc:
+            yield found.reject(str(exc))
+            return
         yield found.record(self.name, value.get("id"), digest(found.raw + lists), value)
+
+    def _translate(self, found: JsonObject) -> Mapping[str, object]:
+        """Return a record with our fields. Raises RecordError."""
+        if self.layout is None:
+            return found.value
+        if self.layout.delimiter and is_exported(found.value):
+            return read_cells(found.value)
+        return translate_row(found.value, self.layout) if self._mark else found.value
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         answered = identifier(payload.get("in_reply_to"))
@@ -150,6 +161,8 @@ class JsonlReader(TableReader):
     name = "jsonl"
 
     def recognises(self, sample: Sample) -> bool:
+        if kind_at(sample.head):
+            return True
         return bool(sample.objects) and (
             bool(sample.columns)
             or any(found.keys() >= _NEEDED or names_fields(found) for found in sample.objects)
@@ -159,8 +172,8 @@ class JsonlReader(TableReader):
         head = source.head(name).removeprefix(BOM)
         found = json_objects(name, io.BufferedReader(io.BytesIO(head)))
         rows = [row.value for row in islice(found, _SAMPLED) if isinstance(row, JsonObject)]
-        if not rows:
-            return None
+        if not rows:  # the first is longer than what was looked at
+            return TableLayout(delimiter="", kind=kind_at(head)) if kind_at(head) else None
         base = TableLayout(
             delimiter="", names=tuple(dict.fromkeys(key for row in rows for key in row))
         )
@@ -172,6 +185,23 @@ class JsonlReader(TableReader):
                         yield read_cell(item.value, layout, "created_at")
 
         return complete_layout(source.name, base, rows, told, read_dates)
+
+    def objects(
+        self, source: Source, name: str, stream: io.BufferedReader
+    ) -> Iterator[JsonObject | Reject]:
+        exported = bool(kind_at(stream.peek(HEAD)))
+        longest = _LONGEST_EXPORTED if exported else self.longest_line
+        return json_objects(source.label(name), stream, longest, longest)
+
+
+def _kinds_of(kind: str) -> tuple[Kind, ...]:
+    """Return the kinds that an exported corpus may fill; chats and notes fill their own alone."""
+    if kind not in set(Kind):
+        return ()
+    first = Kind(kind)
+    return (
+        (first,) if first is Kind.PERSONAL else (first, *(each for each in Kind if each != first))
+    )
 
 
 class JsonlCsvReader(TableReader):

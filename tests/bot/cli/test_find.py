@@ -1,5 +1,7 @@
 """`presagio find`: its JSON as a contract, the corpus it asks, queries that look like options."""
 
+import csv
+import io
 from typing import Any
 
 import pytest
@@ -115,6 +117,16 @@ def test_for_people_it_tells_the_number_and_the_reason(invoke: Invoke, demo: str
     out = invoke("find", "ship canal", "--limit", "1").out
     assert "in demo: ship canal" in out
     assert "ship ×" in out
+
+
+def test_for_spreadsheets_it_is_a_table_without_formulas(invoke: Invoke, demo: str) -> None:
+    rows = list(csv.DictReader(invoke("find", "ship", "--csv").out.splitlines()))
+    hits = invoke("find", "ship", "--json").json["hits"]
+    assert [(row["rank"], row["id"]) for row in rows] == [(str(h["rank"]), h["id"]) for h in hits]
+    mentions = csv.DictReader(io.StringIO(invoke("find", "is:reply", "--csv", "-n", "50").out))
+    texts = [row["text"] for row in mentions]
+    assert any(text.startswith("'@") for text in texts)
+    assert not any(text.startswith(("=", "+", "-", "@")) for text in texts)
 
 
 def test_as_a_process_with_a_query_that_begins_with_a_minus(demo: str) -> None:

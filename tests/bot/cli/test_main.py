@@ -464,7 +464,7 @@ class TestStrangeHeadlines:
             " ",
             "🔥🔥🔥",
             "canal",
-            "-",
+            "- -",
             "container\u202e ship \u2066wedged",
             "container\nship\twedged \x1b[31m\x07",
             "container ship " * 8_000,

@@ -26,7 +26,7 @@ def test_options_are_those_of_the_command(invoke: Invoke) -> None:
     page = invoke("man").out.replace(r"\-", "-")
     about_find = re.split(r"\n\.S[SH] ", page.split('.SS "presagio find', 1)[1])[0]
     assert re.findall(r"^\\fB(-.*?)(?: <.*>)?\\fR$", about_find, re.MULTILINE) == [
-        "-c, --corpus", "-n, --limit", "--mode", "--json", "-v, --verbose",
+        "-c, --corpus", "-n, --limit", "--mode", "--json", "--csv", "-v, --verbose",
     ]  # fmt: skip
 
 

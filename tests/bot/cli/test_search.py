@@ -382,3 +382,12 @@ class TestModel:
         assert done.json["hits"][0]["text"] == injected
         assert "PWNED" not in done.out
         assert done.json["hits"][0]["url"] is None
+
+
+def test_each_line_of_standard_input_is_a_headline(demo: str) -> None:
+    said = f"{HEADLINE} date:2021-03-28\r\n\n  Bread prices rise\n".encode()
+    first, second = forked("search", "-", "--json", "--no-llm", stdin=said).json_lines
+    assert (first["query"], first["date"][:10]) == (HEADLINE, "2021-03-28")
+    assert first["hits"][0]["id"] == FIRST
+    assert second["query"] == "Bread prices rise"
+    assert "holds no headline" in forked("search", "-").complaint(2)

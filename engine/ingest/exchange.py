@@ -1,0 +1,239 @@
+"""What an archive is written as, so that ingest makes the same documents of it.
+
+Records have the fields of the plain format, which other programs read, and what it lacks.
+`presagio` marks them: their texts are taken as they stand, and nothing is derived from them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+import orjson
+
+from engine.corpora import Document, Part
+from engine.errors import RecordError
+from engine.ingest.dates import as_mapping, count, mappings, read_zoned_time, string, strings
+from engine.ingest.records import SourceRecord
+from engine.messages import Message
+from engine.text.clean import CELL_GUARD, guard_cell, searchable, storable
+from engine.values import DateKind, Flag, Kind
+
+MARK, VERSION = "presagio", 1
+COLUMNS = (
+    *(MARK, "kind", "id", "created_at", "author", "text", "url", "favorites", "title", "role"),
+    *("lang", "in_reply_to", "platform", "thread", "attribution", "device", "dated_by"),
+    *("is_retweet", "is_quote", "is_deleted", "flags", "tags", "mentions", "attachments"),
+    *("participants", "meta", "searched", "parts", "pages", "page_labels", "guarded"),
+)
+LONGEST_CELL = 131_072  # characters, which readers of CSV stop at
+_LISTS = ("attachments", "participants")
+_AS_JSON = ("flags", "tags", "mentions", *_LISTS, "meta", "parts", "page_labels")
+_NUMBERS = ("favorites", "pages")
+_BEGINNING = re.compile(rb'\s*\[?\s*\{"presagio":1,"kind":"([a-z]+)"')
+_LANGUAGE = re.compile(r"[a-z]{2}")
+
+
+def kind_at(head: bytes) -> str:
+    """Return the kind that the first record of an exported file names, or ""."""
+    found = _BEGINNING.match(head)
+    return found[1].decode() if found else ""
+
+
+def is_exported(record: Mapping[str, object]) -> bool:
+    """Tell whether a record is one that `record_of` made."""
+    return str(record.get(MARK)) == str(VERSION)
+
+
+def record_of(document: Document, kind: Kind) -> dict[str, object]:
+    """Return the record of a document, without what is empty."""
+    known = [(part, _search_text(document, part)) for part in document.parts]
+    found = {
+        MARK: VERSION,
+        "kind": kind.value,
+        "id": document.external_id,
+        "created_at": document.created_at.isoformat() if document.created_at else None,
+        "author": document.author,
+        "text": document.text,
+        "url": document.url,
+        "favorites": document.engagement,
+        "title": document.title,
+        "role": document.role,
+        "lang": document.lang,
+        "in_reply_to": document.reply_to,
+        "platform": document.platform,
+        "thread": document.thread,
+        "attribution": document.attribution,
+        "dated_by": document.dated_by,
+        "is_retweet": Flag.REPOST in document.flags,
+        "is_quote": Flag.QUOTE in document.flags,
+        "is_deleted": Flag.DELETED in document.flags,
+        "flags": list(document.flags.names),
+        "tags": list(document.tags),
+        "mentions": list(document.mentions),
+        **{name: document.meta[name] for name in ("device", *_LISTS) if name in document.meta},
+        "meta": {
+            name: value for name, value in document.meta.items() if name not in {"device", *_LISTS}
+        },
+        "searched": (
+            None
+            if document.parts
+            else _told_search(document.search_text, searchable(document.text))
+        ),
+        "parts": [_part_record(part, search_text) for part, search_text in known],
+        "pages": document.pages,
+        "page_labels": list(document.page_labels),
+    }
+    needed = {"id", "text", "created_at", MARK}
+    return {name: value for name, value in found.items() if name in needed or value}
+
+
+def _search_text(document: Document, part: Part) -> str:
+    """Return the search text that a part has unless something else was added to it."""
+    return searchable("\n".join(filter(None, (document.title, part.heading, part.text))))
+
+
+def _told_search(stored: str, made: str) -> str | None:
+    """Return the search text if it is not the one that is made; a blank for none at all."""
+    return None if stored == made else stored or " "
+
+
+def _read_search(told: object, made: str) -> str:
+    return storable(told).strip() if isinstance(told, str) and told else made
+
+
+def _part_record(part: Part, search_text: str) -> dict[str, object]:
+    found = {
+        "text": part.text,
+        "heading": part.heading,
+        "page": part.page,
+        "last_page": part.last_page,
+        "recognised": part.recognised,
+        "searched": _told_search(part.search_text, search_text),
+    }
+    return {name: value for name, value in found.items() if value or name == "text"}
+
+
+def cells_of(record: Mapping[str, object]) -> list[str]:
+    """Return the cells of a record in COLUMNS; "guarded" names those that got a quote.
+
+    Raises RecordError for a record that no CSV can hold.
+    """
+    cells = {
+        name: orjson.dumps(record[name]).decode() if name in _AS_JSON else guard_cell(record[name])
+        for name in COLUMNS
+        if name in record and record[name] is not None
+    }
+    guarded = [
+        name for name, cell in cells.items() if cell != str(record[name]) and name not in _AS_JSON
+    ]
+    cells["guarded"] = " ".join(guarded)
+    if any(len(cell) >= LONGEST_CELL for cell in cells.values()):
+        raise RecordError(
+            Message("{name} is too long for a CSV.", name=str(record["id"])),
+            fix=Message("Export it as JSON lines: --format jsonl."),
+        )
+    return [cells.get(name, "") for name in COLUMNS]
+
+
+def read_cells(row: Mapping[str, object]) -> dict[str, object]:
+    """Return the record of a row that `cells_of` made. Raises RecordError."""
+    cells = {name: cell for name, cell in row.items() if isinstance(cell, str) and cell}
+    for name in cells.pop("guarded", "").split():
+        cells[name] = cells.get(name, "").removeprefix(CELL_GUARD)
+    try:
+        lists = {name: orjson.loads(cells[name]) for name in _AS_JSON if name in cells}
+    except orjson.JSONDecodeError as exc:
+        raise RecordError(
+            Message("a list in this row is not valid JSON; leave the cells as they were exported")
+        ) from exc
+    numbers = {name: count(cells[name]) for name in _NUMBERS if name in cells}
+    return {"text": "", "created_at": None, **cells, **numbers, **lists}
+
+
+def read_exported(record: SourceRecord) -> Document:
+    """Return the document of an exported record. Raises RecordError."""
+    found = record.payload
+    meta = {
+        **{name: found[name] for name in ("device", *_LISTS) if found.get(name)},
+        **as_mapping(found.get("meta")),
+    }
+    flags = {str(flag.name).lower(): flag for flag in Flag}
+    title, text = _text(found.get("title")), storable(str(found.get("text") or ""))
+    language = _text(found.get("lang"))
+    document = Document(
+        external_id=record.external_id,
+        text=text,
+        search_text=_read_search(found.get("searched"), searchable(text)),
+        created_at=_moment(found.get("created_at")),
+        dated_by=_date_kind(found.get("dated_by")),
+        digest=record.digest,
+        author=_text(found.get("author")),
+        title=title,
+        role=_text(found.get("role")),
+        lang=language if language and _LANGUAGE.fullmatch(language) else None,
+        url=_text(found.get("url")),
+        reply_to=_text(found.get("in_reply_to")),
+        platform=_text(found.get("platform")),
+        thread=_text(found.get("thread")),
+        attribution=_text(found.get("attribution")),
+        tags=tuple(map(storable, strings(found.get("tags")))),
+        mentions=tuple(map(storable, strings(found.get("mentions")))),
+        engagement=count(found.get("favorites")) + count(found.get("retweets")),
+        flags=_join(flags[name] for name in strings(found.get("flags")) if name in flags),
+        meta={
+            name: value
+            for key, given in meta.items()
+            if (value := _storable(given)) and (name := storable(key))
+        },
+        pages=count(found.get("pages")) or None,
+        page_labels=tuple(map(storable, strings(found.get("page_labels")))),
+    )
+    parts = tuple(_read_part(document, part) for part in mappings(found.get("parts")))
+    if not parts and not text.strip():
+        raise RecordError(Message("the text is empty"))
+    return replace(document, parts=parts, search_text="" if parts else document.search_text)
+
+
+def _read_part(document: Document, found: Mapping[str, object]) -> Part:
+    part = Part(
+        text=storable(str(found.get("text") or "")),
+        search_text="",
+        heading=_text(found.get("heading")),
+        page=count(found.get("page")) or None,
+        last_page=count(found.get("last_page")) or None,
+        recognised=found.get("recognised") is True,
+    )
+    made = _search_text(document, part)
+    return replace(part, search_text=_read_search(found.get("searched"), made))
+
+
+def _join(flags: Iterable[Flag]) -> Flag:
+    joined = Flag.NONE
+    for flag in flags:
+        joined |= flag
+    return joined & ~Flag.THREAD  # which stitching adds again
+
+
+def _moment(value: object) -> datetime | None:
+    return None if value is None else read_zoned_time(value)
+
+
+def _date_kind(value: object) -> DateKind | None:
+    return next((kind for kind in DateKind if kind.value == value), None)
+
+
+def _text(value: object) -> str | None:
+    text = string(value)
+    return storable(text) or None if text else None
+
+
+def _storable(value: object) -> object:
+    """Return a value of JSON without what the database cannot hold."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {storable(str(name)): _storable(item) for name, item in value.items()}
+    return value
