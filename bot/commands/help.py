@@ -1,5 +1,6 @@
 """/help: the commands, in groups, and each with an example."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from bot.commands.registry import Command
@@ -56,6 +57,9 @@ WITHOUT_MODEL = marked(
     " least half of what they weigh."
 )
 
+# Of a detail such as "here: to this thread; chat: to the whole chat": what it explains.
+_HEADS = re.compile(r"(?:^|; )((?:(?![:;] ).)*)")
+
 # Commands of no group are among the last.
 _GROUPS = (
     (marked("Search"), ("prophecy", "more", "find", "ask", "compose")),
@@ -99,8 +103,12 @@ def listening_here(request: Request) -> str:
 
 
 def _list_about(asked: str, command: Command, words: Words) -> list[str]:
-    """Return the details of a command that begin with a word, below the command."""
-    details = [one for one in command.details if one.partition(" ")[0] == asked]
+    """Return the details of a command that explain a word, below the command."""
+    details = [
+        detail
+        for detail in command.details
+        if any(asked in head.replace(",", " ").split() for head in _HEADS.findall(detail))
+    ]
     return [words.say(command.usage), *map(words.say, details)] if details else []
 
 

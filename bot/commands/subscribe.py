@@ -10,7 +10,7 @@ from bot.commands.services import NewsServices, Services
 from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.commands.subscription_words import describe_subscription, name_feeds, say_city
 from bot.i18n.words import Words, marked
-from bot.replies.post import NAMES, write_day
+from bot.replies.post import write_day
 from bot.reply import Action, Button, Reply
 from bot.request import Request
 from engine.chat import zone_or_utc
@@ -23,6 +23,27 @@ _EXAMPLES = (
     marked("/subscribe daily 8:30 weekdays mon-fri best 5"),
     marked("/subscribe instant threshold 6 must coffee, tea not football"),
     marked("/subscribe languages en, es categories news unjudged on nothing on"),
+)
+_OPTIONS = (
+    marked("daily 9:00, instant or off: when I post."),
+    marked("best N: at most so many in a daily post (1 to 10)."),
+    marked("threshold N: the score from which I speak unasked, in posts too (0 to 6)."),
+    marked("weekdays mon-fri: only on these days."),
+    marked("must A, B: only news with one of these words; not C: none with this one."),
+    marked("languages en, es and categories news, tech: only such news."),
+    marked("unjudged on: also what no model judged, if a tweet has most of the headline's words."),
+    marked("coverage 70: how many of a hundred words that must be."),
+    marked("nothing on: tell me also when there was nothing."),
+    marked("compose on: draft a tweet about the first story of a daily post, for you to copy."),
+    marked("here: posts go to this thread; chat: to the whole chat."),
+    marked("topic ...: this topic has posts of its own, such as: topic feeds BBC daily 9:00."),
+    marked("feeds BBC, Reuters: only news of feeds with such a name."),
+    marked("silent on: posts make no sound."),
+    marked(
+        "template TEXT: the words of a post, with names such as headline and tweet in double"
+        " braces; off: the usual."
+    ),
+    marked("any takes a filter away, such as: must any."),
 )
 _ZONE_EXAMPLE = "/settings timezone Madrid"
 _UNJUDGED = "/subscribe unjudged on"
@@ -145,7 +166,7 @@ async def _show_subscription(
         if subscription:
             typed = f"/{_NAME} {as_typed(subscription)}"
             lines += ["", words.say("As you would type it: {subscription}", subscription=typed)]
-        lines += ["", *_help(words)]
+        lines += ["", *map(words.say, _OPTIONS)]
         lines += ["", words.say("For example:"), *map(words.say, _EXAMPLES)]
     return Reply(
         words=words, text="\n".join(lines), buttons=_buttons(subscription, words), ephemeral=True
@@ -208,35 +229,6 @@ async def obstacles(
     return lines
 
 
-def _help(words: Words) -> list[str]:
-    return [
-        words.say("daily 9:00, instant or off: when I post."),
-        words.say("best N: at most so many in a daily post (1 to 10)."),
-        words.say("threshold N: the score from which I speak unasked, in posts too (0 to 6)."),
-        words.say("weekdays mon-fri: only on these days."),
-        words.say("must A, B: only news with one of these words; not C: none with this one."),
-        words.say("languages en, es and categories news, tech: only such news."),
-        words.say(
-            "unjudged on: also what no model judged, if a tweet has most of the headline's words."
-        ),
-        words.say("nothing on: tell me also when there was nothing."),
-        words.say(
-            "compose on: draft a tweet about the first story of a daily post, for you to copy."
-        ),
-        words.say("here: posts go to this thread; chat: to the whole chat."),
-        words.say(
-            "topic ...: this topic has posts of its own, such as: topic feeds BBC daily 9:00."
-        ),
-        words.say("feeds BBC, Reuters: only news of feeds with such a name."),
-        words.say("silent on: posts make no sound."),
-        words.say(
-            "template TEXT: the words of a post, with {names} in double braces; off: the usual.",
-            names=", ".join(NAMES),
-        ),
-        words.say("any takes a filter away, such as: must any."),
-    ]
-
-
 def _buttons(subscription: Subscription | None, words: Words) -> tuple[tuple[Button, ...], ...]:
     """Return the buttons, without those that would change nothing."""
     subscribed = subscription is not None and subscription.mode is not PostingMode.OFF
@@ -259,6 +251,7 @@ SUBSCRIBE = Command(
     summary=marked("when I post by myself what was foretold, and of which news"),
     usage=marked("/subscribe [daily HH:MM, instant, off] [OPTIONS]"),
     example=_EXAMPLES[0],
+    details=_OPTIONS,
     for_channels=True,
     handler=_subscribe,
     act=Act(Effect.STEERS_CHAT),

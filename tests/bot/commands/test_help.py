@@ -145,3 +145,14 @@ def test_a_row_says_how_it_is_called_and_what_it_does() -> None:
     assert "| `/help [COMMAND]` | this list, or one command with an example |" in rows
     assert "| `/settings [NAME VALUE]` | how I behave in this chat (in groups: admins) |" in rows
     assert all(row.count("|") == 3 for row in rows)
+
+
+async def test_help_knows_every_word_that_its_own_texts_use(bot: Bot) -> None:
+    listed = (await bot.say("/help")).text
+    refused = (await bot.say("/subscribe nonsense")).text or ""
+    options = refused.partition("There are: ")[2].rstrip(".").split(", ")
+    assert len(options) > 15
+    for word in (*options, *SETTINGS_BY_NAME, "listening", "corpus", "topic", "template", "any"):
+        said = (await bot.say(f"/help {word}")).text or ""
+        assert said != listed, word
+        assert word in said
