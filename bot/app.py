@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bot.database import bring_up_to_date, open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
 from bot.evidence import LateWeb, Rerankers, open_rerankers, open_web
-from bot.query_log import log_of, log_search, source
+from bot.query_log import log_of, log_search, search_logged, source
 from bot.settings import Settings
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
@@ -25,7 +25,7 @@ from engine.prophecy.prophecy import Judges, Prophet
 from engine.prophecy.question import Meaning
 from engine.prophecy.together import prophesy_from_all
 from engine.search import Prophecy, SearchRequest
-from engine.search_log import SearchJob, search_logged
+from engine.search_log import SearchJob
 from engine.settings.searching import ProphecySettings
 from engine.values import Corpus, Kind
 

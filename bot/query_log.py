@@ -14,7 +14,8 @@ from db.logs import Log
 from db.pool import Database
 from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
-from engine.search_log import Asker, LoggedSearch, Origin, SearchJob, may_quote
+from engine.search import Prophecy
+from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
 
 # The default asker is whoever runs the program; one task id per run.
 _CONSOLE = Asker(origin=Origin.CONSOLE, task=uuid.uuid4().hex, source=BudgetSource.CONSOLE)
@@ -86,3 +87,25 @@ async def log_search(
         raise
     await log.record(told(timed_entry(), answer))
     return answer
+
+
+def may_quote(asker: Asker, job: SearchJob, *, chat_queries: bool) -> bool:
+    """Return whether a text may be logged: in a chat only a query, and only if `chat_queries`."""
+    return asker.origin is not Origin.CHAT or (job is SearchJob.FIND and chat_queries)
+
+
+def search_logged(search: LoggedSearch, prophecy: Prophecy) -> LoggedSearch:
+    """Return the entry for a headline that was answered."""
+    return replace(
+        search,
+        text=prophecy.headline.text,
+        corpus=prophecy.corpus,
+        plan=prophecy.mode.value,
+        counts={
+            "candidates": len(prophecy.candidates),
+            "judged": len(prophecy.verdict.scores),
+            "returned": len(prophecy.hits),
+        },
+        returned=tuple(hit.candidate.external_id for hit in prophecy.hits),
+        usage=prophecy.usage,
+    )

@@ -5,12 +5,11 @@ docs/decisions/0016-search-log.md.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from engine.budget import BudgetSource
-from engine.search import Prophecy
 from engine.values import Usage
 
 
@@ -58,25 +57,3 @@ class LoggedSearch:
     platforms: tuple[str, ...] = ()  # of what was returned
     usage: Usage | None = None  # None: nothing was spent
     error: str | None = None  # the name of the class only: the message may quote the text
-
-
-def may_quote(asker: Asker, job: SearchJob, *, chat_queries: bool) -> bool:
-    """Return whether a text may be logged: in a chat only a query, and only if `chat_queries`."""
-    return asker.origin is not Origin.CHAT or (job is SearchJob.FIND and chat_queries)
-
-
-def search_logged(search: LoggedSearch, prophecy: Prophecy) -> LoggedSearch:
-    """Return the entry for a headline that was answered."""
-    return replace(
-        search,
-        text=prophecy.headline.text,
-        corpus=prophecy.corpus,
-        plan=prophecy.mode.value,
-        counts={
-            "candidates": len(prophecy.candidates),
-            "judged": len(prophecy.verdict.scores),
-            "returned": len(prophecy.hits),
-        },
-        returned=tuple(hit.candidate.external_id for hit in prophecy.hits),
-        usage=prophecy.usage,
-    )

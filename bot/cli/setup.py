@@ -16,10 +16,8 @@ from bot.commands.ownership import Ownership
 from bot.console.screen import Output
 from bot.platforms import how_to_own, list_platforms
 from bot.settings import Settings, load_settings
-from bot.settings.sources import usual_place
+from bot.settings.sources import ENVIRONMENT_FILE, read_variables, usual_place
 from bot.settings.writing import (
-    ENVIRONMENT_FILE,
-    read_variables,
     with_setting,
     with_variable,
     write_whole,

@@ -15,6 +15,7 @@ from bot.settings.model import Sections, Settings
 from bot.settings.sections import masked_url
 from bot.settings.sources import (
     DATA_DIR_VARIABLE,
+    ENVIRONMENT_FILE,
     Override,
     did_you_mean,
     escaped_line,
@@ -22,10 +23,10 @@ from bot.settings.sources import (
     read_environment,
     read_file,
     read_secrets,
+    read_variables,
     section_fields,
     write_dotted,
 )
-from bot.settings.writing import ENVIRONMENT_FILE, read_variables, toml_value
 from engine.errors import SettingsError
 from engine.text.address import public_address
 
@@ -177,6 +178,8 @@ def _fix(keys: tuple[str, ...]) -> str | None:
     """Return the default in TOML as an example of a valid value."""
     if len(keys) == 1:
         return None
+    from bot.settings.writing import toml_value  # noqa: PLC0415 - only errors quote one
+
     default = getattr(Sections.model_fields[keys[0]].get_default(), keys[1])
     return f"The default is {toml_value(default)}."
 

@@ -1,7 +1,9 @@
 """Reads settings from the file and the environment, without validating them."""
 
-import difflib
 import json
+import os
+import re
+import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ PREFIX = "PRESAGIO_"
 CONFIG_VARIABLE = "PRESAGIO_CONFIG"
 DATA_DIR_VARIABLE = "PRESAGIO_DATA_DIR"
 DATABASE_VARIABLE = "DATABASE_URL"
+ENVIRONMENT_FILE = "presagio.env"
+ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=(.*)")
 _OTHER_VARIABLES = (CONFIG_VARIABLE, DATA_DIR_VARIABLE, "PRESAGIO_TEST_DATABASE_URL")
 _SECRET_VARIABLES = tuple(name.upper() for name in Secrets.model_fields)
 _SECRET_KEYS = {"LLM_API_KEY": "OPENROUTER_API_KEY", "TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN"}
@@ -197,8 +201,41 @@ def read_secrets(environ: Mapping[str, str]) -> Secrets:
     return Secrets.model_validate({name: text for name, text in found.items() if text})
 
 
+def read_variables(config: Path | None) -> dict[str, str]:
+    """Return the variables of the file of secrets beside a configuration file, if there is one.
+
+    Raises SettingsError if others than its owner may read it, or it cannot be read.
+    """
+    path = config.parent / ENVIRONMENT_FILE if config else None
+    try:
+        if path is None or not path.is_file():
+            return {}
+        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise SettingsError(
+                f"{escaped_line(path)} holds secrets, and others may read it.",
+                fix=f"Run: chmod 600 {escaped_line(path)}",
+            )
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SettingsError(f"{escaped_line(path)} cannot be read.", fix="Mend the file.") from exc
+    return variables_in(text)
+
+
+def variables_in(text: str) -> dict[str, str]:
+    """Return the variables of an environment file, without the quotes around their values."""
+    found = (ASSIGNMENT.fullmatch(line) for line in text.splitlines())
+    return {match[1]: _unquote_value(match[2].strip()) for match in found if match}
+
+
+def _unquote_value(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted else value
+
+
 def did_you_mean(word: str, words: Iterable[str]) -> str | None:
     """Return "Did you mean ...?" when one of `words` is close."""
+    import difflib  # noqa: PLC0415 - only errors need it
+
     close = difflib.get_close_matches(word, list(words), n=1)
     return f"Did you mean {close[0]}?" if close else None
 

@@ -1,9 +1,7 @@
 """Changes config.toml and the file of secrets next to it, and leaves everything else as it is."""
 
 import json
-import os
 import re
-import stat
 import tempfile
 import textwrap
 import tomllib
@@ -14,7 +12,7 @@ from pydantic import SecretStr
 
 from bot.settings.model import Secrets, Sections
 from bot.settings.sections import FeedSettings, WebhookSettings
-from bot.settings.sources import escaped_line
+from bot.settings.sources import ASSIGNMENT, escaped_line
 from engine.errors import SettingsError
 from engine.settings import Section
 
@@ -96,8 +94,6 @@ def toml_value(value: object) -> str:
     return json.dumps(value)  # strings, numbers and booleans look the same in JSON and TOML
 
 
-ENVIRONMENT_FILE = "presagio.env"
-_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=(.*)")
 _SAFE = re.compile(r"[\w:./@%+=,-]*")
 
 
@@ -153,7 +149,7 @@ def with_variable(text: str, name: str, value: str) -> str:
     line = f"{name}={value}" if _SAFE.fullmatch(value) else f"{name}='{value}'"
     lines, done = [], False
     for given in text.splitlines():
-        found = _LINE.fullmatch(given)
+        found = ASSIGNMENT.fullmatch(given)
         if found and found[1] == name:
             if not done:
                 lines.append(line)
@@ -161,37 +157,6 @@ def with_variable(text: str, name: str, value: str) -> str:
         else:
             lines.append(given)
     return "\n".join([*lines, *([] if done else [line])]) + "\n"
-
-
-def read_variables(config: Path | None) -> dict[str, str]:
-    """Return the variables of the file of secrets beside a configuration file, if there is one.
-
-    Raises SettingsError if others than its owner may read it, or it cannot be read.
-    """
-    path = config.parent / ENVIRONMENT_FILE if config else None
-    try:
-        if path is None or not path.is_file():
-            return {}
-        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise SettingsError(
-                f"{escaped_line(path)} holds secrets, and others may read it.",
-                fix=f"Run: chmod 600 {escaped_line(path)}",
-            )
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise SettingsError(f"{escaped_line(path)} cannot be read.", fix="Mend the file.") from exc
-    return variables_in(text)
-
-
-def variables_in(text: str) -> dict[str, str]:
-    """Return the variables of an environment file, without the quotes around their values."""
-    found = (_LINE.fullmatch(line) for line in text.splitlines())
-    return {match[1]: _unquote_value(match[2].strip()) for match in found if match}
-
-
-def _unquote_value(value: str) -> str:
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if quoted else value
 
 
 def write_whole(path: Path, text: str, *, mode: int) -> None:

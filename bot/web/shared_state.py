@@ -30,7 +30,7 @@ from bot.app import App
 from bot.commands.services import ReadHeadline
 from bot.listening import network_of
 from bot.pace import RateLimit
-from bot.query_log import asked_by, asker, log_of, log_search
+from bot.query_log import asked_by, asker, log_of, log_search, search_logged
 from bot.settings import Settings
 from bot.settings.sections import WebSettings
 from bot.web.failures import Refusal, too_many
@@ -44,7 +44,7 @@ from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.prophecy.prophecy import Prophet
 from engine.search import Prophecy, SearchRequest
-from engine.search_log import SearchJob, search_logged
+from engine.search_log import SearchJob
 from engine.values import Corpus, Kind
 
 _KEPT_SECONDS = 300.0

@@ -11,14 +11,14 @@ from bot.app import App, open_app
 from bot.cli.log import entry_json
 from bot.queries.ask import ask_one
 from bot.queries.find import find
-from bot.query_log import asked_by, log_of
+from bot.query_log import asked_by, log_of, may_quote
 from bot.settings import load_settings
 from db.logs import LogEntry
 from engine.budget import BudgetSource
 from engine.errors import CorpusNotFound
 from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest
-from engine.search_log import Asker, Origin, SearchJob, may_quote
+from engine.search_log import Asker, Origin, SearchJob
 from tests.bot.conftest import Invoke
 from tests.bot.kinds import fill_all
 from tests.database import wait_for

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.settings import load_settings
+from bot.settings.sources import read_variables, variables_in
 from bot.settings.writing import (
-    read_variables,
-    variables_in,
     with_setting,
     with_variable,
     write_whole,
