@@ -27,11 +27,11 @@ from bot.web.schemas import (
     SearchParameters,
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
-from db.search.shown import Shown
+from db.search.shown import DocumentOrigin, Shown
 from engine.contracts.answers import ProphecyAnswer, QuestionAnswer
 from engine.contracts.finds import DocumentAnswer, FindAnswer
 from engine.corpora import ALL, news_corpus
-from engine.errors import CorpusNotFound, UsageError
+from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
@@ -107,21 +107,26 @@ class TaggedVectors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What is searched: a corpus, or only its documents from feeds of one category."""
+    """What is searched: corpora, or only the documents of one from feeds of one category."""
 
     shared: SharedState
-    corpus: Corpus
+    corpora: tuple[Corpus, ...]
     tag: str | None
 
     @classmethod
     async def of(cls, shared: SharedState, asked: Narrowed) -> Self:
-        """Return the scope of a request.
+        """Return the scope of a request: where several corpora fit and none is named, all of them.
 
         Raises CorpusNotFound, UsageError, also for a category that is not known, StorageError.
         """
         if not asked.category:
-            corpus = await shared.corpus(asked.corpus or "", asked.kind)
-            return cls(shared=shared, corpus=corpus, tag=None)
+            kinds = (asked.kind,) if asked.kind else ()
+            try:
+                corpora = [await shared.app.corpus(asked.corpus or "", kinds=kinds)]
+            except SeveralCorpora:
+                every = await shared.app.choose_corpora(ALL)
+                corpora = [each for each in every if asked.kind in (None, each.kind)]
+            return cls(shared=shared, corpora=tuple(corpora), tag=None)
         return await cls._of_category(shared, asked, asked.category)
 
     @classmethod
@@ -139,7 +144,7 @@ class Scope:
                 raise _refuse_category(category, known) from None
         if tag not in known and not await shown.has_tag(corpus, tag):
             raise _refuse_category(category, known)
-        return cls(shared=shared, corpus=corpus, tag=tag)
+        return cls(shared=shared, corpora=(corpus,), tag=tag)
 
     def searcher(self) -> Prophet:
         """Return a Prophet that searches it and gives no weight to the age of texts."""
@@ -153,12 +158,13 @@ class Scope:
 
     async def count(self, filters: Filters) -> int:
         """Return how many texts in scope pass the filters."""
-        return await Shown(self.shared.app.database).count(self.corpus, filters, self.tag)
+        shown = Shown(self.shared.app.database)
+        return sum([await shown.count(each, filters, self.tag) for each in self.corpora])
 
     def describe(self, asked: Narrowed, now: datetime) -> dict[str, object]:
         """Return what was asked for, as answers repeat it."""
         return {
-            "kind": self.corpus.kind,
+            "kind": self.corpora[0].kind if len(self.corpora) == 1 else asked.kind,
             "category": asked.category,
             "period": asked.period,
             "generated_at": now.isoformat(),
@@ -167,7 +173,9 @@ class Scope:
     async def origins(self, hits: Sequence[Hit]) -> list[Mapping[str, object]]:
         """Return where each hit comes from, as the API names it."""
         ids = [hit.candidate.id for hit in hits]
-        known = await Shown(self.shared.app.database).origins(self.corpus, ids)
+        shown, known = Shown(self.shared.app.database), dict[int, DocumentOrigin]()
+        for corpus in self.corpora:
+            known |= await shown.origins(corpus, ids)
         return [asdict(known[number]) if number in known else _UNKNOWN for number in ids]
 
 
@@ -194,7 +202,7 @@ async def search_corpus(shared: SharedState, asked: SearchParameters) -> SearchA
         judged=False,
         mode=asked.mode,
     )
-    found = await shared.prophesy(scope.corpus, request, scope.searcher())
+    found = await shared.prophesy_from(scope.corpora, request, scope.searcher())
     searched = await scope.count(filters)
     elapsed_ms = (time.perf_counter() - started) * 1000
     answer = prophecy_answer(found, now=now, elapsed_ms=elapsed_ms)
@@ -260,7 +268,7 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswe
         filters=Filters(after=asked.period.begins(now)),
         mode=asked.mode,
     )
-    answered = await ask(shared.app, request, [scope.corpus], prophet=scope.searcher())
+    answered = await ask(shared.app, request, scope.corpora, prophet=scope.searcher())
     elapsed_ms = (time.perf_counter() - started) * 1000
     answer = QuestionAnswer.of(answered, elapsed_ms=elapsed_ms)
     origins = await scope.origins([source.passage.hit for source in answered.sources])
@@ -279,7 +287,7 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswe
     summary="Find texts by words and by meaning",
 )
 async def _search(shared: SharedOf, asked: Annotated[SearchParameters, Query()]) -> SearchAnswer:
-    """Find texts of one corpus, best first. No model judges them; age does not count."""
+    """Find texts of a corpus, or of all, best first. No model judges them; age does not count."""
     return await search_corpus(shared, asked)
 
 
@@ -316,7 +324,7 @@ async def _prophecy(
     dependencies=_DEAR,
 )
 async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> AskAnswer:
-    """Answer from one corpus, each claim with its sources; without a model, in their words."""
+    """Answer from a corpus or all, each claim with its sources; without a model, in their words."""
     return await answer_question(shared, asked)
 
 

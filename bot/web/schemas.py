@@ -136,10 +136,10 @@ class SearchHit(ProphecyHit, _Originating):
 class SearchAnswer(ProphecyAnswer):
     """The same with what was counted and asked for."""
 
-    kind: Kind
+    kind: Kind | None = Field(description="Null for corpora of several kinds.")
     category: str | None
     period: Period
-    searched: int = Field(description="Texts of the corpus in the period and category.")
+    searched: int = Field(description="Texts of the corpora in the period and category.")
     returned: int
     generated_at: str
     hits: list[SearchHit]  # type: ignore[assignment]  # each has some names more
@@ -154,7 +154,7 @@ class AskAnswer(QuestionAnswer):
 
     generated_at: str
     sources: list[AnswerSource]  # type: ignore[assignment]  # each has some names more
-    kind: Kind
+    kind: Kind | None = Field(description="Null for corpora of several kinds.")
     category: str | None
     period: Period
 

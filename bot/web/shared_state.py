@@ -12,6 +12,7 @@ from collections.abc import (
     Hashable,
     Iterable,
     Mapping,
+    Sequence,
 )
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -39,10 +40,11 @@ from bot.web.streaming import SharedWork
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from engine.budget import BudgetSource
-from engine.corpora import corpus_named
+from engine.corpora import ALL, corpus_named
 from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.prophecy.prophecy import Prophet
+from engine.prophecy.together import prophesy_from_all
 from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob
 from engine.values import Corpus, Kind
@@ -274,14 +276,21 @@ class SharedState:
         self, corpus: Corpus, request: SearchRequest, searcher: Prophet | None = None
     ) -> Prophecy:
         """Answer a headline, by `searcher` if there is one, and log it. Raises StorageError."""
+        return await self.prophesy_from([corpus], request, searcher or self.app.prophet)
+
+    async def prophesy_from(
+        self, corpora: Sequence[Corpus], request: SearchRequest, searcher: Prophet
+    ) -> Prophecy:
+        """Answer a headline from several corpora, of which there is at least one, and log it."""
+        weights = self.app.prophet.score.weights
         return await log_search(
             SearchJob.SEARCH,
             request.headline.text,
-            (searcher or self.app.prophet).prophesy(corpus, request),
+            prophesy_from_all(searcher, corpora, request, weights),
             search_logged,
             log=log_of(self.app.database, self.settings),
             settings=self.settings,
-            corpus=corpus.name,
+            corpus=corpora[0].name if len(corpora) == 1 else ALL,
         )
 
 

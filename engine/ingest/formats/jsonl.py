@@ -6,7 +6,8 @@ One object per line (or one array), with the fields of a document:
 
 and optionally lang, author, title, role, url, in_reply_to, platform, thread, attribution,
 favorites, retweets, device, is_retweet, is_quote, is_deleted, and the lists tags, attachments
-(names of files) and participants. Without `platform` it is "x" if id and date show that.
+(names of files) and participants. Without `platform` it is "x" if id and date show that, else
+`source`.
 `in_reply_to` is the id of the message being answered; a screen name there (some exports have one)
 only marks the document as a reply. Without `tags` they are the hashtags of the text.
 """
@@ -144,7 +145,7 @@ class TableReader(JsonReader):
             lang=string(payload.get("lang")),
             url=string(payload.get("url")),
             reply_to=None if _is_name(answered, payload.get("id")) else answered,
-            platform=string(payload.get("platform")) or _platform(payload, created_at),
+            platform=_platform(payload, created_at),
             thread=string(payload.get("thread")),
             attribution=string(payload.get("attribution")),
             tags=tuple(strings(payload.get("tags"))) or None,
@@ -265,8 +266,16 @@ def _is_name(answered: str | None, own: object) -> bool:
 
 
 def _platform(payload: Mapping[str, object], created_at: datetime) -> str | None:
+    if named := string(payload.get("platform")):
+        return named
     post_id, sent_by = identifier(payload.get("id")), string(payload.get("device"))
-    return "x" if post_id and is_from_x(post_id, created_at, sent_by) else None
+    if post_id and is_from_x(post_id, created_at, sent_by):
+        return "x"
+    source = string(payload.get("source"))  # X has the program there, as a link
+    return source if source and len(source) <= _LONGEST_SOURCE and "<" not in source else None
+
+
+_LONGEST_SOURCE = 40  # characters of the name of a network or paper
 
 
 READERS: tuple[Reader, ...] = (JsonlReader(), JsonlCsvReader())

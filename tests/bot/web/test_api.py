@@ -331,13 +331,21 @@ class TestRefusals:
     ) -> None:
         assert (await coffee_web.problem(path, 400)).startswith(said)
 
-    async def test_of_several_corpora_one_must_be_named(self, database_url: str) -> None:
+    async def test_several_corpora_are_searched_together_and_one_prophesies(
+        self, database_url: str
+    ) -> None:
         database = await Database.open(database_url)
         for name in ("one", "two"):
-            await load_texts(database, name, ["coffee"])
+            await load_texts(database, name, [f"coffee {name}"])
         await database.close()
         async with web_stage({"DATABASE_URL": database_url}) as stage:
-            said = await stage.problem("/api/search", 400, q="coffee")
+            found = (await stage.client.get("/api/search?q=coffee&limit=5")).json()
+            assert {hit["text"] for hit in found["hits"]} == {"coffee one", "coffee two"}
+            assert {hit["source"] for hit in found["hits"]} == {"one", "two"}
+            assert (found["searched"], found["returned"], found["kind"]) == (2, 2, None)
+            asked = (await stage.client.get("/api/ask?question=coffee")).json()
+            assert {source["source"] for source in asked["sources"]} == {"one", "two"}
+            said = await stage.problem("/api/prophecy", 400, headline="coffee")
             assert said == "There are several corpora: one, two. Name one with corpus=NAME."
 
     async def test_without_a_corpus_that_is_said(self, database_url: str) -> None:

@@ -83,6 +83,9 @@ def test_a_record_that_names_no_platform_is_of_x_only_where_its_id_and_date_agre
     record = RECORD | {"id": post_id, "created_at": created_at, "device": device}
     assert one(record).platform == platform
     assert one(record | {"platform": "mastodon"}).platform == "mastodon"
+    assert one(record | {"source": "Mastodon"}).platform == (platform or "Mastodon")
+    by_program = {"source": '<a href="https://x.example">Program</a>'}
+    assert one(record | by_program).platform == platform
 
 
 def test_a_screen_name_in_place_of_an_answered_id_only_marks_a_reply() -> None:
