@@ -105,6 +105,11 @@ class Words:
         """Convert a number in English notation to that of this language: "0.5", "0,5"."""
         return written if self.language == DEFAULT else written.translate(_SIGNS)
 
+    def month(self, year: int, month: int) -> str:
+        """Return a month as people write it: "March 2012", "marzo de 2012"."""
+        name = _MONTHS[self.language][month - 1]
+        return f"{name} {year}" if self.language == DEFAULT else f"{name} de {year}"
+
     def date(self, moment: datetime, zone: tzinfo | None = None) -> str:
         """Return a day as people write it: "March 14, 2012", "14 de marzo de 2012"."""
         local = moment.astimezone(zone) if zone else moment

@@ -1,11 +1,11 @@
-"""The figures of a corpus with its chart by month, and headlines for visitors to try."""
+"""The figures of a corpus by year and month, and headlines for visitors to try."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import partial
-from typing import ClassVar
 
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.dates import age_between, read_date
@@ -18,11 +18,6 @@ from db.corpus.health import Lead, Overview
 from engine.prophecy.headline import read_headline
 from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
-
-WIDTH, HEIGHT = 360, 110  # units of the picture; the labels of years stand below
-_MOST_LABELS = 9
-_FEWEST = 12  # months that have room, so that the bar of a single one is not a wall
-_GAP = 0.2  # share of a column's place that stays empty
 
 _MOST_LEADS = 10
 _MOST_TRIED = 3
@@ -50,63 +45,28 @@ STOCK = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A month and its bar."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True)
-class YearLabel:
-    """The name of a year, and where the year begins."""
-
-    x: float
-    name: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MonthChart:
-    """Columns of all months from the first to the last, and what a table says instead."""
+class Bar:
+    """A year ("2015") or a month ("2015-03") with its texts."""
 
-    width: ClassVar = WIDTH
-    height: ClassVar = HEIGHT
-    columns: Sequence[Column]
-    labels: Sequence[YearLabel]
-    most: int  # texts of the highest column
-    busiest: str  # its month ("2012-03")
-    years: Mapping[str, int]
-
-    @property
-    def texts(self) -> int:
-        """Return the total number of texts."""
-        return sum(self.years.values())
+    name: str
+    texts: int
+    percent: int  # of the one with the most texts
 
 
-def draw_month_chart(counted: Mapping[str, int]) -> MonthChart | None:
-    """Return the chart of texts by month ("2012-03"), or None if there are no texts."""
-    if not counted:
-        return None
-    months = list_months(counted)
-    place, most = WIDTH / max(len(months), _FEWEST), max(counted.values())
-    columns = [
-        Column(round(at * place, 2), round(HEIGHT - high, 2), round(place * (1 - _GAP), 2), high)
-        for at, month in enumerate(months)
-        if (high := round(HEIGHT * counted.get(month, 0) / most, 2))
-    ]
-    years = dict.fromkeys((month[:4] for month in months), 0)
+def draw_bars(counted: Mapping[str, int], year: str = "") -> list[Bar]:
+    """Return a bar for each year of these months ("2012-03") from the first to the last, or for
+    each month of one `year`."""
+    length = 7 if year else 4
+    texts = Counter[str]()
     for month, number in counted.items():
-        years[month[:4]] += number
-    return MonthChart(
-        columns=columns,
-        labels=list(_place_year_labels(months, place)),
-        most=most,
-        busiest=max(counted, key=lambda month: (counted[month], month)),
-        years=years,
-    )
+        texts[month[:length]] += number
+    names = dict.fromkeys(month[:length] for month in list_months(counted)) if counted else {}
+    names = {f"{year}-{month:02}": None for month in range(1, 13)} if year else names
+    most = max((texts[name] for name in names), default=0) or 1
+    return [
+        Bar(name=name, texts=texts[name], percent=round(100 * texts[name] / most)) for name in names
+    ]
 
 
 def list_months(counted: Mapping[str, int]) -> list[str]:
@@ -120,23 +80,12 @@ def list_months(counted: Mapping[str, int]) -> list[str]:
     return [month for month in every if first <= month <= last]
 
 
-def _place_year_labels(months: Sequence[str], place: float) -> Iterator[YearLabel]:
-    """Yield the years that have room for their names."""
-    begins = [(at, month[:4]) for at, month in enumerate(months) if month.endswith("-01") or not at]
-    if len(begins) > 1 and begins[1][0] < 12 and begins[1][0] * place < WIDTH / _MOST_LABELS:
-        begins = begins[1:]  # the part of the first year is too short for its name
-    step = -(-len(begins) // _MOST_LABELS)
-    for at, name in begins[::step]:
-        if WIDTH - at * place >= WIDTH / (_MOST_LABELS + 3) or len(begins) == 1:
-            yield YearLabel(round(at * place, 2), name)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exhibit:
     """The figures of one corpus."""
 
     corpus: Corpus
-    chart: MonthChart | None  # None if it is empty
+    months: Mapping[str, int]  # "2012-03" -> texts, without empty months
     leads: Sequence[Lead]  # the longest first
     subjects: Mapping[str, int]  # word -> headlines, most first
     approved: Sequence[Lead]  # what the operator posted or approved, the longest first
@@ -158,7 +107,7 @@ async def read_exhibit(shared: SharedState, corpus: Corpus) -> Exhibit:
         strict = Overview(database, replace(rule, trusted=(), voters=0))
         return Exhibit(
             corpus=corpus,
-            chart=draw_month_chart(await reader.months(corpus)),
+            months=await reader.months(corpus),
             leads=await reader.leads(corpus, limit=_MOST_LEADS),
             subjects=await reader.subjects(corpus, limit=_MOST_SUBJECTS),
             approved=await strict.leads(corpus, limit=_MOST_TRIED),

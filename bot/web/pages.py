@@ -19,6 +19,7 @@ from bot.replies.buttons import place_text
 from bot.replies.picture import card_of, picture_answer
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.reply import labels, say_date, signature
+from bot.web.archive import archive
 from bot.web.examples import choose_examples, choose_lead, describe_leads
 from bot.web.failures import Failure, Refusal
 from bot.web.reading import reading
@@ -130,7 +131,7 @@ def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    for pages in (router, reading):
+    for pages in (router, reading, archive):
         app.include_router(pages)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 

@@ -18,10 +18,9 @@ from bot.replies.dates import say_age
 from bot.reply import labels, say_date
 from bot.web.api import read_document
 from bot.web.examples import (
-    MonthChart,
     choose_examples,
     describe_leads,
-    draw_month_chart,
+    draw_bars,
     list_months,
     open_overview,
     read_exhibit,
@@ -31,7 +30,9 @@ from bot.web.failures import Refusal
 from bot.web.rendering import (
     CardView,
     Piece,
+    archived_address,
     build_card,
+    link_pieces,
     render,
     split_marks,
     web_address,
@@ -53,6 +54,7 @@ _SPAN = re.compile(r"\d{4}(-\d{2})?")
 _YEARS = 3  # shorter periods are counted by month
 
 _MOST_FORETOLD = 20  # headlines on the page of a text
+_LONGEST_THREAD = 50
 _MEDIA_SECONDS = 3600
 
 reading = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
@@ -89,7 +91,6 @@ class Timeline:
     found: Found
     spans: Sequence[Span]
     by_year: bool
-    chart: MonthChart | None  # None if there are no texts
 
     @property
     def texts(self) -> int:
@@ -168,7 +169,7 @@ async def timeline(
         )
         for name, number in texts.items()
     ]
-    return Timeline(found=found, spans=spans, by_year=by_year, chart=draw_month_chart(counted))
+    return Timeline(found=found, spans=spans, by_year=by_year)
 
 
 def _by_date(hit: FindHit) -> tuple[object, ...]:
@@ -219,6 +220,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
     found = await timeline(shared, query, chosen, words, when) if query else None
     notices = [words.render(said) for said in found.found.notices] if found else []
     exhibit = None if found else await read_exhibit(shared, await shared.corpus(chosen))
+    bars = draw_bars(exhibit.months) if exhibit else ()
     return render(
         request,
         "timeline.html",
@@ -227,7 +229,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
         asked=Asked(headline="", date=None, corpus=chosen),
         corpora=corpora,
         timeline=found,
-        exhibit=exhibit,
+        bars=bars,
         summary=found.summary(words) if found else None,
         notice=" ".join(notices) or None,
     )
@@ -274,28 +276,6 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     )
 
 
-@reading.get("/corpora/{name}")
-async def _show_corpus(
-    request: Request, shared: SharedOf, visitor: VisitorOf, name: str
-) -> Response:
-    known, words = await shared.corpus(name), visitor.words
-    exhibit = await read_exhibit(shared, known)
-    oldest, newest = await shared.app.corpora.span(known)
-    corpora, _ = await list_choices(shared, known.name)
-    return render(
-        request,
-        "corpus.html",
-        corpus=known,
-        corpora=corpora,
-        asked=Asked(headline="", date=None, corpus=known.name),
-        exhibit=exhibit,
-        span=tuple(words.date(day.astimezone(UTC)) for day in (oldest, newest) if day),
-        leads=describe_leads([(known, lead) for lead in exhibit.leads], words),
-        subjects=[(known, word, number) for word, number in exhibit.subjects.items()],
-        examples=await choose_examples(shared, known, words),
-    )
-
-
 @reading.get("/documents/{corpus}/{id:path}")
 async def _show_document(
     request: Request,
@@ -313,6 +293,7 @@ async def _show_document(
     before, after = (None, None)
     if found.created_at:
         before, after = await reader.neighbours(known, found.id, found.created_at)
+    thread = await reader.thread(known, found.external_id, limit=_LONGEST_THREAD)
     media = await asyncio.to_thread(Media(shared.settings.data_dir).of, known, found.external_id)
     foretold = await reader.foretold_by(known, found.external_id, limit=_MOST_FORETOLD)
     return render(
@@ -327,7 +308,14 @@ async def _show_document(
         url=web_address(found.url),
         day=format_day(found.created_at),
         date_text=say_date(found.created_at, found.dated_by, words),
-        pieces=split_marks(found.text),
+        pieces=link_pieces(found.text, found.url),
+        archived=archived_address(web_address(found.url), found.created_at),
+        thread=[
+            (one.external_id, words.date(one.created_at.astimezone(UTC)), one.text)
+            for one in thread
+        ]
+        if len(thread) > 1
+        else (),
         before=_describe_neighbour(before, words),
         after=_describe_neighbour(after, words),
         foretold=[

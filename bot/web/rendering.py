@@ -1,5 +1,6 @@
 """Renders templates, and the values that they show. All values from outside are escaped."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -7,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
@@ -23,6 +25,9 @@ from engine.prophecy.score import Sureness, sureness
 from engine.search import Hit, Prophecy
 from engine.values import Flag
 
+# An address up to what ends the sentence around it, and an account of X.
+_LINKED = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,:;!?)\]…]|(?<![\w@])@\w{1,15}\b")
+_X = frozenset({"x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com"})
 _SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
 
 JUDGING = marked("Found by words. The model is judging them…")
@@ -81,11 +86,21 @@ TEXTS = {
     "corpus_texts": marked("Texts"),
     "corpus_dates": marked("From the first to the last"),
     "corpus_busiest": marked("Busiest month"),
-    "posts_a_month": marked("Texts a month"),
-    "as_table": marked("As a table"),
+    "archives": marked("Archives"),
+    "archives_about": marked("Read them from the first day to the last."),
+    "on_this_day": marked("On this day"),
+    "most_liked": marked("Most liked"),
+    "look_for": marked("Look for a word"),
+    "look_within": marked("Look within {when}"),
+    "sorted": marked("Order"),
+    "sort_oldest": marked("Oldest first"),
+    "sort_newest": marked("Newest first"),
+    "sort_likes": marked("Most liked first"),
+    "no_texts_here": marked("There are no texts here."),
+    "leaves": marked("More pages"),
+    "page_before": marked("Page before"),
+    "page_after": marked("Next page"),
     "about_voice": marked("About {voice}"),
-    "chart": marked("{texts} texts, most of them in {month}: {most}."),
-    "year": marked("Year"),
     "subjects": marked("Most-foretold subjects"),
     "subject": marked("Subject"),
     "headlines": marked("Headlines"),
@@ -101,7 +116,7 @@ TEXTS = {
     "has_media": marked("With a picture or a video"),
     "video": marked("Video of this text"),
     "picture": marked("Picture of this text"),
-    "on_timeline": marked("Its month on the timeline"),
+    "on_timeline": marked("Its month in the archive"),
     "found": marked("What was foretold"),
     "permalink": marked("Link"),
     "copy": marked("Copy the link"),
@@ -110,6 +125,8 @@ TEXTS = {
     "share": marked("Share"),
     "whole": marked("The whole time"),
     "read_more": marked("Read the original"),
+    "read_archived": marked("In the Internet Archive"),
+    "thread": marked("The thread"),
     "details": marked("This text alone"),
     "score": marked("Score"),
     "judgment": marked("The model's word"),
@@ -155,6 +172,7 @@ class Piece:
 
     text: str
     marked: bool
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +304,30 @@ def split_marks(text: str) -> list[Piece]:
             Piece(_drop_marks(after), marked=False),
         ]
     return [piece for piece in pieces if piece.text]
+
+
+def link_pieces(text: str, address: str | None) -> list[Piece]:
+    """Return a text with its links and, if it was posted on X, the accounts that it names."""
+    on_x = urlsplit(address or "").hostname in _X
+    pieces, at = list[Piece](), 0
+    for found in _LINKED.finditer(text):
+        said = found[0]
+        if not on_x and said.startswith("@"):
+            continue
+        url = f"https://x.com/{said[1:]}" if said.startswith("@") else said
+        pieces += [
+            Piece(text[at : found.start()], marked=False),
+            Piece(said, marked=False, url=url),
+        ]
+        at = found.end()
+    return [piece for piece in (*pieces, Piece(text[at:], marked=False)) if piece.text]
+
+
+def archived_address(url: str | None, moment: datetime | None) -> str | None:
+    """Return where the Internet Archive may have kept a page of that day, or None."""
+    if url is None:
+        return None
+    return f"https://web.archive.org/web/{format_day(moment).replace('-', '') or '*'}/{url}"
 
 
 def web_address(url: str | None) -> str | None:

@@ -65,3 +65,54 @@ UNION ALL
 (SELECT true, d.external_id, d.text, d.flags, d.created_at
    FROM {document} d WHERE (d.created_at, d.id) > ($2::timestamptz, $1::bigint)
   ORDER BY d.created_at, d.id LIMIT 1)
+
+-- Texts of a span of time or of one day of every year; what continues a text that stands in the
+-- same span stands below it, however late it came.
+-- name: texts(begins, ends, month, day, first, limit, offset)
+WITH RECURSIVE chosen AS (
+    SELECT id, external_id, text, context, created_at, author, url, lang, length, platform, flags,
+           dated_by, engagement, thread_id, reply_to
+      FROM {document}
+     WHERE created_at >= $1::timestamptz AND created_at < $2::timestamptz
+       AND ($3::int IS NULL OR extract(month FROM created_at AT TIME ZONE 'UTC') = $3)
+       AND ($4::int IS NULL OR extract(day FROM created_at AT TIME ZONE 'UTC') = $4)
+), continued AS (
+    SELECT c.external_id, p.external_id AS above
+      FROM chosen c JOIN chosen p
+        ON p.external_id = c.reply_to AND p.author IS NOT DISTINCT FROM c.author AND p.id <> c.id
+), begun AS (
+    SELECT external_id, external_id AS first FROM chosen
+     WHERE external_id NOT IN (SELECT external_id FROM continued)
+    UNION ALL
+    SELECT c.external_id, begun.first FROM begun JOIN continued c ON c.above = begun.external_id
+), threads AS (
+    SELECT chosen.*, coalesce(thread_id, begun.first, external_id) AS thread
+      FROM chosen LEFT JOIN begun USING (external_id)
+)
+SELECT *, row_number() OVER (w ORDER BY created_at, id) > 1 AS continues
+  FROM threads WINDOW w AS (PARTITION BY thread)
+ ORDER BY CASE WHEN $5::text = 'likes' THEN engagement END DESC,
+          CASE WHEN $5 = 'newest' THEN min(created_at) OVER w END DESC,
+          CASE WHEN $5 = 'oldest' THEN min(created_at) OVER w END, thread, created_at, id
+ LIMIT $6 OFFSET $7
+
+-- The texts of one thread: what a text answers, what that answers, and what answers it, by the same
+-- author.
+-- name: thread(external_id, limit)
+WITH RECURSIVE above AS (
+    SELECT d.external_id, d.reply_to, d.author, 0 AS far FROM {document} d WHERE d.external_id = $1
+    UNION ALL
+    SELECT p.external_id, p.reply_to, p.author, far + 1
+      FROM above JOIN {document} p ON p.external_id = above.reply_to
+     WHERE far < $2 AND p.author IS NOT DISTINCT FROM above.author
+), below AS (
+    (SELECT external_id, author, 0 AS far FROM above ORDER BY above.far DESC LIMIT 1)
+    UNION
+    SELECT c.external_id, c.author, far + 1
+      FROM below JOIN {document} c ON c.reply_to = below.external_id
+     WHERE far < $2 AND c.author IS NOT DISTINCT FROM below.author
+)
+SELECT DISTINCT d.external_id, d.text, d.flags, d.created_at
+  FROM below JOIN {document} d USING (external_id)
+ WHERE d.created_at IS NOT NULL
+ ORDER BY d.created_at, d.external_id LIMIT $2

@@ -13,6 +13,9 @@ PATHS = (
     "wall",
     "documents/demo/1",
     "corpora/demo",
+    "corpora",
+    "corpora/demo/2012",
+    "corpora/demo/2012/3",
     "ask?question=What+of+coffee",
     "nowhere",
 )

@@ -219,7 +219,7 @@ class TestTimeline:
     ) -> None:
         monkeypatch.setattr("bot.web.reading.MOST", 2)
         page = read(await coffee_web.get("/timeline", q='coffee OR "tea', lang="en"))
-        (link,) = [node for node in page.css(".spans a") if node.text() == "2014"]
+        (link,) = [node for node in page.css(".spans a") if node.text().split()[0] == "2014"]
         page = read(await coffee_web.get(str(link.attributes["href"])))
         assert texts(page, ".summary") == ["2014 · 2 texts say that. The whole time"]
         assert sum(int(row.split()[1]) for row in texts(page, ".spans li")) == 2
@@ -381,7 +381,13 @@ class TestEveryPage:
         spanish = await coffee_web.client.get(path, headers={"accept-language": "es-AR,es;q=0.9"})
         page = read(spanish)
         assert one(page, "html").attributes["lang"] == "es"
-        assert texts(page, ".top nav a") == ["Profecía", "Preguntar", "Cronología", "Muro"]
+        assert texts(page, ".top nav a") == [
+            "Profecía",
+            "Preguntar",
+            "Archivos",
+            "Cronología",
+            "Muro",
+        ]
         english = next(a for a in page.css("footer a") if a.attributes.get("hreflang") == "en")
         other = read(await coffee_web.client.get(str(english.attributes["href"])))
         assert one(other, "html").attributes["lang"] == "en"

@@ -3,6 +3,7 @@ voted for."""
 
 import io
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -123,8 +124,8 @@ def addresses(web: WebStage) -> list[str]:
     for router in [route for route in routes if hasattr(route, "original_router")]:
         routes += router.original_router.routes
     paths = {route.path for route in routes if "GET" in (getattr(route, "methods", None) or ())}
-    named = {"name": "demo", "corpus": "demo", "id": "1"}
-    return sorted(path.replace(":path", "").format(**named) for path in paths)
+    named = {"name": "demo", "corpus": "demo", "id": "1", "year": "2012", "month": "3"}
+    return sorted(re.sub(":path|:int", "", path).format(**named) for path in paths)
 
 
 async def holding(web: WebStage, word: str = WORD) -> list[str]:

@@ -1,0 +1,195 @@
+"""The pages of an archive to walk through: by year and month, by likes, and on this day."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+
+from bot.i18n.words import Words
+from bot.reply import labels, say_date
+from bot.web.examples import (
+    choose_examples,
+    describe_leads,
+    draw_bars,
+    open_overview,
+    read_exhibit,
+)
+from bot.web.failures import Refusal
+from bot.web.reading import TimelineEntry
+from bot.web.rendering import render, split_marks, web_address
+from bot.web.shared_state import SharedOf, SharedState, limit_requests
+from bot.web.visitor import Asked, VisitorOf, find_visitor, format_day, list_choices
+from db.corpus.health import ArchiveText, Order
+from engine.corpora import corpus_named
+from engine.messages import Message
+from engine.search import FIRST_MOMENT
+from engine.text.address import address_candidate
+from engine.values import Corpus
+
+ON_A_PAGE = 30
+_FARTHEST = 10_000  # texts that are skipped, at most: a month has fewer
+_LAST_MOMENT = datetime(9999, 12, 31, tzinfo=UTC)
+
+archive = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Texts that a page lists: of a span of time, or of one day of every year."""
+
+    begins: datetime = FIRST_MOMENT
+    ends: datetime = _LAST_MOMENT
+    month: int | None = None
+    day: int | None = None
+
+    @classmethod
+    def of_month(cls, year: int, month: int) -> "Span":
+        """Return a month, or with 0 a whole year. Raises Refusal."""
+        if not (1 <= year < 9999 and 0 <= month <= 12):
+            raise Refusal(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."))
+        begins = datetime(year, month or 1, 1, tzinfo=UTC)
+        whole_year = month in (0, 12)
+        ends = datetime(year + whole_year, 1 if whole_year else month + 1, 1, tzinfo=UTC)
+        return cls(begins=begins, ends=ends)
+
+
+@archive.get("/corpora")
+async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+    corpora, _ = await list_choices(shared, "") if await shared.app.corpora.list() else ([], "")
+    return render(
+        request,
+        "corpora.html",
+        corpora=[(corpus, await _say_span(shared, corpus, visitor.words)) for corpus in corpora],
+    )
+
+
+@archive.get("/corpora/{name}")
+async def _show_corpus(
+    request: Request, shared: SharedOf, visitor: VisitorOf, name: str
+) -> Response:
+    known, words = corpus_named(await shared.app.corpora.list(), name), visitor.words
+    exhibit = await read_exhibit(shared, known)
+    months = exhibit.months
+    busiest = max(months, key=lambda month: (months[month], month), default="")
+    return render(
+        request,
+        "corpus.html",
+        corpus=known,
+        asked=Asked(headline="", date=None, corpus=known.name),
+        bars=draw_bars(months),
+        busiest=_say_month(busiest, words),
+        most=months.get(busiest, 0),
+        span=await _say_span(shared, known, words),
+        leads=describe_leads([(known, lead) for lead in exhibit.leads], words),
+        subjects=[(known, word, number) for word, number in exhibit.subjects.items()],
+        examples=await choose_examples(shared, known, words),
+    )
+
+
+@archive.get("/corpora/{name}/on-this-day")
+async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name: str) -> Response:
+    today = shared.now().astimezone(UTC)
+    span = Span(month=today.month, day=today.day)
+    title = visitor.words.date(today)
+    return await _list_texts(request, shared, name=name, span=span, title=title)
+
+
+@archive.get("/corpora/{name}/most-liked")
+async def _show_liked(request: Request, shared: SharedOf, name: str) -> Response:
+    return await _list_texts(request, shared, name=name, span=Span(), usual=Order.LIKES)
+
+
+@archive.get("/corpora/{name}/{year:int}")
+async def _show_year(request: Request, shared: SharedOf, name: str, year: int) -> Response:
+    span, when = Span.of_month(year, 0), f"{year:04}"
+    return await _list_texts(
+        request, shared, name=name, span=span, title=when, when=when, usual=Order.LIKES
+    )
+
+
+@archive.get("/corpora/{name}/{year:int}/{month:int}")
+async def _show_month(
+    request: Request, shared: SharedOf, visitor: VisitorOf, *, name: str, year: int, month: int
+) -> Response:
+    span = Span.of_month(year, month or 13)
+    title = visitor.words.month(year, month)
+    return await _list_texts(
+        request, shared, name=name, span=span, title=title, when=f"{year:04}-{month:02}"
+    )
+
+
+async def _list_texts(
+    request: Request,
+    shared: SharedState,
+    *,
+    name: str,
+    span: Span,
+    title: str = "",
+    when: str = "",
+    usual: Order = Order.OLDEST,
+) -> Response:
+    """Return a page of texts in the order that is asked for."""
+    known = corpus_named(await shared.app.corpora.list(), name)
+    words = find_visitor(request).words
+    values, months = request.query_params, (await read_exhibit(shared, known)).months
+    order = Order(said) if (said := values.get("sort", "")) in list(Order) else usual
+    number = int(said) if (said := values.get("page", "")).isdecimal() and len(said) < 6 else 1
+    skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
+    texts = await (await open_overview(shared)).texts(
+        known,
+        span.begins,
+        span.ends,
+        month=span.month,
+        day=span.day,
+        order=order,
+        limit=ON_A_PAGE + 1,
+        offset=skipped,
+    )
+    bars = draw_bars(months, when[:4]) if when else ()
+    return render(
+        request,
+        "texts.html",
+        corpus=known,
+        title=title,
+        when=when,
+        bars=[(bar, _say_month(bar.name, words)) for bar in bars],
+        entries=[_describe_text(text, known, words) for text in texts[:ON_A_PAGE]],
+        order=order.value,
+        usual=usual.value,
+        orders=[each.value for each in Order],
+        page=skipped // ON_A_PAGE + 1,
+        more=len(texts) > ON_A_PAGE,
+    )
+
+
+def _describe_text(
+    text: ArchiveText, corpus: Corpus, words: Words
+) -> tuple[TimelineEntry, str, bool]:
+    """Return a text as lists show it, its likes, and whether it continues the one above."""
+    found = address_candidate(text.candidate, corpus)
+    entry = TimelineEntry(
+        id=found.external_id,
+        day=format_day(found.created_at),
+        date_text=say_date(found.created_at, found.dated_by, words),
+        author=found.author,
+        labels=labels(found.flags.names, words),
+        url=web_address(found.url),
+        lang=found.lang,
+        pieces=split_marks(found.text),
+    )
+    liked = words.count("{number} like or repost", "{number} likes and reposts", text.engagement)
+    return entry, liked if text.engagement else "", text.continues
+
+
+async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[str]:
+    """Return the dates of the first and the last text, as far as there are any."""
+    moments = await shared.app.corpora.span(corpus)
+    return [words.date(moment.astimezone(UTC)) for moment in moments if moment]
+
+
+def _say_month(month: str, words: Words) -> str:
+    """Return a month ("2012-03") as people write it, "" for none."""
+    return words.month(int(month[:4]), int(month[5:7])) if month else ""

@@ -1,0 +1,168 @@
+"""The pages of an archive: what they list, in which order, and how one leads to the next."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from bot.web.archive import ON_A_PAGE
+from bot.web.examples import draw_bars, list_months
+from bot.web.rendering import archived_address, link_pieces
+from db.pool import Database
+from engine.corpora import Document
+from engine.values import Kind
+from tests.bot.kinds import fill, text_of
+from tests.bot.web.stage import WebStage, web_stage
+from tests.bot.web.test_pages import one, read, texts
+from tests.db.loading import document, load
+
+JULY = datetime(2016, 7, 1, 9, tzinfo=UTC)
+
+
+def dated(number: int, text: str, moment: datetime, **changes: Any) -> Document:
+    """A text of ana, written at that moment."""
+    return replace(document(str(number), text, author="ana"), created_at=moment, **changes)
+
+
+DOCUMENTS = (
+    dated(1, "The thread begins", JULY, engagement=5),
+    dated(2, "Something else", JULY + timedelta(hours=1)),
+    dated(3, "and goes on", JULY + timedelta(hours=2), reply_to="1"),
+    dated(4, "and ends", JULY + timedelta(days=9), reply_to="3"),
+    dated(5, "Of June", datetime(2017, 6, 1, tzinfo=UTC), engagement=90),
+    dated(6, "A year on", datetime(2018, 6, 1, 23, tzinfo=UTC), engagement=7),
+)
+QUOTES = ".entries blockquote"
+
+
+@pytest.fixture
+async def archive(database_url: str) -> AsyncIterator[WebStage]:
+    database = await Database.open(database_url)
+    await load(database, "ana", DOCUMENTS)
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        yield stage
+
+
+async def quotes(stage: WebStage, path: str, **asked: object) -> list[str]:
+    return texts(read(await stage.get(path, **asked)), QUOTES)
+
+
+async def test_a_month_lists_its_texts_by_date_with_threads_together(archive: WebStage) -> None:
+    page = read(await archive.get("/corpora/ana/2016/07"))
+    thread = ["The thread begins", "and goes on", "and ends"]
+    assert texts(page, "h1") == ["July 2016"]
+    assert texts(page, QUOTES) == [*thread, "Something else"]
+    assert len(page.css(".continues")) == 2
+    newest = await quotes(archive, "/corpora/ana/2016/7", sort="newest")
+    assert newest == ["Something else", *thread]
+    likes = await quotes(archive, "/corpora/ana/2016/7", sort="likes")
+    assert likes[0] == "The thread begins"
+    assert await quotes(archive, "/corpora/ana/2016/8") == []
+
+
+async def test_a_year_and_the_whole_list_the_most_liked_first(archive: WebStage) -> None:
+    assert await quotes(archive, "/corpora/ana/2017") == ["Of June"]
+    assert (await quotes(archive, "/corpora/ana/most-liked"))[:2] == ["Of June", "A year on"]
+    liked = texts(read(await archive.get("/corpora/ana/2018")), ".entries .when")
+    assert "7 likes and reposts" in liked[0]
+
+
+async def test_this_day_is_that_of_every_year(archive: WebStage) -> None:
+    assert await quotes(archive, "/corpora/ana/on-this-day") == ["Of June", "A year on"]
+
+
+async def test_thirty_stand_on_a_page_and_a_link_leads_to_the_next(database_url: str) -> None:
+    database = await Database.open(database_url)
+    await load(database, "ana", [
+        dated(number, f"Text {number}", JULY + timedelta(minutes=number))
+        for number in range(ON_A_PAGE + 5)
+    ])  # fmt: skip
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        first = read(await stage.get("/corpora/ana/2016/07"))
+        link = str(one(first, ".actions a[rel~=next]").attributes["href"])
+        second = read(await stage.get(link))
+        assert texts(first, QUOTES) == [f"Text {number}" for number in range(ON_A_PAGE)]
+        assert texts(second, QUOTES) == [f"Text {ON_A_PAGE + number}" for number in range(5)]
+        assert not second.css(".actions a[rel~=next]")
+        assert one(second, ".actions a[rel~=prev]").attributes["href"] == "/corpora/ana/2016/07"
+        for strange in ("0", "-1", "x", "99999", "9" * 40):
+            assert (await stage.get("/corpora/ana/2016/07", page=strange)).status_code == 200
+
+
+async def test_the_bars_of_a_corpus_lead_to_its_years_and_those_to_months(
+    archive: WebStage,
+) -> None:
+    page = read(await archive.get("/corpora/ana"))
+    years = [str(link.attributes["href"]) for link in page.css(".spans a")]
+    assert years == ["/corpora/ana/2016", "/corpora/ana/2017", "/corpora/ana/2018"]
+    page = read(await archive.get(years[0]))
+    assert [link.attributes["href"] for link in page.css(".months a")] == ["/corpora/ana/2016/07"]
+    assert one(page, ".months a").attributes["aria-label"] == "July 2016: 4 texts"
+    listed = read(await archive.get("/corpora"))
+    assert one(listed, ".voices a").attributes["href"] == "/corpora/ana"
+
+
+async def test_a_text_shows_its_thread_and_the_way_to_its_month(archive: WebStage) -> None:
+    page = read(await archive.get("/documents/ana/3"))
+    assert texts(page, QUOTES) == ["The thread begins", "and goes on", "and ends"]
+    assert texts(page, ".entries [aria-current] blockquote") == ["and goes on"]
+    assert one(page, ".actions a").attributes["href"] == "/corpora/ana/2016/07"
+    assert texts(read(await archive.get("/documents/ana/2")), QUOTES) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/2016/13", "/2016/0", "/0/1", "/9999/1", "/99999999999/1", "/nothing"]
+)
+async def test_what_is_no_month_is_not_found(archive: WebStage, path: str) -> None:
+    assert (await archive.get(f"/corpora/ana{path}")).status_code == 404
+
+
+async def test_private_archives_are_not_walked_through(database_url: str) -> None:
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        await fill(stage.app.database, "diary", Kind.PERSONAL, [text_of("1", "coffee")])
+        await fill(stage.app.database, "open", Kind.TWEETS, [text_of("1", "tea")])
+        for path in ("", "/2012", "/2012/3", "/on-this-day", "/most-liked"):
+            assert (await stage.get(f"/corpora/diary{path}")).status_code == 404, path
+        assert "diary" not in (await stage.get("/corpora")).text
+
+
+def test_bars_hold_every_year_from_the_first_to_the_last_and_every_month_of_one() -> None:
+    counted = {"2017-11": 1, "2019-02": 4}
+    assert [(bar.name, bar.texts, bar.percent) for bar in draw_bars(counted)] == [
+        ("2017", 1, 25), ("2018", 0, 0), ("2019", 4, 100),
+    ]  # fmt: skip
+    months = draw_bars(counted, "2019")
+    assert [bar.name for bar in months][::11] == ["2019-01", "2019-12"]
+    assert (months[1].texts, months[1].percent) == (4, 100)
+    assert draw_bars({}) == []
+    assert list_months({"2019-11": 1, "2020-02": 1}) == ["2019-11", "2019-12", "2020-01", "2020-02"]
+
+
+X = "https://x.com/ana/status/1"
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "links"),
+    [
+        ("See https://example.org/a?b=1.", None, ["https://example.org/a?b=1"]),
+        ("(http://example.org)", None, ["http://example.org"]),
+        ("Ask @ana_b!", X, ["https://x.com/ana_b"]),
+        ("Ask @ana_b!", "https://social.example/1", []),
+        ("mail@example.org javascript:alert(1)", X, []),
+        ("https://", X, []),
+    ],
+)
+def test_links_and_names_are_alive(text: str, address: str | None, links: list[str]) -> None:
+    pieces = link_pieces(text, address)
+    assert [piece.url for piece in pieces if piece.url] == links
+    assert "".join(piece.text for piece in pieces) == text
+
+
+def test_the_internet_archive_is_asked_for_the_page_of_that_day() -> None:
+    assert archived_address(X, JULY) == f"https://web.archive.org/web/20160701/{X}"
+    assert archived_address(X, None) == f"https://web.archive.org/web/*/{X}"
+    assert archived_address(None, JULY) is None
