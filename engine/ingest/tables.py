@@ -88,6 +88,12 @@ FIELDS = tuple(_NAMES)
 _BY_NAME = {
     name: (field, rank) for field in FIELDS for rank, name in enumerate(_NAMES[field].split())
 }
+# In longer names, such as "Texto del tuit" and "Fecha de envío", the first word tells.
+_FIRST_WORDS = {
+    **dict.fromkeys(("text", "texto", "tweet", "tuit", "mensaje", "message"), "text"),
+    **dict.fromkeys(("fecha", "date"), "created_at"),
+}
+_LAST_RANK = 1_000
 # A day and a time of day may stand in two columns.
 _CLOCKS = frozenset(("time", "hour", "hora", "clock"))
 _CLOCK = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2})?.{0,9}")
@@ -162,8 +168,15 @@ def _rate_rows(rows: Sequence[Sequence[str]]) -> tuple[int, float, int]:
 
 def names_fields(names: Iterable[str]) -> bool:
     """Tell whether columns have names that people give to texts and to dates."""
-    fields = {_BY_NAME[folded][0] for name in names if (folded := fold_name(name)) in _BY_NAME}
-    return {"text", "created_at"} <= fields
+    return {"text", "created_at"} <= {_field_named(name)[0] for name in names}
+
+
+def _field_named(column: str) -> tuple[str, int]:
+    """Return the field that a column's name means, "" for none, and how surely: 0 is best."""
+    if found := _BY_NAME.get(fold_name(column)):
+        return found
+    words = column.split()
+    return _FIRST_WORDS.get(fold_name(words[0]), "") if len(words) > 1 else "", _LAST_RANK
 
 
 def guess_layout(
@@ -281,7 +294,7 @@ def _guess_columns(
     used = {part for column in told.values() for part in (column, *column.split("+"))}
     ranked: dict[str, tuple[int, str]] = {}
     for column in base.names if base.has_header else ():
-        field, rank = _BY_NAME.get(fold_name(column), ("", 0))
+        field, rank = _field_named(column)
         if not field or field in told or field in dropped or column in used:
             continue
         rank = -1 if column == field else rank

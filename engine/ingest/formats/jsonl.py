@@ -48,6 +48,7 @@ from engine.ingest.records import (
 from engine.ingest.sources import Source
 from engine.ingest.streams import HEAD
 from engine.ingest.tables import (
+    UTF_16,
     complete_layout,
     guess_layout,
     layout_mark,
@@ -216,8 +217,10 @@ class JsonlCsvReader(TableReader):
         found = sniff_table(sample.head)
         if found is None:
             return False
+        layout, rows = found
         is_named_so = PurePosixPath(sample.name).suffix.lower() in _SUFFIXES
-        return bool(sample.columns) or is_named_so or names_fields(found[1][0])
+        is_of_excel = (layout.encoding, layout.delimiter) == (UTF_16, "\t")  # "Unicode text", .txt
+        return bool(sample.columns) or is_named_so or is_of_excel or names_fields(rows[0])
 
     def _look(self, source: Source, name: str, told: Defaults) -> TableLayout | None:
         head = source.head(name)

@@ -191,6 +191,12 @@ def test_a_few_times_without_a_zone_are_refused_one_by_one(path: Path) -> None:
     assert stored[1].created_at == datetime(2019, 5, 23, 8, tzinfo=UTC)
 
 
+def test_unicode_text_of_excel_is_a_table_whatever_it_is_called(tmp_path: Path) -> None:
+    content = "Fecha de envío\tTexto del tuit\r\n23/05/2019\tHola\r\n".encode("utf-16")
+    (tmp_path / "table.txt").write_bytes(content)
+    assert [document.text for document in documents(tmp_path / "table.txt")[0]] == ["Hola"]
+
+
 def test_objects_of_json_may_have_other_names(path: Path) -> None:
     said = {"author": "ana", "body": "hello", "created_utc": 1558580099, "score": 3}
     (document,), _ = documents(orjson.dumps(said))
