@@ -123,9 +123,6 @@ def _request(case: ComposeCase, corpora: Sequence[Corpus], web: bool) -> Compose
     )
 
 
-if TYPE_CHECKING:
-    from bot.app import App
-
 _DEPTH = 10  # hits per headline in a run file
 
 

@@ -6,8 +6,9 @@ A shorter one, or one that several languages share, gets no answer rather than a
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from functools import cache
 
 from engine.text.terms import FUNCTION_WORDS, folded_words
 
@@ -64,11 +65,6 @@ _FUNCTION_WORDS: Mapping[str, str] = {
     "sebagai telah bisa ada atau lebih tahun mereka karena dapat",
 }
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]*)?")
-_KNOWN: Mapping[str, tuple[str, ...]] = {
-    word: tuple(name for name, words in _FUNCTION_WORDS.items() if word in words.split())
-    for word in {word for words in _FUNCTION_WORDS.values() for word in words.split()}
-}
-_UNACCENTED = FUNCTION_WORDS.union(*(folded_words(word) for word in _KNOWN))
 _SCRIPTS: Mapping[str, str] = {
     "HIRAGANA": "ja",
     "KATAKANA": "ja",
@@ -124,7 +120,22 @@ def detect_language(text: str) -> str | None:
 
 def is_function_word(word: str) -> bool:
     """Return whether a word in lower case, with accents or without, is one of some language."""
-    return word in _KNOWN or word in _UNACCENTED
+    return word in _languages_by_word() or word in _unaccented()
+
+
+@cache
+def _languages_by_word() -> Mapping[str, Collection[str]]:
+    """Return the languages of each function word; made when first needed, as it takes a while."""
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for name, words in _FUNCTION_WORDS.items():
+        for word in words.split():
+            found[word][name] = None
+    return dict(found)
+
+
+@cache
+def _unaccented() -> frozenset[str]:
+    return FUNCTION_WORDS.union(*(folded_words(word) for word in _languages_by_word()))
 
 
 def language_code(name: str) -> str | None:
@@ -185,10 +196,11 @@ def _language_of_script(text: str) -> str | None:
 
 def _language_of_words(text: str) -> str | None:
     words = {word.replace("’", "'") for word in _WORD.findall(_NO_WORDS.sub(" ", text.casefold()))}
+    known = _languages_by_word()
     found: Counter[str] = Counter()
     scores: dict[str, float] = {}
     for word in words:
-        languages = _KNOWN.get(word) or _KNOWN.get(word.partition("'")[0] + "'", ())
+        languages = known.get(word) or known.get(word.partition("'")[0] + "'", ())
         for name in languages:
             found[name] += len(word) > 1
             scores[name] = scores.get(name, 0.0) + 1 / len(
