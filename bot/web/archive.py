@@ -14,7 +14,6 @@ from bot.web.examples import (
     choose_examples,
     describe_leads,
     draw_bars,
-    open_overview,
     read_exhibit,
 )
 from bot.web.failures import Refusal
@@ -22,7 +21,7 @@ from bot.web.reading import TimelineEntry
 from bot.web.rendering import render, split_marks, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import Asked, VisitorOf, find_visitor, format_day, list_choices
-from db.corpus.health import ArchiveText, Order
+from db.search.shown import ArchiveText, Order, Shown
 from engine.corpora import corpus_named
 from engine.messages import Message
 from engine.search import FIRST_MOMENT
@@ -138,7 +137,7 @@ async def _list_texts(
     order = Order(said) if (said := values.get("sort", "")) in list(Order) else usual
     number = int(said) if (said := values.get("page", "")).isdecimal() and len(said) < 6 else 1
     skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
-    texts = await (await open_overview(shared)).texts(
+    texts = await Shown(shared.app.database).list_texts(
         known,
         span.begins,
         span.ends,

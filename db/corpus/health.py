@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from functools import lru_cache
 
 import asyncpg
@@ -15,10 +14,8 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.corpus.postings import Postings, about_corpus, partition
 from db.pool import Database
-from db.search.rows import candidate
 from engine.chat import WallRule
 from engine.errors import CorpusNotFound
-from engine.search import Candidate
 from engine.text.clean import clean_for_display, respell_search_text
 from engine.values import INDEX_VERSION, Corpus, Flag
 
@@ -166,23 +163,6 @@ class Neighbour:
     created_at: datetime
 
 
-class Order(StrEnum):
-    """Which texts of an archive come first."""
-
-    OLDEST = "oldest"
-    NEWEST = "newest"
-    LIKES = "likes"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveText:
-    """A text as the pages of an archive list it."""
-
-    candidate: Candidate
-    engagement: int
-    continues: bool  # a text that stands above it
-
-
 class Overview:
     """Counts the texts of a corpus and what they foretold.
 
@@ -222,34 +202,6 @@ class Overview:
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, corpus.name, *self._shown, external_id, limit)
         return [(row["headline"], row["until"]) for row in rows]
-
-    async def texts(
-        self,
-        corpus: Corpus,
-        begins: datetime,
-        ends: datetime,
-        *,
-        month: int | None = None,
-        day: int | None = None,
-        order: Order = Order.OLDEST,
-        limit: int,
-        offset: int = 0,
-    ) -> Sequence[ArchiveText]:
-        """Return texts from `begins` until before `ends`, of this month and day of a year (UTC) if
-        they are given; threads stand together unless the most liked come first."""
-        statement = about_corpus("overview", "texts", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(
-                statement, begins, ends, month, day, order.value, limit, offset
-            )
-        return [
-            ArchiveText(
-                candidate=candidate(row),
-                engagement=row["engagement"],
-                continues=row["continues"] and order is not Order.LIKES,
-            )
-            for row in rows
-        ]
 
     async def thread(self, corpus: Corpus, external_id: str, *, limit: int) -> Sequence[Neighbour]:
         """Return the thread that a text is a part of, oldest first, with the text itself."""

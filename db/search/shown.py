@@ -4,15 +4,17 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
 
 from db.connection import statements
 from db.corpus.postings import about_corpus
 from db.pool import Database
 from db.search.find import found_document
-from db.search.rows import add_places, quote_lexeme
+from db.search.rows import add_places, candidate, quote_lexeme
 from engine.corpora import Thread, ThreadMessage
 from engine.query.results import Comment, Found, FoundDocument
-from engine.search import Filters
+from engine.search import Candidate, Filters
 from engine.text.clean import searchable
 from engine.text.snippet import searched_words
 from engine.values import Corpus, CorpusRole, Flag
@@ -79,6 +81,23 @@ class DocumentOrigin:
     category: str | None
 
 
+class Order(StrEnum):
+    """Which texts of an archive come first."""
+
+    OLDEST = "oldest"
+    NEWEST = "newest"
+    LIKES = "likes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveText:
+    """A text as the pages of an archive list it."""
+
+    candidate: Candidate
+    engagement: int
+    continues: bool  # a text that stands above it
+
+
 class Shown:
     """Reads single documents."""
 
@@ -98,6 +117,34 @@ class Shown:
             found = found_document(row)
             [candidate] = await add_places(reader, corpus, [found.candidate])
         return replace(found, candidate=candidate)
+
+    async def list_texts(
+        self,
+        corpus: Corpus,
+        begins: datetime,
+        ends: datetime,
+        *,
+        month: int | None = None,
+        day: int | None = None,
+        order: Order = Order.OLDEST,
+        limit: int,
+        offset: int = 0,
+    ) -> Sequence[ArchiveText]:
+        """Return texts from `begins` until before `ends`, of this month and day of a year (UTC) if
+        they are given; threads stand together unless the most liked come first."""
+        statement = about_corpus("overview", "texts", corpus.id)
+        async with self._database.read_anywhere() as reader:
+            rows = await reader.fetch(
+                statement, begins, ends, month, day, order.value, limit, offset
+            )
+        return [
+            ArchiveText(
+                candidate=candidate(row),
+                engagement=row["engagement"],
+                continues=row["continues"] and order is not Order.LIKES,
+            )
+            for row in rows
+        ]
 
     async def find_existing_ids(self, corpus: Corpus, external_ids: Sequence[str]) -> set[str]:
         """Return those of the ids at the source that a document has."""

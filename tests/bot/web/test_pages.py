@@ -17,6 +17,7 @@ from db.pool import Database
 from engine.corpora import Document
 from engine.errors import FetchUntitled
 from engine.prophecy.headline import read_headline
+from engine.prophecy.prophecy import Prophet
 from engine.search import Headline
 from tests.ages import say_years
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
@@ -577,7 +578,7 @@ async def test_what_nobody_foresaw_is_told_without_details(
     async def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(type(coffee_web.app.prophet), "prophesy", broken)
+    monkeypatch.setattr(Prophet, "prophesy", broken)
     for path in ("/api/prophecy", "/prophecy"):
         answered = await coffee_web.get(path, **HEADLINE_AND_DATE)
         assert answered.status_code == 500
