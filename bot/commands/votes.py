@@ -84,9 +84,8 @@ async def _find_reacted(reaction: Reaction, chat: Chat, answers: Answers) -> Sho
             page = page_of(answer, int(rank))
             return ShownPage(page=page, buttons_at=reaction.message, votes_in=language)
     shown = await answers.find_shown(chat, reaction.message, "", now=reaction.now)
-    if shown and shown.buttons_at is None and not reaction.buttons:  # a post
-        spoken = chat.language or chat.asked_in
-        return replace(shown, buttons_at=reaction.message, votes_in=spoken)
+    if shown and shown.is_post:
+        return replace(shown, votes_in=chat.language or chat.asked_in)
     return shown
 
 

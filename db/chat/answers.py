@@ -122,11 +122,13 @@ _EVENTS_KNOWN = timedelta(days=7)  # as long as db.chat.events keeps them
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPage:
     """A page of an answer in a message of the bot. Its buttons stand at `buttons_at`, which is the
-    last message of a split answer, and None for a post; those to vote are in `votes_in`."""
+    last message of a split answer, and the post that a picture follows; those to vote are in the
+    language `votes_in`, and those of a post in that of its chat."""
 
     page: Answer
     buttons_at: str | None
     votes_in: str | None
+    is_post: bool = False
 
 
 class Answers:
@@ -190,9 +192,12 @@ class Answers:
         page = _read_answer(row)
         if row is None or page is None:
             return None
-        messages = (row["answered_by"] or "").split()
+        messages = (row["answered_by"] or row["posted_in"] or "").split()
         return ShownPage(
-            page=page, buttons_at=messages[-1] if messages else None, votes_in=row["language"]
+            page=page,
+            buttons_at=messages[-1] if messages else None,
+            votes_in=row["language"],
+            is_post=row["posted_in"] is not None,
         )
 
     async def posted_with(self, answer: Answer) -> list[Answer]:

@@ -113,18 +113,20 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
 -- name: answer_about(chat_id, asked_from, platform, message, event_id)
 -- What a message shows, else what was posted in it, else the answer to its own event.
 SELECT a.id, a.asked_at, coalesce(t.first, a.first) AS first, coalesce(t.last, a.last) AS last,
-       a.prophecy::text AS prophecy, t.answered_by, t.language
+       a.prophecy::text AS prophecy, t.answered_by, t.language, s.posted_in
   FROM answer a
   LEFT JOIN LATERAL (
        SELECT first, last, answered_by, language FROM turn
         WHERE answer_id = a.id AND platform = $3
           AND $4 = ANY (string_to_array(answered_by, ' '))
         ORDER BY taken_at DESC LIMIT 1) t ON true
+  LEFT JOIN LATERAL (  -- the picture that follows a post is of its first story
+       SELECT d.message_id AS posted_in FROM posted p JOIN delivery d ON d.id = p.delivery_id
+         LEFT JOIN delivery picture ON picture.key = 'picture:' || d.key
+        WHERE p.answer_id = a.id AND $4 IN (d.message_id, picture.message_id)) s ON true
  WHERE a.chat_id = $1 AND a.asked_at >= $2
-   AND (t.answered_by IS NOT NULL OR a.event_id = $5 OR EXISTS (
-        SELECT FROM posted p JOIN delivery d ON d.id = p.delivery_id
-         WHERE p.answer_id = a.id AND d.message_id = $4))
- ORDER BY t.answered_by IS NULL, a.id DESC LIMIT 1
+   AND (t.answered_by IS NOT NULL OR a.event_id = $5 OR s.posted_in IS NOT NULL)
+ ORDER BY t.answered_by IS NULL, CASE WHEN s.posted_in IS NULL THEN -a.id ELSE a.id END LIMIT 1
 
 -- name: posted_with(answer_id)
 SELECT a.id, a.asked_at, a.first, a.last, a.prophecy::text AS prophecy, p.external_id

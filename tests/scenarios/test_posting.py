@@ -14,6 +14,7 @@ from bot.card import Card
 from bot.reply import Reply
 from bot.serve import serve
 from bot.settings import load_settings
+from db.chat.answers import Answers
 from db.chat.chats import Access, Chats
 from db.logs import RunOutcome
 from db.model_cache import Ledger
@@ -213,6 +214,10 @@ async def test_the_picture_follows_its_post(database_url: str) -> None:
         await room.deliver(process)
         post, picture = room.said("telegram")
         assert (post.photo is None, picture.photo is None) == (True, False)
+        answers, chat = Answers(process.app.database), await room.chat(process, "telegram")
+        shown = await answers.find_shown(chat, str(picture.id), "", now=room.clock())
+        assert shown, "a reply or a reaction to the picture is about its story"
+        assert (shown.buttons_at, shown.is_post) == (str(post.id), True)
         post, picture = room.said("slack")
         kinds = [{block["type"] for block in message.blocks} for message in (post, picture)]
         assert ["image" in kind for kind in kinds] == [False, True]
