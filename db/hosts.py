@@ -20,20 +20,26 @@ logger = logging.getLogger("presagio.database")
 
 _HOST = re.compile(r"(\[[^]]*\]|[^:]*):?(\d*)")
 _DEFAULT_PORT = 5432
+# What a pooler says to whoever asks for settings.
+REFUSED_SETTING = "startup parameter"
 # What another host may make good.
 _ELSEWHERE = (
     OSError,
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.PostgresConnectionError,
-    asyncpg.TargetServerAttributeNotMatched,
 )
-# 0 on a standby, which has none of its own.
+# 0 where nothing can be written. A pooler may keep what the server said of itself long ago, which
+# is what the driver goes by.
 _TIMELINE = """
-SELECT CASE WHEN pg_is_in_recovery() THEN 0
+SELECT CASE WHEN pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean
+            THEN 0
             ELSE ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::integer
        END
 """
+
+
+_ANY: Mapping[str, Any] = {"target_session_attrs": "any"}
 
 
 class Host(NamedTuple):
@@ -89,6 +95,8 @@ class Route:
                 async with asyncio.timeout(timeout / len(self._hosts)):
                     return await self._connect_to(host, url, arguments)
             except _ELSEWHERE as error:
+                if REFUSED_SETTING in str(error):
+                    raise
                 failures.append(f"{host}: {_reason(error)}")
         raise OSError("; ".join(failures))
 
@@ -96,7 +104,7 @@ class Route:
         self, host: Host, url: str, arguments: Mapping[str, Any]
     ) -> "asyncpg.Connection[asyncpg.Record]":
         connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
-            url, host=host.name, port=host.port, **arguments
+            url, **arguments, host=host.name, port=host.port, **_ANY
         )
         try:
             timeline = await connection.fetchval(_TIMELINE)
@@ -110,7 +118,7 @@ class Route:
 
     def _require_latest(self, timeline: int) -> None:
         if not timeline:
-            raise OSError("it is a standby")
+            raise OSError("it takes no writes")
         if timeline < self._timeline:
             raise OSError("another server has succeeded it")
 
@@ -131,6 +139,4 @@ class Route:
 
 
 def _reason(error: BaseException) -> str:
-    if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
-        return "it takes no writes"
     return "it does not answer" if isinstance(error, TimeoutError) else str(error)

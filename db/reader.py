@@ -14,8 +14,11 @@ _T = TypeVar("_T")
 class Server(Protocol):
     """A server that lends connections to readers."""
 
-    async def lend(self) -> Lent:
-        """Return a connection. Raises errors of the driver."""
+    async def lend(self, *, last: bool = False) -> Lent:
+        """Return a connection, waiting for it if there is no other server to ask.
+
+        Raises errors of the driver.
+        """
 
     async def take_back(self, connection: Lent) -> None:
         """Take a connection back, whatever state it is in."""
@@ -30,7 +33,7 @@ class Primary:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    async def lend(self) -> Lent:
+    async def lend(self, *, last: bool = False) -> Lent:  # noqa: ARG002 - it is always waited for
         """Return a connection. Raises errors of the driver."""
         return await self._sessions.pool.acquire()
 
@@ -86,7 +89,8 @@ class FallbackReader:
         while True:
             try:
                 if self._connection is None:
-                    self._connection = await self._servers[0].lend()
+                    last = len(self._servers) == 1
+                    self._connection = await self._servers[0].lend(last=last)
                 return await ask(self._connection)
             except FOREIGN as error:
                 connected = self._connection is not None

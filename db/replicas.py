@@ -33,7 +33,7 @@ class Sight:
 
 
 # Read only while the primary is lost: others write there, or nobody does.
-PROMOTED = "it is not a standby, and not the primary"
+PROMOTED = "it takes writes of its own"
 
 
 class Notes:
@@ -69,7 +69,7 @@ class Notes:
 
 
 ANSWER = 5.0  # seconds that a server has to answer what takes it a millisecond
-_LENDING = 1.0  # seconds to wait for a connection before the primary is asked
+_LENDING = 1.0  # seconds to wait for a connection before another server is asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,12 +181,12 @@ class Replica:
             passed_on=self._passed_on,
         )
 
-    async def lend(self) -> Lent:
+    async def lend(self, *, last: bool = False) -> Lent:
         """Return a connection. Raises errors of the driver."""
         self._reads += 1
         if self._sessions is None:
             raise ConnectionError(self.fault)
-        connection = await self._sessions.pool.acquire(timeout=_LENDING)
+        connection = await self._sessions.pool.acquire(timeout=_LENDING * (10 if last else 1))
         self.busy += 1
         return connection
 
@@ -274,7 +274,7 @@ class Replicas:
         there.sort(key=lambda replica: -replica.held_until)
         if not self._primary_answers:
             promoted = [replica for replica in self._replicas if replica.fault == PROMOTED]
-            # Twice: whoever has waited too long for a connection finds no other server.
+            # Twice: whoever finds all connections in use, and no primary, waits.
             return [*promoted, *there, self._primary, *promoted, *there]
         there = [replica for replica in there if not replica.is_primary]
         free = [

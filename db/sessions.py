@@ -19,7 +19,7 @@ from db.connection import (
     storage_error,
     storage_unreachable,
 )
-from db.hosts import Route
+from db.hosts import REFUSED_SETTING, Route
 from engine.errors import StorageOutdated
 from engine.messages import Message
 
@@ -256,7 +256,7 @@ def _refused_settings() -> Iterator[None]:
     try:
         yield
     except asyncpg.ProtocolViolationError as exc:
-        if "startup parameter" not in str(exc):
+        if REFUSED_SETTING not in str(exc):
             raise
         raise _Pooled from exc
 

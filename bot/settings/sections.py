@@ -42,12 +42,13 @@ class DatabaseSettings(Section):
     url: DatabaseUrl = Field(
         SecretStr(""),
         description="postgresql://user:password@host:port/name; empty starts the embedded server."
-        " The environment variable DATABASE_URL goes before it.",
+        " Of several hosts, with commas between them, the one that takes writes is used. The"
+        " environment variable DATABASE_URL goes before it.",
     )
     replicas: tuple[DatabaseUrl, ...] = Field(
         (),
         description="URLs of streaming standbys of that server: what only reads is asked there,"
-        " everything else of the server itself.",
+        " everything else of the server itself. One that becomes the primary is left to url.",
     )
     max_lag: float = Field(
         10,

@@ -12,6 +12,7 @@ from bench import (
     chat,
     chunks,
     expansion,
+    failover,
     find,
     ingest,
     many,
@@ -298,3 +299,15 @@ def test_a_server_that_dies_leaves_no_search_without_an_answer(
     rows = printed()
     assert [row["right"] for row in rows if "right" in row] == [True, True]
     assert all(row["readers_of_standby"] for row in rows if row.get("servers") == 2)
+
+
+def test_a_lost_primary_costs_no_search_and_no_post(printed: Callable[[], Rows]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        failover.main(["--quick"])
+    figures = {row["figure"]: row for row in printed()}
+    assert ended.value.code == 0
+    assert int(str(figures["posts under way at the loss"]["number"])) > 0
+    assert int(str(figures["runs of the leader's jobs since"]["number"])) > 0
+    assert [
+        row for row in figures.values() if row.get("right", row["number"]) != row["number"]
+    ] == []

@@ -6,9 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from bot.app import App, open_app
+from bot.cli.doctor_checks import failover_check
 from bot.settings import load_settings
+from bot.settings.sections import DatabaseSettings
 from db.replicas import ReplicaState
 from engine.errors import SettingsError
 from engine.prophecy.headline import read_headline
@@ -119,6 +122,26 @@ def test_the_doctor_names_standbys_and_what_they_lack(both: Pair, invoke: Invoke
     assert dead["ok"] is False
     assert "cannot be reached" in str(dead["detail"])
     assert "until it is at most 10 s behind" in str(dead["fix"])
+
+
+@pytest.mark.parametrize(
+    ("url", "replicas", "said"),
+    [
+        ("postgresql://u:secret@one/x", ["two"], "does not name two:5432"),
+        ("postgresql://u:secret@one,two/x", ["one", "two"], "programs"),
+        ("postgresql://u:secret@one,two/x?target_session_attrs=read-write", ["two"], "one:5432 is"),
+        ("postgresql://u:secret@one,two/x?target_session_attrs=read-write", ["one", "two"], ""),
+    ],
+)
+def test_the_doctor_says_whether_a_standby_may_become_the_primary(
+    url: str, replicas: list[str], said: str
+) -> None:
+    urls = [SecretStr(f"postgresql://u:secret@{replica}/x") for replica in replicas]
+    check = failover_check(DatabaseSettings(url=SecretStr(url), replicas=tuple(urls)))
+    assert check.ok is (None if said else True)
+    assert said in check.detail
+    assert bool(said) is ("one:5432,two:5432" in str(check.fix))
+    assert "secret" not in f"{check.detail} {check.fix}"
 
 
 async def test_operators_see_what_is_read_where(both: Pair) -> None:

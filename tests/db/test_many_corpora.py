@@ -68,7 +68,7 @@ class _Lending:
     def __init__(self, held: Connection) -> None:
         self._held = held
 
-    async def lend(self) -> Any:
+    async def lend(self, *, last: bool = False) -> Any:
         return self._held
 
     async def take_back(self, connection: Connection) -> None:

@@ -1,6 +1,7 @@
 """PgBouncer in transaction mode in front of a database, where it is installed."""
 
 import os
+import pwd
 import re
 import shutil
 import socket
@@ -47,7 +48,7 @@ def pooler(url: str, folder: Path, more: str = "") -> Iterator[str]:
     settings.write_text(_SETTINGS.format(server=server, user=parts.username, port=port, more=more))
     settings.chmod(0o644)
     # It refuses to run as root, and has to reach the server's socket.
-    owner = Path(host).stat().st_uid if host.startswith("/") and not os.geteuid() else None
+    owner = None if os.geteuid() else _account(host)
     running = subprocess.Popen([program, "-q", settings], user=owner, stderr=subprocess.DEVNULL)
     try:
         _wait_for(running, port)
@@ -55,6 +56,10 @@ def pooler(url: str, folder: Path, more: str = "") -> Iterator[str]:
     finally:
         running.kill()  # told to end, newer ones wait for their clients
         running.wait()
+
+
+def _account(host: str) -> int:
+    return Path(host).stat().st_uid if host.startswith("/") else pwd.getpwnam("nobody").pw_uid
 
 
 def keeps_statements() -> bool:

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from db.corpus.corpora import Corpora
+from db.hosts import hosts_of
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, PoolSettings, Replication
 from db.search.lexical import LexicalIndex
@@ -17,6 +18,7 @@ from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from engine.search import Candidate, Filters
 from tests.database import execute
 from tests.db.loading import load_texts
+from tests.fakes.pooler import pooler
 from tests.fakes.standby import LoopbackServer, Pair, pair
 from tests.patience import PATIENCE
 
@@ -165,6 +167,10 @@ async def test_a_primary_that_hangs_is_left_and_never_written_to_again(
     async with database.own_connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM corpus") == 7
     assert await names(both.primary.url) == {"c"}
+    async with opened(both.url, both.primary, both.standby) as later:  # the old one answers first
+        await until(lambda: [state.primary for state in later.replicas()] == [False, True])
+        await load_texts(later, "last", TEXTS[:5])
+    assert "last" in await names(both.standby.url)
 
 
 async def test_a_primary_that_is_made_read_only_hands_over(both: Pair, database: Database) -> None:
@@ -206,3 +212,26 @@ async def test_what_each_server_says_is_told_if_none_takes_writes(both: Pair) ->
     said = str(caught.value)
     assert f"127.0.0.1:{both.primary.port}: " in said
     assert f"127.0.0.1:{both.standby.port}: it takes no writes" in said
+
+
+@pytest.mark.slow
+async def test_two_poolers_are_followed_as_two_servers_are(both: Pair, run_folder: Path) -> None:
+    """What a pooler says of its server was true when it first connected to it."""
+    waits = "query_wait_timeout = 2\nserver_login_retry = 1"
+    with (
+        pooler(both.primary.url, run_folder, waits) as one,
+        pooler(both.standby.url, run_folder, waits) as two,
+    ):
+        hosts = ",".join(str(hosts_of(url)[0]) for url in (one, two))
+        url = f"postgresql://presagio@{hosts}/presagio?target_session_attrs=read-write"
+        database = await Database.open(url, PoolSettings(connect_timeout=4.0))
+        try:
+            assert database.is_pooled
+            await database.migrate()
+            await stored(database, "before")
+            await asyncio.to_thread(both.primary.kill)
+            await promote(both)
+            await stored(database, "after")
+        finally:
+            await database.close()
+        assert "after" in await names(both.standby.url)

@@ -27,7 +27,7 @@ class StandIn:
     asked: int = 0
     lent: int = 0
 
-    async def lend(self) -> Any:
+    async def lend(self, *, last: bool = False) -> Any:
         if self.refuses:
             raise self.refuses
         self.lent += 1

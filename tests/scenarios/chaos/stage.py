@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from db.embedded.server import EmbeddedServer
-from db.pool import Database
+from db.pool import Database, Replication
 from engine.posting.delivery import PostingMode
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
@@ -78,7 +78,7 @@ async def chaos(
     server = EmbeddedServer(folder / "data", extra=CARELESS)
     if url:
         more = {"DATABASE_URL": url, "PRESAGIO_DATABASE__REPLICAS": json.dumps(replicas)}
-        async with _surrounded(size, clock, trouble, server, folder, more) as stage:
+        async with _surrounded(size, clock, trouble, server, folder, more, replicas) as stage:
             yield stage
         return
     await asyncio.to_thread(server.acquire)
@@ -98,6 +98,7 @@ async def _surrounded(
     server: EmbeddedServer,
     folder: Path,
     located: Mapping[str, str],
+    replicas: Sequence[str] = (),
 ) -> AsyncIterator[Chaos]:
     """Everything on a server that runs. No request may have been wrong."""
     before = {name: (one.middleware,) for name, one in trouble.items()}
@@ -107,7 +108,8 @@ async def _surrounded(
         ModelServer([scoring(judged_by_words)]) as model,
         WebServer() as web,
     ):
-        database = await Database.open(located["DATABASE_URL"])
+        replication = Replication(urls=replicas)
+        database = await Database.open(located["DATABASE_URL"], replication=replication)
         await database.migrate()
         environ = _environ(folder, located, telegram, slack, model)
         names = [f"c{number}" for number in range(size.categories)]

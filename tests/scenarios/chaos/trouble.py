@@ -55,6 +55,7 @@ class Trouble:
     slow_down: Callable[[int], web.Response]
     seed: int
     shares: Mapping[str, float] = field(default_factory=lambda: SHARES)
+    seconds: float = 0.0  # between the moment when a post is shown and the answer
     happened: Counter[str] = field(default_factory=Counter)
     unknown: Counter[Known] = field(default_factory=Counter)
     _shown_to: dict[int, Known] = field(default_factory=dict)  # the last post, by the sender's port
@@ -125,6 +126,7 @@ class Trouble:
         port = _port(request)
         answer = await handler(request)
         self._shown_to[port] = post
+        await asyncio.sleep(self.seconds)
         if self._aim and not self._aim.done():
             self._aim.set_result(port)
             await _for_ever()  # whoever took aim tells `killed`
