@@ -61,8 +61,6 @@ WELL_KNOWN = (
     WellKnownFeed("dw", "Deutsche Welle", "es", "https://rss.dw.com/xml/rss-sp-all"),
 )
 
-if TYPE_CHECKING:
-    from engine.fetch.client import Fetcher
 _BY_NAME = {feed.name: feed for feed in WELL_KNOWN}
 
 
@@ -79,6 +77,8 @@ def well_known_in(language: str) -> tuple[WellKnownFeed, ...]:
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
+    from engine.fetch.client import Fetcher
 
 MOST_FEEDS = 1_000
 
