@@ -34,7 +34,7 @@ from engine.search import (
 )
 from engine.settings.searching import ProphecySettings, ScoreSettings
 from engine.text.address import address_candidate
-from engine.text.terms import has_own_words
+from engine.text.terms import has_own_words, is_generic
 from engine.values import Corpus
 
 if TYPE_CHECKING:  # only with a model
@@ -128,6 +128,7 @@ class Prophet:
             asked_at=asked_at,
             means=retrieved.model not in WORD_COUNTERS,
             passages=request.passages,
+            small_talk=is_generic(headline.text),
         )
         compared = None
         if (reranker := retrieved.rerank) and self._may_compare(request, verdict):

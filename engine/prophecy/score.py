@@ -171,6 +171,7 @@ class Scorer:
     means: bool = True  # whether similarity is by meaning; False for vectors of word counts
     passages: bool = False  # whether several parts of one item may be hits
     predictions: "Predictions | None" = None  # where no text is judged
+    small_talk: bool = False  # nothing is foretold of "good morning"
 
     def hits(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
@@ -262,6 +263,8 @@ class Scorer:
         judgment = hit.parts["judgment"]
         if judgment is not None:
             return round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
+        if self.small_talk:
+            return False
         if self.predictions:
             return self.predictions.is_hit(hit.candidate.id)
         least = self.settings.search

@@ -37,16 +37,18 @@ _COURTESIES = frozenset(
     _WORD.findall(
         """
         afternoon amazing anniversary awesome best birthday bless bye cheers christmas congrats
-        congratulations day dear enjoy evening everybody everyone eve fantastic folks friend
-        friends fun goodbye good great greetings guys happy haha hello here hey hi holiday holidays
-        hugs kind lol lots love luck lucky lunch merry morning much new nice night ok okay please
-        thank thanks thanx thx tonight today tomorrow true very wait weekend welcome wishes wish
-        wonderful wow xmas yeah year yes yet
-        abrazo abrazos adios amigo amigos amiga amigas ano anos besos bien bienvenida bienvenidas
-        bienvenido bienvenidos bueno buena buenas buenos chau dia dias excelente feliz felices
-        felicidades felicitaciones finde genial gracias gran hola hoy igualmente jaja jajaja lindo
-        linda manana muchas muchos mucho navidad noche noches pascuas querida querido saludo
-        saludos semana siempre suerte tarde tardes todas todos
+        congratulations cool day dear doing enjoy eve evening everybody everyone fantastic fine
+        folks friend friends fun funny going good goodbye great greetings guys haha happy hello
+        here hey hi holiday holidays hugs kind later lol lot lots love luck lucky lunch merry
+        morning much new nice night ok okay please see soon sorry thank thanks thanx thx today
+        tomorrow tonight true very wait weekend welcome wish wishes wonderful wow xmas yeah year
+        yes yet
+        abrazo abrazos adios amiga amigas amigo amigos ano anos besos bien bienvenida
+        bienvenidas bienvenido bienvenidos buena buenas bueno buenos chau claro dia dias estas
+        excelente felices felicidades felicitaciones feliz finde genial gracias gran hola hoy
+        igualmente jaja jajaja linda lindo luego manana muchas mucho muchos navidad noche noches
+        pascuas querida querido saludo saludos semana siempre suerte tal tarde tardes todas
+        todos vale vemos
         """
     )
 )
@@ -184,10 +186,22 @@ def headline_terms(
         or any(term.document_frequency for term in slot.fresh.values())
     ]
     found.sort(key=lambda slot: slot.place)
-    return [
+    terms = [
         slot.only_known.term(_word_to_show(slot, words[place]), documents, weight=weight)
         for place, of_word in groupby(found, key=lambda slot: slot.place)
         for slot, weight in _weigh_parts(list(of_word), words[place])
+    ]
+    return _note_languages(terms, kept) if len(languages) > 1 else terms
+
+
+def _note_languages(terms: Sequence[Term], readings: Iterable[Reading]) -> list[Term]:
+    """Return the terms with the languages that make each of their lexemes."""
+    read_in: dict[str, set[str]] = defaultdict(set)
+    for reading in readings:
+        read_in[reading.lexeme].add(reading.language)
+    return [
+        replace(term, read_in={name: frozenset(read_in[name]) for name in term.lexemes})
+        for term in terms
     ]
 
 

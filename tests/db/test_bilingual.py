@@ -8,6 +8,7 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.lexical import LexicalIndex
+from engine.prophecy.retrieve import Retriever
 from engine.ranking import Bm25
 from engine.search import Filters, Term
 from engine.text.clean import searchable
@@ -88,6 +89,18 @@ async def test_a_headline_is_read_in_each_language_of_the_corpus(
 ) -> None:
     corpus = await Corpora(mixed).get(language)
     assert (await ask(mixed, corpus, headline))[1] == expected
+
+
+async def test_a_stem_of_the_headline_s_language_is_no_word_of_another(database: Database) -> None:
+    texts = {"hall": ("Town hall is closed", "en"), "hallaron": ("La hallaron ayer", "es")}
+    documents = [document(i, text, lang=lang) for i, (text, lang) in texts.items()]
+    corpus = await load(database, "c", documents, "english")
+    retriever = Retriever(LexicalIndex(database), None, limit=9)
+    found = await retriever.retrieve(corpus, "Hallan los huesos", Filters(), None)
+    assert [(one.external_id, bool(one.matched)) for one in found.candidates] == [
+        ("hallaron", True),
+        ("hall", False),
+    ]
 
 
 async def test_accented_stop_words_do_not_stand_in_the_index(database: Database) -> None:

@@ -332,8 +332,7 @@ async def test_predicted_labels_order_an_answer_whether_or_not_all_is_embedded(
 ) -> None:
     by_cosine = LearnedOrder(
         mean=0.0,
-        answer=2.0,
-        hit=1.5,
+        gate=0.3,
         features={name: Feature(0.0, 1.0, 10.0 * (name == "cosine")) for name in FEATURES},
     )
     for module in ("order", "rerank"):

@@ -55,6 +55,13 @@ def ids(found_hits: Sequence[Hit]) -> list[int]:
     return [hit.candidate.id for hit in found_hits]
 
 
+def test_small_talk_finds_nothing_that_nobody_judged() -> None:
+    candidates = [found(1, {0: 1, 1: 1, 2: 1}), found(2, {0: 1, 1: 1})]
+    talk = replace(scorer(), small_talk=True)
+    assert talk.hits_and_near(candidates, {}, 3)[0] == []
+    assert ids(talk.hits_and_near(candidates, {2: 5}, 3)[0]) == [2]
+
+
 def test_a_hit_names_a_hyphenated_word_once() -> None:
     halves = [replace(one, word="state-run") for one in TERMS[:2]]
     [hit] = hits([found(1, {0: 1, 1: 1})], terms=halves)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.text.terms import Reading, has_own_words, headline_terms
+from engine.text.terms import Reading, has_own_words, headline_terms, is_generic
 
 
 def reading(
@@ -227,3 +227,29 @@ def test_a_repeated_word_is_not_taken_for_an_unknown_one() -> None:
 )
 def test_names_and_links_are_no_words_of_ones_own(text: str, *, says_something: bool) -> None:
     assert has_own_words(text) is says_something
+
+
+SMALL_TALK = (
+    "Hello there!",
+    "Good morning everyone",
+    "How are you doing today?",
+    "Thanks a lot :)",
+    "OK, see you tomorrow",
+    "lol that is funny",
+    "What's up?",
+    "Hola, ¿cómo estás?",
+    "Jaja, qué bueno",
+    "Buenos días a todos",
+)
+
+
+@pytest.mark.parametrize("line", SMALL_TALK)
+def test_small_talk_could_stand_anywhere(line: str) -> None:
+    assert is_generic(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["Good morning, America: the ferry sank", "Buenos Aires", "Tal Afar"]
+)
+def test_a_name_or_a_thing_could_not(line: str) -> None:
+    assert not is_generic(line)
