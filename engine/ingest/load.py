@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from engine.corpora import Document, Part
 from engine.errors import PresagioError, RecordError
@@ -13,11 +13,13 @@ from engine.ingest.detect import READERS
 from engine.ingest.exchange import is_exported, read_exported
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord
 from engine.messages import Message
-from engine.ports import DocumentStore
 from engine.text.chunks import Block, Chunk, chunks
 from engine.text.clean import clean_for_display, searchable
 from engine.text.language import detect_language
 from engine.values import Corpus, Flag
+
+if TYPE_CHECKING:  # the process that reads needs no settings
+    from engine.ports import DocumentStore
 
 LONGEST_TEXT = 100_000  # characters
 LONGEST_IN_PARTS = 50_000_000
@@ -325,7 +327,7 @@ class Loader:
 
     def __init__(
         self,
-        store: DocumentStore,
+        store: "DocumentStore",
         corpus: Corpus,
         *,
         rejected: Callable[[Reject], None],
