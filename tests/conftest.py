@@ -26,7 +26,15 @@ import pytest
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
 from tests.behind_pooler import choose
-from tests.database import CARELESS, Clones, clones, execute, wait_for, with_database
+from tests.database import (
+    CARELESS,
+    Clones,
+    clones,
+    execute,
+    types_asked_once,
+    wait_for,
+    with_database,
+)
 from tests.fakes.pooler import pooler
 from tests.network import only_loopback
 from tests.patience import PATIENCE
@@ -49,6 +57,7 @@ FEW_EXAMPLES = hypothesis.settings(
     max_examples=20 if _PROFILE == "project" else hypothesis.settings().max_examples
 )
 
+_ALL_SLOW = re.compile(r"^pytestmark = pytest\.mark\.slow\b", re.MULTILINE)
 _RUN = pytest.StashKey[Path]()
 _RUN_FOLDER = "PRESAGIO_TEST_RUN_FOLDER"
 _RUN_PREFIX = "presagio-run-"
@@ -76,6 +85,13 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module all of whose tests are slow where they are not wanted."""
+    if config.option.markexpr != "not slow" or not collection_path.name.startswith("test_"):
+        return None
+    return bool(_ALL_SLOW.search(collection_path.read_text(encoding="utf-8"))) or None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -244,6 +260,12 @@ def _no_embeddings(_own_environment: None, monkeypatch: pytest.MonkeyPatch) -> N
 def _authorities() -> Iterator[None]:
     """Read the certificates of the world's authorities once, not for each client of each test."""
     with patch.object(ssl, "create_default_context", functools.cache(ssl.create_default_context)):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _known_types() -> Iterator[None]:
+    with types_asked_once():
         yield
 
 

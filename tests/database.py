@@ -11,11 +11,12 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
+from unittest.mock import patch
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -35,10 +36,12 @@ CARELESS = {
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "autovacuum": "off",
+    "shared_buffers": "128MB",  # all of them are looked through whenever a table is dropped
 }
 _STALE_SECONDS = 24 * 60 * 60
 _LOCK_SECONDS = 120.0
 _PREFIX = "presagio_test"
+_FIRST_CHANGEABLE_OID = 10_000  # below it, types are the same in all databases of all servers
 _BLOCKED = """
 SELECT count(*) FROM pg_stat_activity
  WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -76,6 +79,29 @@ async def until_blocked(url: str) -> None:
                 await asyncio.sleep(0.02)
     finally:
         await connection.close()
+
+
+@contextmanager
+def types_asked_once() -> Iterator[None]:
+    """Keep what a server says of its own types, arrays among them, for later connections.
+
+    Each would ask again, which takes three times as long as to connect.
+    """
+    known: dict[frozenset[int], object] = {}
+    introspect = asyncpg.Connection._introspect_types  # type: ignore[attr-defined]  # private
+
+    async def introspect_once(
+        connection: asyncpg.Connection, oids: Collection[int], timeout: float
+    ) -> object:
+        if max(oids) >= _FIRST_CHANGEABLE_OID:
+            return await introspect(connection, oids, timeout)
+        asked = frozenset(oids)
+        if asked not in known:
+            known[asked] = await introspect(connection, oids, timeout)
+        return known[asked]
+
+    with patch.object(asyncpg.Connection, "_introspect_types", introspect_once):
+        yield
 
 
 class _Loop:

@@ -50,6 +50,7 @@ def test_other_modules_have_the_tests_that_mirror_them() -> None:
     assert list_tests("engine/text/clean.py") == ("engine/text/test_clean.py",)
 
 
+@pytest.mark.slow  # starts pytest four times
 def test_what_no_test_notices_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, copied = tmp_path / "source", tmp_path / "copied"
     copied.mkdir()

@@ -13,6 +13,7 @@ from db.pool import Database
 from tests.bot.command_line import PROGRAM, Done
 from tests.bot.forking import end_server
 from tests.database import Clones
+from tests.isolation import forked_workers
 
 Invoke = Callable[..., Done]
 
@@ -21,6 +22,12 @@ Invoke = Callable[..., Done]
 def _fork_server() -> Iterator[None]:
     yield
     end_server()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forked_workers() -> Iterator[None]:
+    with forked_workers():
+        yield
 
 
 @pytest.fixture

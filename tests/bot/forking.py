@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tests.bot.command_line import ROOT, SECONDS, Done, presagio
+from tests.isolation import forked_workers
 
 # What commands import when they need it, and most tests make them need it.
 _IMPORTED = (
@@ -33,6 +34,8 @@ _IMPORTED = (
     "bot.jobs.wiring",
     "bot.slack.service",
     "bot.telegram.service",
+    "engine.feeds.read",
+    "engine.ingest.worker",
 )
 
 
@@ -141,7 +144,8 @@ def _run(stdin: int, stdout: int, stderr: int, requester: int) -> None:
     os.environ.update(environment)
     time.tzset()
     sys.argv = ["presagio", *arguments]
-    _end(_run_main())
+    with forked_workers():
+        _end(_run_main())
 
 
 def _run_main() -> int:

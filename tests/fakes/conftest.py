@@ -10,6 +10,11 @@ from tests.fakes.slack import Channel, SlackServer, User
 HERE = Path(__file__).parent
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import none of the stand-ins' own tests where slow ones are not wanted."""
+    return (config.option.markexpr == "not slow" and collection_path != HERE) or None
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave the stand-ins' own tests to `make test-slow`: they test nothing that people run."""

@@ -1,12 +1,13 @@
 """The stage that scenarios play on."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.slack import App
+from tests.isolation import forked_workers
 from tests.scenarios.stage import Stage, staged
 
 MANIFEST = Path(__file__).parents[2] / "deploy" / "slack-manifest.json"
@@ -44,6 +45,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             chosen = item.callspec.params if hasattr(item, "callspec") else {}
             if chosen.get("talk", "telegram") != "telegram":
                 item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forked_workers() -> Iterator[None]:
+    with forked_workers():
+        yield
 
 
 @pytest.fixture

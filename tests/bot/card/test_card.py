@@ -30,6 +30,11 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forked_workers() -> None:
+    """Start isolated processes as the program does."""
+
+
 def pixels(png: bytes) -> Image.Image:
     image = Image.open(BytesIO(png))
     image.load()

@@ -12,6 +12,7 @@ from engine.fetch.client import Fetcher
 from engine.settings.reading import FetchSettings
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import HTML, WebServer, page, redirect
+from tests.isolation import forked_workers
 
 FEED = page(rss(item("The port is closed")), "application/rss+xml")
 
@@ -34,9 +35,10 @@ async def web() -> AsyncIterator[WebServer]:
 @pytest.fixture
 async def lookup() -> AsyncIterator[FeedLookup]:
     settings = FetchSettings(allow_networks=("127.0.0.0/8",))
-    async with Fetcher(settings) as fetcher, FeedParser(workers=1) as parser:
-        limits = FetchLimits(seconds=20, bytes=1_000_000)
-        yield FeedLookup(fetcher=fetcher, parser=parser, limits=limits)
+    limits = FetchLimits(seconds=20, bytes=1_000_000)
+    with forked_workers():
+        async with Fetcher(settings) as fetcher, FeedParser(workers=1) as parser:
+            yield FeedLookup(fetcher=fetcher, parser=parser, limits=limits)
 
 
 async def test_a_feed_is_read(web: WebServer, lookup: FeedLookup) -> None:
