@@ -16,8 +16,9 @@ SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
   LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
 
 -- name: read_headline(corpus_id, texts, languages)
--- As `read`, and in the place of a lexeme also how texts write it with a hyphen or without one.
-WITH written AS ({read})
+-- As `read`, and in the place of a lexeme also how texts write it with a hyphen or without one. These
+-- are looked up one by one: the planner would read all lexemes of the corpus instead.
+WITH written AS MATERIALIZED ({read})
 SELECT * FROM written
  UNION ALL
 SELECT w.unit, w.language, k.lexeme, w.position, k.document_frequency, k.max_tf
@@ -28,8 +29,10 @@ SELECT w.unit, w.language, k.lexeme, w.position, k.document_frequency, k.max_tf
        SELECT left(w.lexeme, cut) || '-' || substr(w.lexeme, cut + 1)
          FROM generate_series(2, length(w.lexeme) - 2) AS cut
         WHERE w.lexeme NOT LIKE '%-%') AS other
-  JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = other.lexeme
- WHERE k.document_frequency > 0
+ CROSS JOIN LATERAL (
+       SELECT * FROM lexeme
+        WHERE corpus_id = $1 AND lexeme.lexeme = other.lexeme AND document_frequency > 0
+        LIMIT 1) AS k
 
 -- name: neighbours(corpus_id, lexeme)
 -- The threshold of % is a setting of the connection, see db/pool.py.
