@@ -190,7 +190,7 @@ async def _corpus(request: Request, services: Services) -> Reply:
     corpora = _list_useful(await services.archives.list(), current)
     if not corpora:
         return aside(request, words.render(no_corpora().said))
-    lines = [words.say("Corpora:")]
+    lines = [words.say("I can search:")]
     lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
     if current == ALL:
         lines.append(words.say("All of them are searched here."))
@@ -236,8 +236,8 @@ async def name_archive(chat: Chat, services: Services, words: Words) -> str:
 
 def _line(request: Request, corpus: Corpus, *, chosen: bool) -> str:
     line = request.words.count(
-        "{name}: {number} document",
-        "{name}: {number} documents",
+        "{name}: {number} text",
+        "{name}: {number} texts",
         corpus.documents,
         name=corpus.name,
     )

@@ -25,7 +25,8 @@ def brief_find_reply(found: Found, words: Words, *, longest: int, after: int = 0
         for hit in found.hits[after:]
     )
     shown = _summary(found, words).partition("\n")[0]
-    if hits and found.plan is not Plan.NEAREST:
+    left_out = after or len(hits) < found.counts.passing
+    if hits and left_out and found.plan is not Plan.NEAREST:
         shown += "\n" + words.say(
             "Shown: {first} to {last}.",
             first=words.number(hits[0].rank),

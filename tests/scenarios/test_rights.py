@@ -104,7 +104,7 @@ CHANNEL_COMMANDS = {
     "/subscribe @our_news best 5": "Every day at 9:00 (UTC) I post the best 5",
     "/settings @our_news threshold 6": "threshold: 6",
     "/corpus @our_news demo": "Here I search: demo.",
-    "/corpus @our_news": "Corpora:",
+    "/corpus @our_news": "I can search:",
     "/feeds @our_news": "This chat has no feed yet.",
     "/preview @our_news": "Next post: ",
     "/history @our_news": "Nothing was posted here unasked yet.",

@@ -231,7 +231,7 @@ async def working(environ: dict[str, str], clock: Clock) -> AsyncIterator[Jobs]:
         yield await stack.enter_async_context(open_jobs(app, fetcher, posters, now=clock))
 
 
-async def test_serve_says_what_is_missing_and_makes_no_empty_corpus(
+async def test_serve_says_what_is_missing_and_the_owner_sends_it(
     telegram: TelegramServer, environ: dict[str, str]
 ) -> None:
     environ |= {"TELEGRAM_BOT_TOKEN": telegram.token}
@@ -245,9 +245,15 @@ async def test_serve_says_what_is_missing_and_makes_no_empty_corpus(
         code = said.split()[-1]
         assert "There is no archive to search yet." in said
         greeting = await (await alice.says(chat, f"/start {code}")).answer(PATIENCE)
-        assert "I have no archive yet" in greeting.text
+        assert "I have no archive yet: send me the file of one here" in greeting.text
+        export = b'{"id": "1", "created_at": "2012-05-01T12:00:00Z", "text": "Trains will fly."}'
+        offer = await (await alice.sends_file(chat, "mine.json", export)).answer(PATIENCE)
+        added = await press_through(telegram, alice, offer, "Add it")
+        assert added.text.startswith("Added. tweets holds 1 text now.")
+        await alice.says(chat, "Trains fly over the city")
+        await chat.until(lambda shown: "Trains will fly." in shown.text, PATIENCE)
         listed = await (await alice.says(chat, "/corpus")).answer(PATIENCE)
-        assert listed.text == "There is no corpus yet. Load one with: presagio ingest FILE"
+        assert listed.text.startswith("I can search:\ntweets: 1 text")
 
 
 def typed(environ: dict[str, str], answers: list[str]) -> str:

@@ -230,14 +230,14 @@ class TestAdmins:
 class TestCorpus:
     async def test_the_list_marks_the_current_one(self, bot: Bot) -> None:
         reply = await bot.say("/corpus")
-        assert reply.text == "Corpora:\ndemo: 3 documents ✓\nlarga: 56,573 documents"
+        assert reply.text == "I can search:\ndemo: 3 texts ✓\nlarga: 56,573 texts"
         await bot.press(reply, "corpus")
         await bot.say("/corpus larga")
-        assert ((await bot.say("/corpus")).text or "").endswith("larga: 56,573 documents ✓")
+        assert ((await bot.say("/corpus")).text or "").endswith("larga: 56,573 texts ✓")
 
     async def test_one_document_is_one(self, storage: Database) -> None:
         async with bot_on(storage, corpora=[corpus("one", 1)]) as bot:
-            assert ((await bot.say("/corpus")).text or "").endswith("one: 1 document")
+            assert ((await bot.say("/corpus")).text or "").endswith("one: 1 text")
 
     async def test_there_may_be_none(self, storage: Database) -> None:
         async with bot_on(storage, corpora=()) as bot:
