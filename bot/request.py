@@ -74,7 +74,7 @@ class Quoted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attachment:
+class SentFile:
     """A file beside a message. `fetch` writes it to a path, and raises DeliveryError; the platform
     gives at most `largest` bytes of it, if it says."""
 
@@ -136,7 +136,7 @@ class Request:
     quoted: Quoted = Quoted()
     one_of_several: bool = False  # in private, others were written within a minute
     unreadable: bool = False  # a picture, a voice or a file, without a word
-    attachment: Attachment | None = None  # in private, the file that came with it
+    attachment: SentFile | None = None  # in private, the file that came with it
     preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
     revision: Revision | None = None
     step: Callable[[str], None] = _ignore_step  # tells what a slow answer waits for

@@ -9,7 +9,7 @@ from bot.commands.services import OfferedArchive, Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, aside
-from bot.request import Attachment, Request
+from bot.request import Request, SentFile
 from engine.errors import NothingUsable, PresagioError, StorageError
 from engine.values import Kind
 
@@ -53,7 +53,7 @@ async def offer_archive(request: Request, services: Services) -> Reply:
     return _ask_whether(found, name, attachment, words)
 
 
-def _ask_whether(found: OfferedArchive, name: str, attachment: Attachment, words: Words) -> Reply:
+def _ask_whether(found: OfferedArchive, name: str, attachment: SentFile, words: Words) -> Reply:
     into = (
         words.say("Shall I add it to my archive {corpus}?", corpus=found.corpus)
         if found.is_known

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from bot.request import (
-    Attachment,
     Inquiries,
     Person,
     Place,
@@ -17,6 +16,7 @@ from bot.request import (
     Reaction,
     Request,
     Revision,
+    SentFile,
     Trigger,
     message_event,
 )
@@ -123,14 +123,14 @@ async def read_message(
     )
 
 
-def _read_attachment(event: Payload, myself: SlackIdentity) -> Attachment | None:
+def _read_attachment(event: Payload, myself: SlackIdentity) -> SentFile | None:
     """Return the first file of a message, or None."""
     file: Payload = next(iter(event.get("files") or ()), {})
     address = file.get("url_private_download") or file.get("url_private")
     if not file.get("name") or not address:
         return None
     fetch = partial(myself.download, str(address))
-    return Attachment(name=str(file["name"]), size=int(file.get("size") or 0), fetch=fetch)
+    return SentFile(name=str(file["name"]), size=int(file.get("size") or 0), fetch=fetch)
 
 
 async def read_home(

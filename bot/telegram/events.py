@@ -25,7 +25,6 @@ from telegram import (
 from telegram.constants import ChatType
 
 from bot.request import (
-    Attachment,
     Inquiries,
     Person,
     Place,
@@ -33,6 +32,7 @@ from bot.request import (
     Reaction,
     Request,
     Revision,
+    SentFile,
     Trigger,
     message_event,
 )
@@ -206,12 +206,12 @@ def _said(
     )
 
 
-def _read_attachment(message: Message, myself: TelegramIdentity) -> Attachment | None:
+def _read_attachment(message: Message, myself: TelegramIdentity) -> SentFile | None:
     """Return the file of a message, or None."""
     document = message.document
     if document is None or not document.file_name:
         return None
-    return Attachment(
+    return SentFile(
         name=document.file_name,
         size=document.file_size or 0,
         fetch=partial(myself.download, document.file_id),

@@ -36,7 +36,7 @@ archive = APIRouter(include_in_schema=False, dependencies=[Depends(limit_request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class DateSpan:
     """Texts that a page lists: of a span of time, or of one day of every year."""
 
     begins: datetime = FIRST_MOMENT
@@ -45,7 +45,7 @@ class Span:
     day: int | None = None
 
     @classmethod
-    def of_month(cls, year: int, month: int) -> "Span":
+    def of_month(cls, year: int, month: int) -> "DateSpan":
         """Return a month, or with 0 a whole year. Raises Refusal."""
         if not (1 <= year < 9999 and 0 <= month <= 12):
             raise Refusal(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."))
@@ -91,19 +91,19 @@ async def _show_corpus(
 @archive.get("/corpora/{name}/on-this-day")
 async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name: str) -> Response:
     today = shared.now().astimezone(UTC)
-    span = Span(month=today.month, day=today.day)
+    span = DateSpan(month=today.month, day=today.day)
     title = visitor.words.date(today)
     return await _list_texts(request, shared, name=name, span=span, title=title)
 
 
 @archive.get("/corpora/{name}/most-liked")
 async def _show_liked(request: Request, shared: SharedOf, name: str) -> Response:
-    return await _list_texts(request, shared, name=name, span=Span(), usual=Order.LIKES)
+    return await _list_texts(request, shared, name=name, span=DateSpan(), usual=Order.LIKES)
 
 
 @archive.get("/corpora/{name}/{year:int}")
 async def _show_year(request: Request, shared: SharedOf, name: str, year: int) -> Response:
-    span, when = Span.of_month(year, 0), f"{year:04}"
+    span, when = DateSpan.of_month(year, 0), f"{year:04}"
     return await _list_texts(
         request, shared, name=name, span=span, title=when, when=when, usual=Order.LIKES
     )
@@ -113,7 +113,7 @@ async def _show_year(request: Request, shared: SharedOf, name: str, year: int) -
 async def _show_month(
     request: Request, shared: SharedOf, visitor: VisitorOf, *, name: str, year: int, month: int
 ) -> Response:
-    span = Span.of_month(year, month or 13)
+    span = DateSpan.of_month(year, month or 13)
     title = visitor.words.month(year, month)
     return await _list_texts(
         request, shared, name=name, span=span, title=title, when=f"{year:04}-{month:02}"
@@ -125,7 +125,7 @@ async def _list_texts(
     shared: SharedState,
     *,
     name: str,
-    span: Span,
+    span: DateSpan,
     title: str = "",
     when: str = "",
     usual: Order = Order.OLDEST,

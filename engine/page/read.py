@@ -207,7 +207,7 @@ def articles(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     ]
 
 
-def find_texts(nodes: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
+def list_texts_under(nodes: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
     """Yield the text under `name`, or the first of several, node by node."""
     for node in nodes:
         value = node.get(name)
@@ -306,21 +306,21 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
     described = articles(kept.json_ld)
     titles = (
         *_pick_values(meta, "og:title", "twitter:title"),
-        *find_texts(described, "headline"),
+        *list_texts_under(described, "headline"),
         *_texts(tree, "title"),
         *_texts(tree, "h1"),
     )
     dates = (
         *_pick_values(meta, *_FIRST_DATES),
-        *find_texts(described, "datePublished"),
+        *list_texts_under(described, "datePublished"),
         *_attribute(tree, "time", "datetime"),
         *_pick_values(meta, *_LAST_DATES),
     )
-    changes = (*_pick_values(meta, *_MODIFIED), *find_texts(described, "dateModified"))
+    changes = (*_pick_values(meta, *_MODIFIED), *list_texts_under(described, "dateModified"))
     languages = (
         *_attribute(tree, "html", "lang"),
         *_pick_values(meta, "og:locale"),
-        *find_texts(described, "inLanguage"),
+        *list_texts_under(described, "inLanguage"),
     )
     return Page(
         title=_first(map(_line_of_text, titles)),

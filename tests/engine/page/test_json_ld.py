@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.page.read import articles, find_texts
+from engine.page.read import articles, list_texts_under
 
 
 def headlines(*texts: str) -> list[str]:
-    return list(find_texts(articles(texts), "headline"))
+    return list(list_texts_under(articles(texts), "headline"))
 
 
 @pytest.mark.parametrize(
