@@ -15,8 +15,9 @@ from bot.settings import Settings
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.embed.fill import Filled, fill
-from engine.embed.local import how_to_embed
-from engine.errors import CorpusWithheld, UsageError
+from engine.embed.local import LocalEmbedder, how_to_embed
+from engine.embed.native import SHIPPED
+from engine.errors import CorpusWithheld, ModelError, UsageError, VectorsUnsupported
 from engine.values import Corpus
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 # Niceness: other processes, such as a serving bot, have priority.
 _POLITE = 10
 _BETWEEN_LINES = 15.0  # seconds
+_QUICK = ("", *SHIPPED)  # models of which the time for a text is known to be short
+_LONGEST = 60.0  # seconds that ingest embeds for unasked
+_TIMED = 8  # texts
 
 
 async def embed_corpora(
@@ -59,6 +63,44 @@ async def embed_corpora(
                     f"The vectors of {filled.corpus} were made anew: its words are other ones by"
                     " now."
                 )
+
+
+async def embed_if_quick(app: "App", corpus: str, output: Output) -> None:
+    """Make the missing vectors of a corpus by a shipped model, if that takes less than a minute.
+
+    Else says how long `presagio embed` takes. Nothing is embedded without such a model, or where
+    the database keeps no vectors.
+    """
+    chosen = await app.corpora.get(corpus)
+    embedder = app.embedders(chosen)
+    if not isinstance(embedder, LocalEmbedder) or app.settings.embeddings.model not in _QUICK:
+        return
+    stored = (await app.embeddings.coverage()).get(corpus, {}).get(embedder.name, 0.0)
+    missing = round(chosen.documents * (1 - stored))
+    if not missing:
+        return
+    try:
+        seconds = missing * await _time_a_text(embedder, chosen)
+        if seconds <= _LONGEST:
+            filled = await embed_corpus(app, chosen, output=output)
+            output.remark(f"{filled.documents:,} texts can be found by their meaning.")
+        else:
+            minutes = max(1, round(seconds / 60))
+            output.remark(
+                f"To find {missing:,} texts by their meaning too, run: presagio embed --corpus"
+                f" {corpus} (about {minutes} min). presagio serve does it by itself."
+            )
+    except (ModelError, UsageError, VectorsUnsupported) as error:
+        output.remark(f"{corpus} is not embedded. {error}")
+
+
+async def _time_a_text(embedder: LocalEmbedder, corpus: Corpus) -> float:
+    """Return the seconds for a text of average length, once the model is loaded."""
+    text = " ".join(["presagio"] * max(1, round(corpus.average_length)))
+    await embedder.embed_documents([text])
+    begun = time.monotonic()
+    await embedder.embed_documents([text] * _TIMED)
+    return (time.monotonic() - begun) / _TIMED
 
 
 async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:

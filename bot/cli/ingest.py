@@ -433,11 +433,13 @@ def command(
                 await name_the_author(opened, corpus, output)
                 if corpus not in before:
                     tell_what_next(await opened.corpora.get(corpus), output)
-                if settings.embeddings.at_ingest:
-                    from bot.cli.embed import embed_corpora
+                from bot.cli.embed import embed_corpora, embed_if_quick
 
+                if settings.embeddings.at_ingest:
                     await embed_corpora(
                         opened, corpus, json=options.json, output=output, leave_out_withheld=True
                     )
+                else:
+                    await embed_if_quick(opened, corpus, output)
 
     run_until_signal(store())

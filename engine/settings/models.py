@@ -149,7 +149,9 @@ class EmbeddingSettings(Section):
         " may be sent to an endpoint on another machine.",
     )
     at_ingest: bool = Field(
-        False, description="Whether presagio ingest makes vectors of the corpus it filled."
+        False,
+        description="Whether presagio ingest makes vectors of the corpus it filled, however long it"
+        " takes. Those of presagio[local] it makes anyway if that takes less than a minute.",
     )
     keep_up: bool = Field(
         True,

