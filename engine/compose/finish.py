@@ -206,16 +206,8 @@ class Guarded:
 
     @property
     def leads(self) -> Mapping[DraftSentence, str]:
-        """What stands directly before a sentence and cites nothing, such as a question."""
-        written = [
-            [_bare(sentence) for tweet in draft for sentence in tweet] for draft in self.drafts
-        ]
-        return {
-            sentence: before.text
-            for draft in written
-            for before, sentence in pairwise(draft)
-            if sentence.sources and not before.sources
-        }
+        """What stands directly before a sentence and cites nothing."""
+        return find_leads(self.drafts)
 
     @property
     def to_check(self) -> tuple[DraftSentence, ...]:
@@ -250,6 +242,17 @@ def guard_drafts(
         for sentence, cited in before.items()
     }
     return Guarded(tuple(drafts), findings, passages, before, any_language)
+
+
+def find_leads(drafts: Sequence[Draft]) -> Mapping[DraftSentence, str]:
+    """Return what stands directly before sentences and cites nothing, such as a question."""
+    written = [[_bare(sentence) for tweet in draft for sentence in tweet] for draft in drafts]
+    return {
+        sentence: before.text
+        for draft in written
+        for before, sentence in pairwise(draft)
+        if sentence.sources and not before.sources
+    }
 
 
 def _bare(sentence: DraftSentence) -> DraftSentence:

@@ -13,8 +13,20 @@ from pathlib import Path
 import orjson
 
 from engine.compose.asking import StepModel, ask_step
-from engine.compose.composition import Composition, DraftSentence, SourceKind, SourcePassage
-from engine.compose.finish import CHECK_PROMPT, Support, check_content, read_checks
+from engine.compose.composition import (
+    Composition,
+    Draft,
+    DraftSentence,
+    SourceKind,
+    SourcePassage,
+)
+from engine.compose.finish import (
+    CHECK_PROMPT,
+    Support,
+    check_content,
+    find_leads,
+    read_checks,
+)
 from engine.compose.guard import Finding, GuardFault, guard, makes_claim, normal, stands_in
 from engine.compose.tweets import LONGEST, SOURCES, tweet_length
 from engine.compose.write import read_sentences, texts_of
@@ -178,17 +190,28 @@ def trace_composition(composition: Composition) -> Traced:
 
 def shown_sentences(composition: Composition) -> tuple[DraftSentence, ...]:
     """Return the distinct sentences of all variants; sources are numbered among those of all."""
-    numbers = {source.passage.key: source.number for source in composition.sources}
-    read = (
-        replace(sentence, sources=tuple(own[number] for number in sentence.sources))
-        for variant in composition.variants
-        for sources in [composition.sources_of(variant)]
-        for own in [{source.number: numbers[source.passage.key] for source in sources}]
-        for tweet in variant.tweets
-        if not tweet.text.startswith(SOURCES)
-        for sentence in read_sentences(tweet.text, dict.fromkeys(own, tweet.text))
+    drafts = _read_variants(composition)
+    return tuple(
+        dict.fromkeys(sentence for draft in drafts for tweet in draft for sentence in tweet)
     )
-    return tuple(dict.fromkeys(read))
+
+
+def _read_variants(composition: Composition) -> list[Draft]:
+    """Return the sentences of each variant by tweets."""
+    numbers = {source.passage.key: source.number for source in composition.sources}
+    drafts: list[Draft] = []
+    for variant in composition.variants:
+        sources = composition.sources_of(variant)
+        own = {source.number: numbers[source.passage.key] for source in sources}
+        texts = [tweet.text for tweet in variant.tweets if not tweet.text.startswith(SOURCES)]
+        read = [read_sentences(text, dict.fromkeys(own, text)) for text in texts]
+        drafts.append(tuple(tuple(_renumber(each, own) for each in tweet) for tweet in read))
+    return drafts
+
+
+def _renumber(sentence: DraftSentence, numbers: Mapping[int, int]) -> DraftSentence:
+    sources = tuple(numbers[number] for number in sentence.sources)
+    return replace(sentence, sources=sources, starts_line=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,7 +347,13 @@ async def _judge_support(
     told = await ask_step(
         judge,
         CHECK_PROMPT,
-        check_content(sentences, {}, passages, length=length),
+        check_content(
+            sentences,
+            {},
+            passages,
+            length=length,
+            leads=find_leads(_read_variants(composition)),
+        ),
         lambda text, damage: read_checks(text, damage, sentences, {}),
         corpora=composition.request.corpora,
         now=now,

@@ -192,5 +192,5 @@ async def vector_of(embedder: Embedder, text: str) -> Vector:
             return await embedder.embed_query(text[:_LONGEST_QUESTION])
     except TimeoutError as exc:
         raise ModelUnreachable(
-            Message("The headline was not embedded within {seconds:g} s.", seconds=_PATIENCE)
+            Message("What was asked was not embedded within {seconds:g} s.", seconds=_PATIENCE)
         ) from exc

@@ -263,7 +263,7 @@ async def test_an_endpoint_that_is_down_costs_its_list_and_not_the_answer(
         found = await asyncio.to_thread(search)
     assert found["mode"] == "lexical"
     assert found["hits"]
-    assert "Searched by words alone: The headline was not embedded within 4 s." in found["notice"]
+    assert "Searched by words alone: What was asked was not embedded within 4 s." in found["notice"]
 
 
 async def test_a_refused_key_ends_embedding_with_one_line(

@@ -208,7 +208,7 @@ async def test_a_late_vector_costs_meaning_and_says_so(
         late = await finder(app)(ComposeRequest(prompt="wait for rust", corpora=(corpus,)), NOW)
         assert [one.cosine for one in late.passages] == [None] * len(late.passages)
         assert late.passages
-        assert "Searched by words alone: The headline was not embedded within 0.1 s." in str(
+        assert "Searched by words alone: What was asked was not embedded within 0.1 s." in str(
             late.notice
         )
 
