@@ -109,16 +109,16 @@ def check_content(
     passages: Sequence[SourcePassage],
     *,
     length: int,
-    leads: Mapping[DraftSentence, str] = MappingProxyType({}),
+    leads: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the message about sentences; `faults` are what the guard found, by index.
 
-    `leads` are what stands before sentences and cites nothing.
+    `leads` are what stands before sentences, by their texts, and cites nothing.
     """
     lines = []
     for number, sentence in enumerate(sentences, start=1):
         shown: dict[str, object] = {"i": number}
-        if lead := leads.get(sentence):
+        if lead := leads.get(sentence.text):
             shown["follows"] = lead
         shown |= {"text": sentence.text, "sources": list(sentence.sources)}
         if found := faults.get(number - 1):
@@ -205,7 +205,7 @@ class Guarded:
     any_language: bool = False
 
     @property
-    def leads(self) -> Mapping[DraftSentence, str]:
+    def leads(self) -> Mapping[str, str]:
         """What stands directly before a sentence and cites nothing."""
         return find_leads(self.drafts)
 
@@ -244,11 +244,11 @@ def guard_drafts(
     return Guarded(tuple(drafts), findings, passages, before, any_language)
 
 
-def find_leads(drafts: Sequence[Draft]) -> Mapping[DraftSentence, str]:
+def find_leads(drafts: Sequence[Draft]) -> Mapping[str, str]:
     """Return what stands directly before sentences and cites nothing, such as a question."""
-    written = [[_bare(sentence) for tweet in draft for sentence in tweet] for draft in drafts]
+    written = [[sentence for tweet in draft for sentence in tweet] for draft in drafts]
     return {
-        sentence: before.text
+        sentence.text: before.text
         for draft in written
         for before, sentence in pairwise(draft)
         if sentence.sources and not before.sources
