@@ -9,12 +9,13 @@ import textwrap
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from db.connection import Connection
 from db.embedded.server import EmbeddedServer
-from db.lease import Lease, LeaseTimes
+from db.lease import Lease, LeaseTimes, elapsed_seconds
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageUnreachable
 from tests.database import CARELESS
@@ -225,10 +226,10 @@ async def test_a_lease_is_taken_after_it_stayed_the_same_for_its_time(database: 
         )
     async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
         assert not lease.is_held
-        clock.seconds += 14.9
-        await asyncio.sleep(0.2)
+        clock.seconds += 15.0
+        await looks(clock, 3)
         assert not lease.is_held
-        clock.seconds += 0.2
+        clock.seconds += 0.1
         await until(lease, held=True)
         assert lease.fence == 8
 
@@ -396,6 +397,20 @@ async def test_a_holder_relies_on_a_renewal_for_less_long_than_others_wait(
         assert lease.is_held
         clock.seconds += times.sure
         assert not lease.is_held
+
+
+def test_the_usual_times_are_those_of_the_guide() -> None:
+    assert LeaseTimes() == LeaseTimes(holds=15.0, sure=10.0, renewal=3.0, answer=5.0, retry=1.0)
+
+
+def test_the_clock_counts_the_sleep_of_the_machine_where_one_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clocks = SimpleNamespace(clock_gettime={7: 123.0}.__getitem__, monotonic=lambda: 45.0)
+    monkeypatch.setattr("db.lease.time", clocks)
+    for known, seconds in ((7, 123.0), (None, 45.0)):
+        monkeypatch.setattr("db.lease._CLOCK", known)
+        assert elapsed_seconds() == seconds
 
 
 @pytest.mark.parametrize(
