@@ -400,7 +400,8 @@ async def test_a_backup_of_an_older_version_is_brought_up_to_date(
 
 
 UNRELEASED = (
-    "ALTER TABLE item DROP COLUMN page_labels",  # which came later
+    "ALTER TABLE item DROP COLUMN page_labels",  # this and the next came later
+    "ALTER TABLE turn DROP answer_id, DROP first, DROP last, DROP language",
     "DELETE FROM migration",
     f"INSERT INTO migration VALUES (1, 'core', '{migrate._UNRELEASED}')",
 )
