@@ -58,6 +58,7 @@ async def test_a_stop_finishes_what_is_under_way(stage: Stage) -> None:
     assert stage.telegram.pending == 0
 
 
+@pytest.mark.slow  # waits for most of the ten seconds
 async def test_a_stop_ends_in_ten_seconds_and_leaves_the_rest_to_the_next(stage: Stage) -> None:
     stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
     alice = stage.telegram.user("Alice")

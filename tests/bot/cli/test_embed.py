@@ -202,6 +202,7 @@ async def test_the_length_of_remote_vectors_is_learnt_at_init(
         assert server.calls == 1
 
 
+@pytest.mark.slow  # a killed process is believed dead after 15 seconds
 async def test_a_kill_loses_the_batch_under_way_and_nothing_else(
     archive: str, endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
