@@ -10,6 +10,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 from weakref import WeakKeyDictionary
@@ -20,6 +21,7 @@ logger = logging.getLogger("presagio.database")
 
 _HOST = re.compile(r"(\[[^]]*\]|[^:]*):?(\d*)")
 _DEFAULT_PORT = 5432
+_LOOK_SECONDS = 1.0  # that a start waits for hosts that do not answer
 # What a pooler says to whoever asks for settings.
 REFUSED_SETTING = "startup parameter"
 # What another host may make good.
@@ -76,7 +78,7 @@ class Route:
 
     def __init__(self, url: str) -> None:
         self._hosts = hosts_of(url)
-        self._timeline = 0
+        self._timeline, self._looked = 0, False
         self._open: WeakKeyDictionary[asyncpg.Connection[asyncpg.Record], int] = WeakKeyDictionary()
 
     async def connect(
@@ -89,6 +91,9 @@ class Route:
         """Connect to the primary. Raises errors of the driver, OSError, ValueError."""
         if len(self._hosts) == 1:
             return await asyncpg.connect(url, timeout=timeout, **arguments)
+        if not self._looked:
+            self._looked = True
+            await self._find_latest(url, arguments)
         failures: list[str] = []
         for host in tuple(self._hosts):
             try:
@@ -99,6 +104,16 @@ class Route:
                     raise
                 failures.append(f"{host}: {_reason(error)}")
         raise OSError("; ".join(failures))
+
+    async def _find_latest(self, url: str, arguments: Mapping[str, Any]) -> None:
+        """Ask all hosts which timeline they are on: the first may be an old primary."""
+
+        async def look(host: Host) -> None:
+            (await self._connect_to(host, url, arguments)).terminate()
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS):
+                await asyncio.gather(*map(look, self._hosts), return_exceptions=True)
 
     async def _connect_to(
         self, host: Host, url: str, arguments: Mapping[str, Any]

@@ -167,9 +167,13 @@ async def test_a_primary_that_hangs_is_left_and_never_written_to_again(
     async with database.own_connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM corpus") == 7
     assert await names(both.primary.url) == {"c"}
-    async with opened(both.url, both.primary, both.standby) as later:  # the old one answers first
-        await until(lambda: [state.primary for state in later.replicas()] == [False, True])
+    async with opened(
+        both.url, both.primary, both.standby
+    ) as later:  # which names the old one first
         await load_texts(later, "last", TEXTS[:5])
+        await until(lambda: [state.primary for state in later.replicas()] == [False, True])
+        assert "its own" in later.replicas()[0].fault
+    assert await names(both.primary.url) == {"c"}
     assert "last" in await names(both.standby.url)
 
 
