@@ -30,7 +30,7 @@ LONGEST_CELL = 131_072  # characters, which readers of CSV stop at
 _LISTS = ("attachments", "participants")
 _AS_JSON = ("flags", "tags", "mentions", *_LISTS, "meta", "parts", "page_labels")
 _NUMBERS = ("favorites", "pages")
-_BEGINNING = re.compile(rb'\s*\[?\s*\{"presagio":1,"kind":"([a-z]+)"')
+_BEGINNING = re.compile(rb'\s*+(?:\[\s*+)?\{"presagio":1,"kind":"([a-z]+)"')
 _LANGUAGE = re.compile(r"[a-z]{2}")
 
 

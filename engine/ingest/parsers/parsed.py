@@ -22,7 +22,7 @@ _SHORT, _SHORTER = 0.85, 0.6  # shares of a full line
 _EDGE = 2  # lines at the top and the bottom of a page
 _FEWEST_PAGES, _FEWEST_LINES = 3, 6
 _LEADERS = re.compile(
-    r"(?:\.\s?){4,}\s*[\divxlc]{1,6}\s*$|…{2,}\s*[\divxlc]{1,6}\s*$", re.IGNORECASE
+    r"(?:(?<!\.)(?<!\.\s)(?:\.\s?){4,}+|(?<!…)…{2,}+)\s*[\divxlc]{1,6}\s*$", re.IGNORECASE
 )
 _FEWEST_ENTRIES = 4  # of a table of contents on a page
 _Line = TypeVar("_Line", bound=str)
