@@ -61,6 +61,7 @@ def test_a_judged_prophecy() -> None:
                 "place": None,
                 "url": "https://x.com/ana/status/9007199254740993",
                 "author": "ana",
+                "corpus": None,
                 "score": 0.8346,
                 "parts": {"judgment": 1.0, "lexical": 0.4242, "age": 0.9, "semantic": None},
                 "factors": {"repost": 0.5},
