@@ -95,7 +95,7 @@ async def test_the_answer_speaks_the_language_of_the_person(bot: Stage) -> None:
 async def test_the_corpora_are_listed(bot: Stage) -> None:
     alice = bot.telegram.user("Alice")
     asked = await alice.says(bot.telegram.private_chat(alice), "/corpus")
-    assert "demo: 8 documents" in (await asked.answer()).text
+    assert "demo: 8 texts" in (await asked.answer()).text
 
 
 async def test_a_setting_is_changed_by_its_button_in_place(bot: Stage) -> None:

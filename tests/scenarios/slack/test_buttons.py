@@ -161,7 +161,7 @@ async def test_the_corpora_are_listed_and_chosen(slack_bot: SlackStage) -> None:
     direct = slack_bot.slack.im(slack_bot.alice)
     await slack_bot.alice.commands(direct, "/presagio", "corpus")
     (listed,) = await slack_bot.replies(1)
-    assert "demo: 8 documents" in listed.visible
+    assert "demo: 8 texts" in listed.visible
     await slack_bot.alice.clicks(listed, "demo")
     await slack_bot.slack.until(lambda: "Here I search: demo." in listed.visible)
     assert await slack_bot.rows("SELECT corpus FROM chat") == [("demo",)]

@@ -26,6 +26,8 @@ async def test_the_home_tab_tells_what_the_app_is_and_sets_it_up(slack_bot: Slac
     text = await shown(slack_bot, "¿Qué noticias leo?")
     assert "/presagio feeds add" in text
     await alice.clicks_at_home("Dejarlo como está")
+    await shown(slack_bot, "¿Qué hora es donde estás?")  # her profile says UTC
+    await alice.clicks_at_home("Dejarlo como está")
     await shown(slack_bot, "¿A qué hora")
     await alice.clicks_at_home("9:00")
     await shown(slack_bot, "Siempre hay un tuit.")
