@@ -78,7 +78,7 @@ async def test_its_buttons_work(adapter: Talk) -> None:
     await adapter.composes("/tweet coffee prices")
     assert "Variant 2 of 3" in (await adapter.presses("Next variant")).text
     sources = (await adapter.presses("Sources")).text
-    assert re.search(r"\[1\] @\W?ana, \d{4}-", sources)  # Telegram would link a bare name
+    assert re.search(r"\[1\] @\W?ana · ", sources)  # Telegram would link a bare name
     assert "demo" in sources
     assert (
         "A model compared each sentence with what it cites." in (await adapter.presses("Why?")).text
