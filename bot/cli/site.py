@@ -44,9 +44,11 @@ _DROPPED = (
     "form, script, link[rel=alternate], link[rel=search], link[rel=manifest], footer p + p,"
     ' header nav a[href="/"], header nav a[href^="/?"]'
 )
-_FOUND = '<div id="search"></div><link rel="stylesheet" href="{root}pagefind/pagefind-ui.css">'
+_FOUND = """<link rel="stylesheet" href="{root}pagefind/pagefind-ui.css">
+<div id="search" style="--pagefind-ui-text: var(--ink); --pagefind-ui-primary: var(--accent);
+ --pagefind-ui-background: var(--card); --pagefind-ui-border: var(--rule); margin: 1rem 0"></div>"""
 _SEARCH = """<script src="{root}pagefind/pagefind-ui.js"></script>
-<script>new PagefindUI({{element: "#search", showSubResults: true}});</script>"""
+<script>new PagefindUI({{element: "#search", showImages: false}});</script>"""
 
 
 async def write_site(
