@@ -254,19 +254,24 @@ def makes_claim(text: str) -> bool:
     """Return whether a sentence says something that a source must support.
 
     Questions, lines that announce what follows, hashtags and symbols alone say nothing, unless
-    they hold a number, a date, a quotation or a superlative.
+    they hold a number, a date, a quotation or a superlative. What a question mentions between
+    quotation marks, such as "global warming", is a quotation only from four words on.
     """
     plain = _HASHTAG.sub(" ", text).strip()
     if not re.search(r"[^\W\d_]", plain) and not re.search(r"\d", plain):
         return False
     if figures(_NUMBERING.sub(" ", plain)) or mentions(plain):
         return True
-    if quotations(plain) or superlatives(plain) or amounts(plain):
+    if superlatives(plain) or amounts(plain):
         return True
     bare = re.sub(r"[^\w\s?:¿]", " ", plain).strip()
+    mentioned = _LONGEST_MENTION if bare.endswith("?") else 0
+    if any(len(quotation.split()) > mentioned for quotation in quotations(plain)):
+        return True
     return not (bare.endswith(("?", ":")) or _OPENING.fullmatch(bare))
 
 
+_LONGEST_MENTION = 3  # words
 _HASHTAG = re.compile(r"#\w+")
 _NUMBERING = re.compile(r"^\s*\(?\d{1,2}\)")  # "1)" and "(2)": the number of a line, not a claim
 _OPENING = re.compile(

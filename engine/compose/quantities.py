@@ -22,7 +22,7 @@ _WAYS: Mapping[str, str] = {
     "largest": r"largest|biggest|greatest|(?:el|la|los|las|su) mayor(?:es)?|más grandes?"
     r"|maximum|máxim[oa]s?|massivest|hugest|größte\w*|plus grande?s?(?! que)"
     r"|maior(?:es)?(?! (?:que|do que))|più grand[ei](?! di)|maggior[ei]|最大",
-    "smallest": r"smallest|least|tiniest|(?:el|la|los|las|su) menor(?:es)?|más pequeñ[oa]s?"
+    "smallest": r"smallest|least|fewest|tiniest|(?:el|la|los|las|su) menor(?:es)?|más pequeñ[oa]s?"
     r"|minimum|mínim[oa]s?|kleinste\w*|plus petite?s?(?! que)|menor(?:es)? d[oae]|più piccol[oaie]"
     r"|最小",
     "highest": r"highest|all[- ]time high|peak|más alt[oa]s?|máxim[oa]s? históric[oa]s?|tallest"

@@ -214,14 +214,29 @@ def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, 
                 before = found[-1]  # marks that stand alone belong to the sentence before
                 sources = tuple(dict.fromkeys((*before.sources, *sentence.sources)))
                 unknown = tuple(dict.fromkeys((*before.unknown, *sentence.unknown)))
-                mended = f"{before.text} {sentence.text}".strip()
                 found[-1] = DraftSentence(
-                    text=mended, sources=sources, unknown=unknown, starts_line=before.starts_line
+                    text=_join_marks(before.text, sentence.text),
+                    sources=sources,
+                    unknown=unknown,
+                    starts_line=before.starts_line,
                 )
                 continue
             found.append(sentence)
             starts = False
     return tuple(listed for listed in found if listed.text)
+
+
+_ENDED = re.compile(r"[.!?…][\"”’»)]*$")
+# 'in the U.S. [1].': the stop after what is cited, where the sentence has ended before it.
+_SECOND_STOP = re.compile(r"([.!?…][\"”’»)]*\s*(?:\[[^\]]{0,40}\]\s*)+)\.\s*$")
+
+
+def _join_marks(text: str, marks: str) -> str:
+    """Return a sentence with the marks that stood after its citation: it has one end."""
+    if _ENDED.search(text):
+        marks = marks.removeprefix(".").lstrip()
+    joint = "" if marks[:1] in ".,;:!?…" else " "
+    return f"{text}{joint}{marks}".strip()
 
 
 def _whole(parts: Iterable[str]) -> Iterator[str]:
@@ -249,7 +264,8 @@ def read_sentence(
     else any. Outside quotations a name loses its @, so that a tweet calls nobody.
     """
     unnoted: Counter[str] = Counter()
-    plain_text, numbers = split_citations(text, _MOST_SOURCES, unnoted)
+    with_one_end = _SECOND_STOP.sub(r"\1", text)
+    plain_text, numbers = split_citations(with_one_end, _MOST_SOURCES, unnoted)
     known = tuple(number for number in numbers if number in given)
     unknown = tuple(number for number in numbers if number not in given)
     held = "\n".join(given[number] for number in known or sources or given)

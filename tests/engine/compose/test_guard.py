@@ -249,11 +249,18 @@ def test_no_superlatives(text: str) -> None:
         "🧵👇",
         "Why?",
         "1) Why?",
+        'Why "climate change" and not "global warming"?',
     ],
 )
 def test_what_claims_nothing_needs_no_source(text: str) -> None:
     assert not makes_claim(text)
     assert guard(DraftSentence(text=text), []) == ()
+
+
+def test_the_fewest_are_the_least_number() -> None:
+    held = passage("The least number of hurricanes in decades.")
+    said = DraftSentence(text="There were the fewest hurricanes in decades.", sources=(1,))
+    assert guard(said, [held]) == ()
 
 
 @pytest.mark.parametrize("text", ["1) Prices rose.", "(2) Prices rose."])
@@ -271,7 +278,14 @@ def test_a_number_at_the_beginning_does(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Coffee is dear.", "Did you know that 14 % is gone?", "The worst year: why?", "No."]
+    "text",
+    [
+        "Coffee is dear.",
+        "Did you know that 14 % is gone?",
+        "The worst year: why?",
+        'Did he say "we will never pay it back"?',
+        "No.",
+    ],
 )
 def test_what_claims_something_does(text: str) -> None:
     assert makes_claim(text)

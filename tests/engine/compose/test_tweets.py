@@ -151,6 +151,19 @@ def test_a_list_of_sources_of_the_model_goes(text: str) -> None:
     assert [one.text for one in read_sentences(text, {1: "It rose."})] == ["It rose."]
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('"It was too cold!" [1].', '"It was too cold!"'),
+        ('They said "(too cold)!" [1].', 'They said "(too cold)!"'),
+        ("In the U.S. [1].", "In the U.S."),
+        ("It rose [1].", "It rose."),
+    ],
+)
+def test_a_sentence_has_one_end(text: str, shown: str) -> None:
+    assert [sentence.text for sentence in read_sentences(text, {1: "It rose."})] == [shown]
+
+
 def test_a_german_quotation_ends_a_sentence_as_an_english_one_does() -> None:
     read = read_sentences("Er sagt: „Die Brücke ist zu.“ [1] Sie nicht [2].", {1: "", 2: ""})
     assert [one.sources for one in read] == [(1,), (2,)]
