@@ -50,7 +50,9 @@ async def test_a_headline_is_prophesied(bot: Bot, text: str) -> None:
     assert not reply.ephemeral
 
 
-@pytest.mark.parametrize("text", ["/r/politics bans bots", "/", "/ 50", "/2024/06/01", "50/50 vote"])
+@pytest.mark.parametrize(
+    "text", ["/r/politics bans bots", "/", "/ 50", "/2024/06/01", "50/50 vote"]
+)
 async def test_a_slash_alone_makes_no_command(bot: Bot, text: str) -> None:
     await bot.say(text)
     assert [call[0] for call in bot.engine.calls] == [text]
