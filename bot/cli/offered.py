@@ -87,8 +87,8 @@ class OfferedFiles:
         The first archive has the name that `ingest` gives it, and others that of their file: two
         people's texts would otherwise become one archive.
         """
-        known = {one.name: one for one in await self._app.corpora.list()}
-        if not any(one.role is CorpusRole.ARCHIVE for one in known.values()):
+        known = {corpus.name: corpus for corpus in await self._app.corpora.list()}
+        if not any(corpus.role is CorpusRole.ARCHIVE for corpus in known.values()):
             name = self._app.settings.search.corpus or kind.value
         else:
             name = plain

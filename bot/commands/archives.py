@@ -58,7 +58,7 @@ async def _find_remembered(request: Request, services: Services) -> str | None:
     chosen = await services.stores.waiting.find_choice(
         request.known_chat, request.who, since=request.now - _REMEMBERED
     )
-    known = {one.name for one in await services.archives.list()} | {ALL}
+    known = {archive.name for archive in await services.archives.list()} | {ALL}
     return chosen if chosen in known else None
 
 
@@ -108,7 +108,7 @@ async def _find_chosen(value: str, services: Services) -> str | None:
     """Return the name of the archive that a button stands for, or None if it is gone."""
     if value in (ALL, USUAL):
         return value
-    found = [one.name for one in await services.archives.list() if str(one.id) == value]
+    found = [archive.name for archive in await services.archives.list() if str(archive.id) == value]
     return found[0] if found else None
 
 
@@ -129,7 +129,7 @@ def archive_buttons(
         named = Action(name=action, answer_id=waiting, value=f"{of}{value}")
         return (Button(label=cut(label, _LONGEST_LABEL), action=named),)
 
-    rows = [button(one.voice, str(one.id)) for one in corpora[:_MOST_BUTTONS]]
+    rows = [button(corpus.voice, str(corpus.id)) for corpus in corpora[:_MOST_BUTTONS]]
     if len(corpora) > 1:
         rows.append(button(words.say("All of them"), ALL))
     return tuple(rows)
@@ -172,12 +172,12 @@ async def archive_inline(request: Request, services: Services) -> tuple[str, Req
     corpora = await services.archives.list()
     if found := _NAMED.fullmatch(request.text):
         name = found[1].casefold()
-        if name == ALL or any(one.name == name for one in corpora):
+        if name == ALL or any(corpus.name == name for corpus in corpora):
             return name, replace(request, text=found[2])
     own = await services.stores.chats.find_chat(request.place.platform, request.person.id)
     if usual := (own and own.corpus) or services.archives.usual:
         return usual, request
-    archives = [one for one in corpora if one.role is CorpusRole.ARCHIVE]
+    archives = [corpus for corpus in corpora if corpus.role is CorpusRole.ARCHIVE]
     return (ALL if len(archives) > 1 else ""), request
 
 
@@ -208,13 +208,13 @@ async def _corpus(request: Request, services: Services) -> Reply:
 def _list_useful(corpora: Sequence[Corpus], current: str) -> list[Corpus]:
     """Return what a chat may want to search: news that have texts, and the demonstration only if it
     is searched or there is no archive."""
-    archives = any(one.role is CorpusRole.ARCHIVE for one in corpora)
+    archives = any(corpus.role is CorpusRole.ARCHIVE for corpus in corpora)
     useless = {CorpusRole.DEMONSTRATION} if archives else set[CorpusRole]()
     return [
-        one
-        for one in corpora
-        if one.name == current
-        or (one.role not in useless and (one.documents or one.role is not CorpusRole.NEWS))
+        corpus
+        for corpus in corpora
+        if corpus.name == current
+        or (corpus.role not in useless and (corpus.documents or corpus.role is not CorpusRole.NEWS))
     ]
 
 
@@ -283,7 +283,7 @@ def _now_searched(chat: Chat, corpora: Sequence[Corpus], words: Words) -> str:
     """Return a line about what the chat searches from now on."""
     if chat.corpus is None:
         return words.say("Here I search the configured archive again.")
-    voices = [one.voice for one in corpora if one.name == chat.corpus]
+    voices = [corpus.voice for corpus in corpora if corpus.name == chat.corpus]
     return words.say("Here I search: {voice}.", voice=", ".join(voices) or words.say("all of them"))
 
 

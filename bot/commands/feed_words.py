@@ -54,10 +54,10 @@ def state_of(feed: Feed, time_zone: str, words: Words) -> str:
 def trouble_lines(outcomes: Iterable[JobOutcome], words: Words) -> Iterator[str]:
     """Yield a line for each job with runs that failed, timed out or did not take place."""
     troubles: dict[str, list[str]] = {}
-    for one in outcomes:
-        if one.outcome in _TROUBLE:
-            said = f"{words.say(_TROUBLE[one.outcome])} {words.number(one.times)}"
-            troubles.setdefault(one.job, []).append(said)
+    for outcome in outcomes:
+        if outcome.outcome in _TROUBLE:
+            said = f"{words.say(_TROUBLE[outcome.outcome])} {words.number(outcome.times)}"
+            troubles.setdefault(outcome.job, []).append(said)
     for job, said_of_it in troubles.items():
         yield words.say(
             "In the last 7 days my job {job}: {troubles}.", job=job, troubles=", ".join(said_of_it)

@@ -131,7 +131,7 @@ async def _list(request: Request, services: Services) -> Reply:
     lines += [line for feed in feeds for line in feed_lines(feed, chat.time_zone, words)]
     outcomes = await news.outcomes.summary(request.now - _COUNTED)
     known = well_known_in(words.language)
-    named, by_name = ", ".join(one.name for one in known), f"/feeds add {known[0].name}"
+    named, by_name = ", ".join(feed.name for feed in known), f"/feeds add {known[0].name}"
     lines += ["", words.say("For example: {example}", example=f"/feeds add {known[0].url}")]
     lines.append(words.say("By name: {names}, such as {example}", names=named, example=by_name))
     lines += trouble_lines(outcomes, words)
@@ -241,7 +241,9 @@ async def _remove(request: Request, rest: str, services: Services) -> Reply:
     which = int(number) if known else rest
     if await news.feeds.remove(chat, which):
         return Reply(words=words, text=words.say("The feed was removed."), ephemeral=True)
-    known_urls = {one for feed in await news.feeds.of_chat(chat) for one in (feed.id, feed.url)}
+    known_urls = {
+        address for feed in await news.feeds.of_chat(chat) for address in (feed.id, feed.url)
+    }
     if which in known_urls:
         text = words.say("Everybody gets this feed; only who runs the bot can remove it.")
     else:
@@ -268,8 +270,8 @@ async def _test(request: Request, rest: str, services: Services) -> Reply:
         found.url,
     ]
     lines += [
-        f"- {cut(one.title or one.summary, _LONGEST_HEADLINE)}"
-        for one in entries[:_SHOWN_HEADLINES]
+        f"- {cut(entry.title or entry.summary, _LONGEST_HEADLINE)}"
+        for entry in entries[:_SHOWN_HEADLINES]
     ]
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 

@@ -124,9 +124,9 @@ async def _ids(request: Request, services: Services, corpus: Corpus, rest: str) 
         raise UsageError(request.words.say("Give the numbers of groups, as listed."))
     known = {group.id for group in await services.archives.glossary.list_groups(corpus.name)}
     ids = [int(number) for number in numbers]
-    for one in ids:
-        if one not in known:
-            raise InputError(Message("There is no group {number}.", number=one))
+    for group_id in ids:
+        if group_id not in known:
+            raise InputError(Message("There is no group {number}.", number=group_id))
     return ids
 
 

@@ -19,7 +19,9 @@ def help_command(others: Sequence[Command]) -> Command:
         for listed in (*others, command):
             if asked in listed.names:
                 return Reply(words=words, text=_one(listed, request), ephemeral=True)
-        if asked and (found := [line for one in others for line in _list_about(asked, one, words)]):
+        if asked and (
+            found := [line for other in others for line in _list_about(asked, other, words)]
+        ):
             return Reply(words=words, text="\n".join(found), ephemeral=True)
         return Reply(words=words, text=_all(request, (*others, command)), ephemeral=True)
 

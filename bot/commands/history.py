@@ -113,25 +113,25 @@ async def _history(request: Request, services: Services) -> Reply:
     if not past:
         return aside(request, words.say("Nothing was posted here unasked yet."))
     lines = [words.say("The last posts of this chat:")]
-    for one in past:
-        local = (one.settled_at or one.created_at).astimezone(zone_or_utc(chat.time_zone))
-        day, state = write_day(local.date(), words), _say_state(one, words)
-        said = cut(_what(one, words), _LONGEST)
+    for delivery in past:
+        local = (delivery.settled_at or delivery.created_at).astimezone(zone_or_utc(chat.time_zone))
+        day, state = write_day(local.date(), words), _say_state(delivery, words)
+        said = cut(_what(delivery, words), _LONGEST)
         lines.append(f"{day}, {local.hour}:{local:%M}{state}: {said}")
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-def _say_state(one: PastDelivery, words: Words) -> str:
+def _say_state(delivery: PastDelivery, words: Words) -> str:
     """Return what became of a post, or "" if it was sent as it should be."""
-    if one.state is DeliveryState.SENT and not one.error:
+    if delivery.state is DeliveryState.SENT and not delivery.error:
         return ""
-    state = words.say(_STATES[one.state])
-    return f" · {state} ({words.render(one.error)})" if one.error else f" · {state}"
+    state = words.say(_STATES[delivery.state])
+    return f" · {state} ({words.render(delivery.error)})" if delivery.error else f" · {state}"
 
 
-def _what(one: PastDelivery, words: Words) -> str:
+def _what(delivery: PastDelivery, words: Words) -> str:
     try:
-        return _about(content_from_json(one.content), words)
+        return _about(content_from_json(delivery.content), words)
     except ValueError:  # written by another version
         return "…"
 

@@ -92,7 +92,7 @@ async def add_offered(request: Request, action: Action, services: Services) -> R
             name=corpus.name,
         )
     ]
-    shown = {one.name for one in await services.archives.list()}
+    shown = {archive.name for archive in await services.archives.list()}
     if corpus.name not in shown:
         lines.append(words.say("Private messages are searched only in chats of chat.private."))
     elif corpus.author is None and corpus.kind in {Kind.TWEETS, Kind.SOCIAL}:

@@ -39,33 +39,38 @@ async def _access(request: Request, services: Services) -> Reply:
         text = words.say("Nobody has asked yet. To let somebody in: {example}", example=_EXAMPLE)
         return aside(request, text)
     lines = [words.say("Who asked to use this bot:")]
-    lines += [f"{_name_admission(one)}: {words.say(_STATES[one.state])}" for one in known]
+    lines += [
+        f"{_name_admission(admission)}: {words.say(_STATES[admission.state])}"
+        for admission in known
+    ]
     return Reply(
         words=words,
         text="\n".join(lines),
-        buttons=tuple(filter(None, (_change(one, words) for one in known[:_MOST_SHOWN]))),
+        buttons=tuple(
+            filter(None, (_change(admission, words) for admission in known[:_MOST_SHOWN]))
+        ),
         ephemeral=True,
     )
 
 
-def _name_admission(one: Admission) -> str:
-    return f"{one.title} ({one.name})" if one.title else one.name
+def _name_admission(admission: Admission) -> str:
+    return f"{admission.title} ({admission.name})" if admission.title else admission.name
 
 
-def _change(one: Admission, words: Words) -> tuple[Button, ...]:
+def _change(admission: Admission, words: Words) -> tuple[Button, ...]:
     """Return the buttons that change what was decided about a chat."""
-    title = cut(one.title or one.name, _LONGEST_ECHO)
+    title = cut(admission.title or admission.name, _LONGEST_ECHO)
     allow = decision_button(
-        words.say("Allow {title}", title=title), AdmissionState.ALLOWED, one.name
+        words.say("Allow {title}", title=title), AdmissionState.ALLOWED, admission.name
     )
     refuse = decision_button(
-        words.say("Refuse {title}", title=title), AdmissionState.REFUSED, one.name
+        words.say("Refuse {title}", title=title), AdmissionState.REFUSED, admission.name
     )
     return {
         AdmissionState.ASKED: (*allow, *refuse),
         AdmissionState.ALLOWED: refuse,
         AdmissionState.REFUSED: allow,
-    }[one.state]
+    }[admission.state]
 
 
 async def _decided_by_name(request: Request, verb: str, name: str, services: Services) -> Reply:
@@ -145,8 +150,8 @@ async def _usage(request: Request, services: Services) -> Reply:
     access = services.access.ownership.access
     used, paid = await access.count_use(since), await access.paid(since)
     lines = [words.say("The last seven days:")]
-    lines += _counts(words.say("People:"), [one for one in used if one.person], words)
-    lines += _counts(words.say("Chats:"), [one for one in used if not one.person], words)
+    lines += _counts(words.say("People:"), [quota for quota in used if quota.person], words)
+    lines += _counts(words.say("Chats:"), [quota for quota in used if not quota.person], words)
     if not used:
         lines.append(words.say("Nobody has asked anything."))
     chats = paid.get(BudgetSource.CHATS.value, 0.0)
@@ -167,10 +172,10 @@ def _counts(title: str, used: Sequence[Used], words: Words) -> list[str]:
         words.count(
             "{who}: {number} search",
             "{who}: {number} searches",
-            one.times,
-            who=f"{one.title} ({one.name})" if one.title else one.name,
+            quota.times,
+            who=f"{quota.title} ({quota.name})" if quota.title else quota.name,
         )
-        for one in used
+        for quota in used
     ]
     return [title, *lines]
 

@@ -47,7 +47,7 @@ async def show_linked(request: Request, services: Services) -> Reply | None:
         return None
     asked = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
     headline, corpus = asked.get("headline", "").strip(), asked.get("corpus", "")
-    visible = [one.name for one in await services.archives.list()]
+    visible = [archive.name for archive in await services.archives.list()]
     if not headline or len(headline) > _LONGEST_HEADLINE or corpus not in visible:
         return None
     try:
@@ -386,7 +386,7 @@ async def _draw_picture(request: Request, answer: Answer, services: Services) ->
     if answer.is_near:
         return aside(request, request.words.say("Nothing foretold this."))
     posted = await services.stores.answers.posted_with(answer)
-    number = next((n for n, one in enumerate(posted, start=1) if one.id == answer.id), None)
+    number = next((n for n, post in enumerate(posted, start=1) if post.id == answer.id), None)
     shown = replace(picture_answer(answer), number=number)
     return replace(await services.pictures.reply(shown, request.words), shows=answer)
 

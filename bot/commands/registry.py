@@ -75,7 +75,7 @@ async def _which(name: str, request: Request, services: Services) -> str:
     return request.words.say(
         "There are several archives. Choose that of {name} first: {commands}",
         name=name,
-        commands=", ".join(f"/corpus {name} {one.name}" for one in fitting[:_MOST_NAMED]),
+        commands=", ".join(f"/corpus {name} {archive.name}" for archive in fitting[:_MOST_NAMED]),
     )
 
 
@@ -193,7 +193,7 @@ class Registry:
             return aside(request, said)
         if channel:
             request = replace(request, text=text)
-            others = [one.name for one in self.commands if one.for_channels]
+            others = [known.name for known in self.commands if known.for_channels]
             return await answer_about(channel, request, command.handler, services, commands=others)
         request = replace(request, text=text)
         request = request.with_quoted() if command.takes_quoted else request
@@ -264,7 +264,7 @@ class Registry:
         if platform not in ONE_FOR_ALL:
             return text
         names = "|".join(
-            one for each in self.commands if not each.distinctive for one in each.names
+            name for each in self.commands if not each.distinctive for name in each.names
         )
         return re.sub(rf"(?<![\w/.:@])/(?=(?:{names})\b)", f"{ONE_FOR_ALL[platform]} ", text)
 

@@ -84,7 +84,7 @@ def _quiet(chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _picture(chat: Chat, value: str, words: Words) -> Chat:
-    known = tuple(one.value for one in PostPicture)
+    known = tuple(choice.value for choice in PostPicture)
     wanted = PostPicture(_one_of(value, known, "picture", words))
     if wanted is not PostPicture.OFF:
         require_pictures()
@@ -231,8 +231,8 @@ def _limits(request: Request, chat: Chat, services: Services) -> list[str]:
         return []
     said = [] if services.news.has_model else [WITHOUT_MODEL]
     return [
-        request.words.say(one)
-        for one in (*said, *(() if request.place.hears_all else [SHOWS_LITTLE]))
+        request.words.say(message)
+        for message in (*said, *(() if request.place.hears_all else [SHOWS_LITTLE]))
     ]
 
 

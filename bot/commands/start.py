@@ -44,7 +44,7 @@ async def at_home(request: Request, services: Services, greeting: Reply) -> Repl
 
 
 async def _latest(services: Services, words: Words) -> tuple[ItemView, ...]:
-    visible = {one.name: one for one in await services.archives.list()}
+    visible = {archive.name: archive for archive in await services.archives.list()}
     items: list[ItemView] = []
     for post in await services.news.outbox.public_posts(tuple(visible), limit=_MOST):
         corpus = visible[post.corpus]
@@ -129,12 +129,12 @@ async def _start(request: Request, services: Services) -> Reply:
 
 
 def _archives(corpora: Sequence[Corpus]) -> list[Corpus]:
-    usable = [one for one in corpora if one.role is not CorpusRole.NEWS]
-    return [one for one in usable if one.role is CorpusRole.ARCHIVE] or usable
+    usable = [corpus for corpus in corpora if corpus.role is not CorpusRole.NEWS]
+    return [corpus for corpus in usable if corpus.role is CorpusRole.ARCHIVE] or usable
 
 
 def _voices(archives: Sequence[Corpus], words: Words) -> str:
-    shown = ", ".join(one.voice for one in archives[:_MOST_VOICES])
+    shown = ", ".join(corpus.voice for corpus in archives[:_MOST_VOICES])
     more = len(archives) - _MOST_VOICES
     named = cut(shown, _LONGEST_VOICES)
     return words.say("{voices} and {more} more", voices=named, more=more) if more > 0 else named
@@ -222,7 +222,7 @@ async def _done(request: Request, services: Services) -> Reply:
     if request.place.home:
         return await _start(replace(request, text=""), services)
     archives = _archives(await services.archives.list())
-    chosen = [one for one in archives if one.name == request.known_chat.corpus] or archives
+    chosen = [corpus for corpus in archives if corpus.name == request.known_chat.corpus] or archives
     lines = [
         words.say("I am set up. Paste a headline or a link."),
         words.say("I search the texts of {voices}.", voices=_voices(chosen, words)),
@@ -304,7 +304,7 @@ async def _name(value: str, services: Services) -> str:
     """Return the name of the archive that a button stands for; "-" if it is gone."""
     if value == ALL:
         return ALL
-    found = [one.name for one in await services.archives.list() if str(one.id) == value]
+    found = [archive.name for archive in await services.archives.list() if str(archive.id) == value]
     return found[0] if found else "-"
 
 

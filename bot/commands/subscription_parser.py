@@ -204,7 +204,7 @@ class _Reader:
         """Return whether a time of day comes next without "daily"; a number alone is none."""
         first, *others = (token.lower() for token, _ in self._tokens)
         if first in _BEFORE_TIMES:
-            following = next((one for one in others if one not in _BEFORE_TIMES), "")
+            following = next((word for word in others if word not in _BEFORE_TIMES), "")
             return read_time_of_day(following) is not None
         if first.isdigit():
             return bool(others) and others[0] in _HALVES
@@ -290,7 +290,7 @@ class _Reader:
         listed = _split_items(taken)
         if not listed:
             raise self._explain_missing(name)
-        if len(listed) > _MOST_WORDS or any(len(one) > _LONGEST_WORD for one in listed):
+        if len(listed) > _MOST_WORDS or any(len(word) > _LONGEST_WORD for word in listed):
             raise self._wrong(
                 marked("{name} takes at most {most} words of {longest} letters."),
                 name=name,

@@ -77,13 +77,13 @@ async def _today(request: Request, services: Services) -> Reply | None:
 async def _kept(request: Request, answers: Answers, chosen: Sequence[Chosen]) -> list[PostItem]:
     """Store an answer for each find that is shown immediately."""
     items = []
-    for one in chosen:
-        first = one.find.prophecy.hits.index(one.hit)
+    for chosen_story in chosen:
+        first = chosen_story.find.prophecy.hits.index(chosen_story.hit)
         answer = Answer(
-            prophecy=one.find.prophecy, asked_at=request.now, first=first, last=first + 1
+            prophecy=chosen_story.find.prophecy, asked_at=request.now, first=first, last=first + 1
         )
         number = await answers.keep(request.known_chat, request.place.thread, answer)
-        story = one.find.story
+        story = chosen_story.find.story
         items.append(
             PostItem(
                 title=story.title,
@@ -102,8 +102,8 @@ async def _preview(request: Request, services: Services) -> Reply:
     lines, hindered = [_describe_times(subscription, request), ""], list[str]()
     if choice.chosen:
         lines.append(words.say("As of now it would tell:"))
-        for place, one in enumerate(choice.chosen, start=1):
-            lines += _describe_chosen(place, one, subscription, words)
+        for place, chosen in enumerate(choice.chosen, start=1):
+            lines += _describe_chosen(place, chosen, subscription, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
         lines += (hindered := await obstacles(request, subscription, news))
@@ -167,9 +167,9 @@ def _describe_chosen(
 def _left_out(
     left_out: Sequence[LeftOut], subscription: Subscription, words: Words
 ) -> Iterator[str]:
-    for one in left_out[:_LEFT_OUT_SHOWN]:
-        title = cut(one.find.story.title, _LONGEST_HEADLINE)
-        yield f"- {title}: {reason_of(one, subscription, words)}"
+    for left in left_out[:_LEFT_OUT_SHOWN]:
+        title = cut(left.find.story.title, _LONGEST_HEADLINE)
+        yield f"- {title}: {reason_of(left, subscription, words)}"
     for reason in count_reasons(left_out[_LEFT_OUT_SHOWN:], subscription, words):
         yield f"- {reason}"
 

@@ -76,7 +76,7 @@ async def count_reaction(
 async def _find_reacted(reaction: Reaction, chat: Chat, answers: Answers) -> ShownPage | None:
     """Return what the message of a reaction shows: by its buttons, where the platform tells them,
     else by what is remembered of it."""
-    actions = [action for one in reaction.buttons if (action := Action.parse(one))]
+    actions = [action for button in reaction.buttons if (action := Action.parse(button))]
     for action in actions:
         rank, _, language = action.value.partition(".")
         answer = action.name == VOTE_UP and await answers.get(chat, action.answer_id or 0)
@@ -95,7 +95,7 @@ async def _buttons(chat: Chat, answer: Answer, rank: int, services: Services, wo
     writes, platform = services.composing is not None, chat.platform
     answers = services.stores.answers
     if posted := await _posted_together(answer, rank, services):
-        counts = {one.id: await answers.tallies(one) for one in posted}
+        counts = {post.id: await answers.tallies(post) for post in posted}
         return post_buttons(
             posted, counts, words, platform=platform, compact=compact, writes=writes
         )
@@ -107,7 +107,9 @@ async def _buttons(chat: Chat, answer: Answer, rank: int, services: Services, wo
 async def _posted_together(answer: Answer, rank: int, services: Services) -> list[Answer]:
     """Return the answers of the post that showed a hit; none if it was an answer that did."""
     posted = await services.stores.answers.posted_with(answer)
-    return posted if any(one.id == answer.id and one.page[0].rank == rank for one in posted) else []
+    return (
+        posted if any(post.id == answer.id and post.page[0].rank == rank for post in posted) else []
+    )
 
 
 async def _ballot(request: Request, answer: Answer, rank: int, services: Services) -> Reply:
@@ -116,15 +118,15 @@ async def _ballot(request: Request, answer: Answer, rank: int, services: Service
     posted = await _posted_together(answer, rank, services)
     shown = page_of(answer, rank)
     places = (
-        [(number, one, one.page[0]) for number, one in enumerate(posted, start=1)]
+        [(number, post, post.page[0]) for number, post in enumerate(posted, start=1)]
         if posted
         else [(hit.rank, shown, hit) for hit in shown.page]
     )[1:]
     lines, rows = [words.say("Your votes on the others:")], []
-    for number, one, hit in places:
+    for number, post, hit in places:
         lines.append(f"{number}. {cut(' '.join(hit.candidate.text.split()), _LONGEST_LINE)}")
-        tally = (await answers.tallies(one)).get(hit.rank, Tally())
-        votable = (number, one, hit.rank, tally)
+        tally = (await answers.tallies(post)).get(hit.rank, Tally())
+        votable = (number, post, hit.rank, tally)
         rows.append(vote_pair(votable, words.language, numbered=True, view=OWN))
     return Reply(words=words, text="\n".join(lines), buttons=tuple(rows), ephemeral=True)
 
@@ -180,7 +182,9 @@ async def _top(request: Request, services: Services) -> Reply:
     favourites = await services.stores.answers.favourites(request.known_chat, _SHOWN)
     if not favourites:
         return aside(request, words.say("No prophecy of this chat has a vote yet."))
-    items = [_favourite(place, one, words) for place, one in enumerate(favourites, start=1)]
+    items = [
+        _favourite(place, favourite, words) for place, favourite in enumerate(favourites, start=1)
+    ]
     return Reply(
         words=words, text=words.say("The best prophecies of this chat:"), items=tuple(items)
     )

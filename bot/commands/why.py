@@ -62,8 +62,8 @@ async def _last_answer(
 
 async def _quoted_answer(request: Request, services: Services) -> Answer | Receipt | None:
     """Return what the message replied to shows: by its buttons, else by what it answered."""
-    actions = [action for one in request.quoted.buttons if (action := Action.parse(one))]
-    button = next((one for one in actions if one.name in _OF_PAGES | _OF_HITS), None)
+    actions = [action for pressed in request.quoted.buttons if (action := Action.parse(pressed))]
+    button = next((offered for offered in actions if offered.name in _OF_PAGES | _OF_HITS), None)
     if button:
         answer = await services.stores.answers.get(request.known_chat, button.answer_id or 0)
         page = _page_above(button, answer) if answer else None

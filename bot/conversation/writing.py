@@ -209,8 +209,8 @@ class Writing:
     async def close(self) -> None:
         """Cancel what is under way."""
         ending = [*self._looking.values(), *self._running.values()]
-        for one in ending:
-            one.cancel()
+        for task in ending:
+            task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
 
     async def _look(self, adapter: Adapter, now: Callable[[], datetime]) -> None:

@@ -39,7 +39,9 @@ def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
         lines += ["", *_source(source, answer, words)]
     if answer.objections:
         lines += ["", words.say("What the check objected to:")]
-        lines += [f"- “{one.text}” {words.render(one.why)}" for one in answer.objections]
+        lines += [
+            f"- “{objection.text}” {words.render(objection.why)}" for objection in answer.objections
+        ]
     return Reply(words=words, text="\n".join(lines), inert=True)
 
 
@@ -49,7 +51,7 @@ def _said(answer: CitedAnswer, words: Words) -> list[str]:
     if answer.outcome is AnswerOutcome.SILENT:
         return [*lines, _read(answer, words)]
     if answer.outcome is AnswerOutcome.EXTRACTED:
-        return [*lines, *(quoted_line(one, answer, words) for one in answer.sentences)]
+        return [*lines, *(quoted_line(sentence, answer, words) for sentence in answer.sentences)]
     return [*lines, answer.text] if answer.sentences else lines
 
 
@@ -60,8 +62,10 @@ def quoted_line(sentence: Sentence, answer: CitedAnswer, words: Words) -> str:
 
 def quote_labels(sentence: Sentence, answer: CitedAnswer, words: Words) -> tuple[str, ...]:
     """Return the labels of the sources of a sentence, if it is in their words."""
-    cited = [one for one in answer.sources if sentence.quoted and one.number in sentence.sources]
-    flags = (flag for one in cited for flag in one.passage.hit.candidate.flags.names)
+    cited = [
+        source for source in answer.sources if sentence.quoted and source.number in sentence.sources
+    ]
+    flags = (flag for source in cited for flag in source.passage.hit.candidate.flags.names)
     return labels(flags, words)
 
 

@@ -85,9 +85,9 @@ def source_title(source: ComposedSource, words: Words) -> str:
 
 def removed_lines(composition: Composition, words: Words) -> Iterator[str]:
     """Yield what was removed or changed, and why."""
-    for one in composition.removed:
-        yield f"- {one.text}"
-        yield f"{_INDENT}{words.render(one.why)}"
+    for removal in composition.removed:
+        yield f"- {removal.text}"
+        yield f"{_INDENT}{words.render(removal.why)}"
 
 
 def step_lines(composition: Composition, words: Words) -> Iterator[str]:

@@ -163,8 +163,8 @@ def read_typed(text: str, *, now: datetime) -> TypedHeadline:
     if recent is not None and _WORD.search(narrowed):
         return replace(read_typed(narrowed, now=now), exclude_recent=recent)
     found = {
-        _ENGLISH.get(one["name"].lower(), one["name"].lower()): read_date(one["date"])
-        for one in _TYPED.finditer(text)
+        _ENGLISH.get(match["name"].lower(), match["name"].lower()): read_date(match["date"])
+        for match in _TYPED.finditer(text)
     }
     rest = " ".join(_TYPED.sub(" ", text).split()) if found else text
     at_end = _AT_END.search(rest.rstrip())
@@ -181,7 +181,7 @@ def read_typed(text: str, *, now: datetime) -> TypedHeadline:
 
 def _recent(text: str) -> tuple[str, int | None]:
     """Return the text without the months to leave out, and their number. Raises UsageError."""
-    found = [int(one["months"]) for one in _RECENT.finditer(text)]
+    found = [int(match["months"]) for match in _RECENT.finditer(text)]
     if not found:
         return text, None
     if found[-1] > MOST_MONTHS:

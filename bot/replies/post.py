@@ -145,9 +145,9 @@ def post_buttons(
     ]
     if compact and shown:
         votable = [
-            (number, one, rank, tallies.get(one.id, {}).get(rank, Tally()))
-            for number, one in shown
-            for rank in (one.page[0].rank,)
+            (number, answer, rank, tallies.get(answer.id, {}).get(rank, Tally()))
+            for number, answer in shown
+            for rank in (answer.page[0].rank,)
         ]
         return (
             vote_row(votable, words.language, platform=platform),
@@ -155,7 +155,9 @@ def post_buttons(
         )
     rows = [_row(number, answer, tallies.get(answer.id, {}), words) for number, answer in shown]
     if writes:
-        buttons = [_write(number if len(shown) > 1 else None, one, words) for number, one in shown]
+        buttons = [
+            _write(number if len(shown) > 1 else None, answer, words) for number, answer in shown
+        ]
         rows += [
             tuple(buttons[start : start + _WRITES_IN_A_ROW])
             for start in range(0, len(buttons), _WRITES_IN_A_ROW)

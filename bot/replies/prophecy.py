@@ -174,7 +174,7 @@ def notice_of(prophecy: Prophecy, words: Words) -> str | None:
     notices = (
         _replaced_words(prophecy, words),
         _aliases(prophecy.terms, words),
-        *(words.render(one) for one in (about_search, about_judge) if one),
+        *(words.render(notice) for notice in (about_search, about_judge) if notice),
     )
     return " ".join(filter(None, notices)) or None
 
@@ -207,7 +207,7 @@ def _find_written(hit: Hit, term: Term) -> str | None:
 
 
 def _is_form(word: str, stem: str) -> bool:
-    return any(one.startswith(stem) for one in folded_words(word))
+    return any(folded.startswith(stem) for folded in folded_words(word))
 
 
 def _aliases(terms: Iterable[Term], words: Words) -> str:

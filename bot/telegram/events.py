@@ -158,7 +158,7 @@ def read_message_reaction(change: MessageReactionUpdated, *, now: datetime) -> R
 
 
 def _find_vote(reactions: Sequence[ReactionType]) -> int | None:
-    emojis = [one.emoji for one in reactions if isinstance(one, ReactionTypeEmoji)]
+    emojis = [reaction.emoji for reaction in reactions if isinstance(reaction, ReactionTypeEmoji)]
     return next((_VOTES[emoji] for emoji in emojis if emoji in _VOTES), None)
 
 

@@ -311,8 +311,8 @@ async def _show_document(
         pieces=link_pieces(found.text, found.url),
         archived=archived_address(web_address(found.url), found.created_at),
         thread=[
-            (one.external_id, words.date(one.created_at.astimezone(UTC)), one.text)
-            for one in thread
+            (member.external_id, words.date(member.created_at.astimezone(UTC)), member.text)
+            for member in thread
         ]
         if len(thread) > 1
         else (),

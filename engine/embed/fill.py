@@ -162,7 +162,7 @@ async def renew_moved(
 def share_moved(then: Mapping[str, float], now: Mapping[str, float]) -> float:
     """Return the total change of the shares relative to their old sum, or 0 if that was 0."""
     whole = sum(then.values())
-    changes = (abs(now.get(one, 0.0) - then.get(one, 0.0)) for one in {*then, *now})
+    changes = (abs(now.get(source, 0.0) - then.get(source, 0.0)) for source in {*then, *now})
     return sum(changes) / whole if whole else 0.0
 
 
@@ -211,8 +211,10 @@ def batches(part: Sequence[Unembedded], size: int) -> list[Sequence[Unembedded]]
 
 async def embed_batch(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:
     """Return the vectors of a batch, to be stored. Raises ModelError, SettingsError."""
-    telling = [one for one in batch if one.text]
-    vectors = await embedder.embed_documents([one.text for one in telling]) if telling else []
+    telling = [document for document in batch if document.text]
+    vectors = (
+        await embedder.embed_documents([document.text for document in telling]) if telling else []
+    )
     if len(vectors) != len(telling):
         raise ModelAnswerInvalid(
             Message(
@@ -222,10 +224,10 @@ async def embed_batch(embedder: Embedder, batch: Sequence[Unembedded]) -> list[E
                 telling=len(telling),
             )
         )
-    known = {one.id: vector for one, vector in zip(telling, vectors, strict=True)}
+    known = {document.id: vector for document, vector in zip(telling, vectors, strict=True)}
     return [
-        Embedded(id=one.id, source=one.source, vector=_direction(known.get(one.id)))
-        for one in batch
+        Embedded(id=document.id, source=document.source, vector=_direction(known.get(document.id)))
+        for document in batch
     ]
 
 
@@ -314,7 +316,7 @@ class KeepUp:
         passed = _Pass(done=0, after=after or 0, ended=True)
         parts = self._store.find_missing(corpus, model_id, after=passed.after, new=after is None)
         async for part in parts:
-            for _, some in groupby(part, lambda one: range_of(one.id)):
+            for _, some in groupby(part, lambda document: range_of(document.id)):
                 try:
                     more = await self._range(embedder, corpus, model_id, list(some), until)
                 except EmbeddedElsewhere:  # taken over while this process was frozen
@@ -337,9 +339,10 @@ class KeepUp:
         async with self._store.claim(corpus, model_id, range_of(last)) as claim:
             if claim is None:
                 return _Pass(done=0, after=last, ended=True)
-            ids = [one.id for one in texts]  # another process may have embedded some by now
+            # Another process may have embedded some by now.
+            ids = [document.id for document in texts]
             left = await self._store.find_unembedded(corpus, model_id, ids)
-            for batch in batches(sorted(left, key=lambda one: one.id), self._batch):
+            for batch in batches(sorted(left, key=lambda document: document.id), self._batch):
                 vectors = await embed_batch(embedder, batch)
                 await self._store.store(corpus, model_id, vectors, claim=claim)
                 done += len(batch)

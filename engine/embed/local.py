@@ -117,8 +117,8 @@ class LocalEmbedder(Closable):
             some = texts[start : start + size]
             made = await process.run(embed_documents, some, Urgency.DOCUMENTS)
             vectors += made
-        self.dimensions = next((len(one) for one in vectors if one), self.dimensions)
-        return [one or [0.0] * (self.dimensions or 0) for one in vectors]
+        self.dimensions = next((len(vector) for vector in vectors if vector), self.dimensions)
+        return [vector or [0.0] * (self.dimensions or 0) for vector in vectors]
 
     async def embed_query(self, text: str) -> Vector:
         """Return the vector of a question.

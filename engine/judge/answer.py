@@ -239,11 +239,11 @@ def _entries(value: object, damage: Counter[str], depth: int = 0) -> Iterator[En
         damage["reshaped"] += 1
         yield from _from_object(value, damage)
     elif isinstance(value, list) and depth < MAX_DEPTH:
-        for one in value:
-            if isinstance(one, list) and len(one) in (2, 3) and not _containers(one):
-                yield one[0], one[1]  # and a reason
+        for item in value:
+            if isinstance(item, list) and len(item) in (2, 3) and not _containers(item):
+                yield item[0], item[1]  # and a reason
             else:
-                yield from _entries(one, damage, depth + 1)
+                yield from _entries(item, damage, depth + 1)
     else:
         damage["unreadable"] += 1
 

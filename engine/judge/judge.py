@@ -207,7 +207,7 @@ class _Hearing:
         return Verdict(
             scores=self.scores,
             model=self.answers[-1].model if self.answers else None,
-            usage=add_usage(one.usage for one in self.answers) if self.answers else None,
+            usage=add_usage(answer.usage for answer in self.answers) if self.answers else None,
             notice=self._notice(),
             withheld=isinstance(self.error, CorpusWithheld),
             damage=dict(self.damage),

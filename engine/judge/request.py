@@ -60,10 +60,13 @@ class JudgeRequest:
 
         Fewer than 25 are one block.
         """
-        wanted = [one for one in self.said if one in ids]
+        wanted = [candidate_id for candidate_id in self.said if candidate_id in ids]
         number = -(-len(wanted) // _LARGEST_BLOCK)
         blocks = (wanted[first::number] for first in range(number))
-        return [replace(self, said={one: self.said[one] for one in block}) for block in blocks]
+        return [
+            replace(self, said={candidate_id: self.said[candidate_id] for candidate_id in block})
+            for block in blocks
+        ]
 
 
 def build_judge_request(
@@ -75,7 +78,10 @@ def build_judge_request(
     name_author = len({candidate.author for candidate in candidates}) > 1
     return JudgeRequest(
         subject=f"{_describe_archive(corpus, headline)}\n{title}",
-        said={one.id: _describe_candidate(one, title, name_author) for one in ordered},
+        said={
+            candidate.id: _describe_candidate(candidate, title, name_author)
+            for candidate in ordered
+        },
     )
 
 

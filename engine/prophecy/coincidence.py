@@ -31,7 +31,9 @@ class Coincidences:
         """Return the candidates without such words, those last that words alone have proposed and
         that share nothing else."""
         found = [self._drop_from(candidate) for candidate in candidates]
-        return sorted(found, key=lambda one: not one.matched and _is_proposed_by_words(one))
+        return sorted(
+            found, key=lambda candidate: not candidate.matched and _is_proposed_by_words(candidate)
+        )
 
     def _drop_from(self, candidate: Candidate) -> Candidate:
         several = len(self.corpus.read_in) > 1

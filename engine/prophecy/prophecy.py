@@ -112,7 +112,7 @@ class Prophet:
                 expansion,
             )
         terms = retrieved.terms
-        found = [one for one in retrieved.candidates if has_own_words(one.text)]
+        found = [candidate for candidate in retrieved.candidates if has_own_words(candidate.text)]
         async with self._alone():
             groups = alike(found, similarity=self._settings.similarity)
             groups = groups[: self._most(retrieved.expansion)]
@@ -143,7 +143,11 @@ class Prophet:
                     scorer,
                     predictions=predict_labels(
                         compared.model,
-                        [one for one in candidates if one.id in compared.similarity],
+                        [
+                            candidate
+                            for candidate in candidates
+                            if candidate.id in compared.similarity
+                        ],
                         compared.cosines,
                         terms,
                         corpus,
@@ -266,13 +270,13 @@ def _list_proposed_ids(
     found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]
 ) -> tuple[str, ...]:
     """Return the external ids of the members of `groups`, in the order of `found`."""
-    kept = {one.id for group in groups for one in group}
-    return tuple(one.external_id for one in found if one.id in kept)
+    kept = {candidate.id for group in groups for candidate in group}
+    return tuple(candidate.external_id for candidate in found if candidate.id in kept)
 
 
 def _propose_by_words(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates that words propose, as if nothing was known of their meaning."""
-    return [replace(one, similarity=None) for one in candidates if one.matched]
+    return [replace(candidate, similarity=None) for candidate in candidates if candidate.matched]
 
 
 def _as_shown(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:

@@ -46,7 +46,10 @@ class Compared:
 
     def apply_similarities(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates with their similarities."""
-        return [replace(one, similarity=self.similarity.get(one.id)) for one in candidates]
+        return [
+            replace(candidate, similarity=self.similarity.get(candidate.id))
+            for candidate in candidates
+        ]
 
 
 @runtime_checkable
@@ -104,7 +107,7 @@ class HeadlineReranker(Closable):
         the errors of storage ports, except StorageRights and StorageFull, which become a notice.
         """
         embedder = self._embedder(corpus)
-        chosen = [one.id for one in best_first[: self.best]]
+        chosen = [candidate.id for candidate in best_first[: self.best]]
         if not chosen or embedder.dimensions == 0:
             return None
         try:
@@ -133,7 +136,8 @@ class HeadlineReranker(Closable):
         cosines = await self._vectors.cosines(corpus, space, asked, chosen)
         # A text that means nothing to the model is similar to nothing.
         similarity = {
-            one: scale.calibrate(cosines[one]) if one in cosines else 0.0 for one in chosen
+            document_id: scale.calibrate(cosines[document_id]) if document_id in cosines else 0.0
+            for document_id in chosen
         }
         return Compared(similarity=similarity, model=embedder.name, cosines=cosines)
 
@@ -176,7 +180,7 @@ class HeadlineReranker(Closable):
                 return asked
             model_id = await self._vectors.prepare(embedder.name, len(asked))
             missing = await self._vectors.find_unembedded(corpus, model_id, chosen)
-            in_order = sorted(missing, key=lambda one: chosen.index(one.id))
+            in_order = sorted(missing, key=lambda document: chosen.index(document.id))
             for some in batches(in_order, _AT_ONCE):
                 vectors = await embed_batch(embedder, some)
                 await self._vectors.store(corpus, model_id, vectors)

@@ -55,8 +55,12 @@ def proposals(own: Mapping[str, Sequence[int]], asked: Sequence[PhraseList]) -> 
     lists = [*own.values(), *(ids for _, ids in asked)]
     places, asked_for = ranks(own), _best_places(asked)
     return [
-        Proposal(id=one, ranks=places.get(one, {}), asked_for=asked_for.get(one, {}))
-        for one in fuse_rankings(lists)
+        Proposal(
+            id=document_id,
+            ranks=places.get(document_id, {}),
+            asked_for=asked_for.get(document_id, {}),
+        )
+        for document_id in fuse_rankings(lists)
     ]
 
 
@@ -64,8 +68,8 @@ def _best_places(asked: Iterable[PhraseList]) -> dict[int, dict[str, int]]:
     """Return for each document the phrases that found it, with its best rank for each."""
     found: dict[int, dict[str, int]] = {}
     for phrase, ids in asked:
-        for rank, one in enumerate(ids, start=1):
-            places = found.setdefault(one, {})
+        for rank, document_id in enumerate(ids, start=1):
+            places = found.setdefault(document_id, {})
             places[phrase] = min(rank, places.get(phrase, rank))
     return found
 
@@ -136,7 +140,9 @@ class Retriever:
         near = await proposing.nearest(filters, self._limit) if proposing else {}
         expanded = await expansion if expansion else Expansion()
         lists = await self._phrase_lists(corpus, expanded.phrases, filters, proposing)
-        joined = proposals({LEXICAL: [one.id for one in by_words], SEMANTIC: list(near)}, lists)
+        joined = proposals(
+            {LEXICAL: [candidate.id for candidate in by_words], SEMANTIC: list(near)}, lists
+        )
         if lists:
             joined = joined[: _SPARE * self._limit_with_phrases]
         described = await self._describe_candidates(corpus, terms, joined, by_words)
@@ -171,13 +177,17 @@ class Retriever:
             return Retrieved(terms=terms, candidates=[], mode=Mode.SEMANTIC)
         near = await question.nearest(filters, self._limit)
         described = await self._meaning.descriptions.describe_documents(corpus, terms, list(near))
-        known = {one.id: one for one in described}
+        known = {candidate.id: candidate for candidate in described}
         return Retrieved(
             terms=terms,
             candidates=[
-                replace(known[one], similarity=question.shown(near[one]), ranks={SEMANTIC: rank})
-                for rank, one in enumerate(near, start=1)
-                if one in known
+                replace(
+                    known[document_id],
+                    similarity=question.shown(near[document_id]),
+                    ranks={SEMANTIC: rank},
+                )
+                for rank, document_id in enumerate(near, start=1)
+                if document_id in known
             ],
             mode=Mode.SEMANTIC,
             model=question.space.model,
@@ -225,16 +235,16 @@ class Retriever:
         by_words: Sequence[Candidate],
     ) -> list[Candidate]:
         """Return the candidates that still exist, each with its ranks in the lists."""
-        known = {one.id: one for one in by_words}
+        known = {candidate.id: candidate for candidate in by_words}
         source = self._phrases or self._meaning
-        strangers = [one.id for one in joined if one.id not in known]
+        strangers = [proposal.id for proposal in joined if proposal.id not in known]
         if source and strangers:
             described = await source.descriptions.describe_documents(corpus, terms, strangers)
-            known |= {one.id: one for one in described}
+            known |= {candidate.id: candidate for candidate in described}
         return [
-            replace(known[one.id], ranks=one.ranks, asked_for=one.asked_for)
-            for one in joined
-            if one.id in known
+            replace(known[proposal.id], ranks=proposal.ranks, asked_for=proposal.asked_for)
+            for proposal in joined
+            if proposal.id in known
         ]
 
 
@@ -246,9 +256,17 @@ async def _compare_by_meaning(
     reorder: bool,
 ) -> list[Candidate]:
     """Return candidates with their similarity; with `reorder`, use it in the order as well."""
-    known = {one.id: one for one in candidates}
-    cosines = {**near, **await question.cosines([one for one in known if one not in near])}
+    known = {candidate.id: candidate for candidate in candidates}
+    cosines = {
+        **near,
+        **await question.cosines([document_id for document_id in known if document_id not in near]),
+    }
     order = list(known)
     if reorder:
-        order = fuse_rankings([order, sorted(cosines, key=lambda one: -cosines[one])])
-    return [replace(known[one], similarity=question.similarity(cosines.get(one))) for one in order]
+        order = fuse_rankings(
+            [order, sorted(cosines, key=lambda document_id: -cosines[document_id])]
+        )
+    return [
+        replace(known[document_id], similarity=question.similarity(cosines.get(document_id)))
+        for document_id in order
+    ]

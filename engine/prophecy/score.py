@@ -142,7 +142,7 @@ def factors(candidate: Candidate) -> dict[str, float]:
 def level_hits(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
     """Return hits of several answers with comparable parts and scores."""
     parts = level([hit.parts for hit in hits], _LEVELLED)
-    return [_level_parts(hit, one, weights) for hit, one in zip(hits, parts, strict=True)]
+    return [_level_parts(hit, levelled, weights) for hit, levelled in zip(hits, parts, strict=True)]
 
 
 def _level_parts(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
@@ -197,7 +197,7 @@ class Scorer:
             scored = first_of_items(scored, lambda hit: hit.candidate.place)
         found = _put_own_words_first(list(filter(self._qualifies, scored)))
         hits = _number_hits(found, limit, after=0)
-        weak = (one for one in scored if one.parts["judgment"] != 0 and not self._qualifies(one))
+        weak = (hit for hit in scored if hit.parts["judgment"] != 0 and not self._qualifies(hit))
         return hits, _number_hits(weak, limit, after=len(hits))
 
     def _order(self, hit: Hit) -> tuple[object, ...]:
@@ -213,18 +213,18 @@ class Scorer:
         """Return the first `limit` candidates in their order, scored by their similarity."""
         return [
             replace(
-                self._hit(one, self._parts(one, None)),
+                self._hit(candidate, self._parts(candidate, None)),
                 rank=rank,
-                score=one.similarity or 0.0,
+                score=candidate.similarity or 0.0,
                 factors={},
             )
-            for rank, one in enumerate(self._once(candidates)[:limit], start=1)
+            for rank, candidate in enumerate(self._once(candidates)[:limit], start=1)
         ]
 
     def _once(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         if self.passages:
             return candidates
-        return first_of_items(candidates, lambda one: one.place)
+        return first_of_items(candidates, lambda candidate: candidate.place)
 
     def _parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
         return {
