@@ -1,4 +1,4 @@
-"""The share picture of a prophecy, a PNG of 1200 x 630 pixels.
+"""The share picture of a prophecy or of a text, a PNG of one of two shapes.
 
 `layout` decides what is drawn where, as pure values; `canvas` turns them into pixels.
 """
@@ -6,7 +6,7 @@
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from bot.card.content import Card
+from bot.card.content import Card, Shape
 from engine.errors import ExtraMissing, NotDrawn, ProcessUnstarted
 from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
@@ -14,7 +14,7 @@ from engine.messages import Message
 if TYPE_CHECKING:
     from bot.card.fonts import FontLibrary
 
-__all__ = ["Card", "can_draw", "draw_apart", "draw_card", "require_pictures"]
+__all__ = ["Card", "Shape", "can_draw", "draw_apart", "draw_card", "require_pictures"]
 
 _LIBRARIES = ("PIL", "uharfbuzz")  # fonts are not listed: those of the system will do
 

@@ -19,7 +19,7 @@ _LARGEST_PORTRAIT = 20_000_000  # pixels
 
 def paint(picture: Picture) -> bytes:
     """Return the picture as PNG bytes."""
-    image = _backdrop(picture.card).copy()
+    image = _backdrop(picture.size, picture.card).copy()
     for plate in picture.plates:
         _fill(image, plate)
     for text in picture.texts:
@@ -33,10 +33,10 @@ def paint(picture: Picture) -> bytes:
 
 # Cached: the blurred shadow costs more than all letters together, and cards share few heights.
 @lru_cache(maxsize=8)
-def _backdrop(card: Box) -> Image.Image:
+def _backdrop(size: tuple[int, int], card: Box) -> Image.Image:
     """Return paper with the empty card and its shadow; callers must copy it."""
-    image = Image.new("RGB", (theme.WIDTH, theme.HEIGHT), theme.PAPER)
-    shadow = Image.new("L", (theme.WIDTH // 4, theme.HEIGHT // 4))
+    image = Image.new("RGB", size, theme.PAPER)
+    shadow = Image.new("L", (size[0] // 4, size[1] // 4))
     low = [value / 4 for value in (card.left + 6, card.top + 8, card.right - 6, card.bottom + 4)]
     ImageDraw.Draw(shadow).rounded_rectangle(low, _CARD_RADIUS / 4, fill=44)
     soft = shadow.filter(ImageFilter.GaussianBlur(3)).resize(image.size, Image.Resampling.BICUBIC)
@@ -80,12 +80,13 @@ def _draw_text(image: Image.Image, text: Text) -> None:
     setting = text.setting
     pitch = setting.size * setting.leading
     top = (text.box.top + text.box.bottom - setting.height) / 2
-    edges = _clip(text.box, pitch)
+    edges = _clip(text.box, pitch, image.size)
     raster = hb.RasterDraw()
     for number, line in enumerate(setting.lines):
         x = _left_edge(text, line)
         baseline = top + (number + 0.5) * pitch + _MIDDLE * setting.size
-        _outline(raster, line, setting.size, x, baseline)
+        # HarfBuzz counts rows upwards, from the bottom of the picture.
+        _outline(raster, line, setting.size, x, image.height - baseline)
         for stamp in line.stamps:
             _stamp(image, stamp.picture, setting.size, x + stamp.x * setting.size, baseline)
     _ink(image, raster, edges, text.colour)
@@ -96,23 +97,23 @@ def _left_edge(text: Text, line: ShapedLine) -> float:
     return text.box.left + {"left": 0.0, "centre": slack / 2, "right": slack}[text.side]
 
 
-def _clip(box: Box, pitch: float) -> tuple[int, int, int, int]:
+def _clip(box: Box, pitch: float, size: tuple[int, int]) -> tuple[int, int, int, int]:
     """Return the pixels a text may touch: its box and room for tall letters, never the margin."""
     return (
         max(theme.SAFE, floor(box.left) - 4),
         max(theme.SAFE, floor(box.top - pitch / 4)),
-        min(theme.WIDTH - theme.SAFE, ceil(box.right) + 4),
-        min(theme.HEIGHT - theme.SAFE, ceil(box.bottom + pitch / 4)),
+        min(size[0] - theme.SAFE, ceil(box.right) + 4),
+        min(size[1] - theme.SAFE, ceil(box.bottom + pitch / 4)),
     )
 
 
 def _outline(
     raster: hb.RasterDraw, line: ShapedLine, size: float, x: float, baseline: float
 ) -> None:
-    """Add the letters of a line. HarfBuzz counts rows upwards, from the bottom of the picture."""
+    """Add the letters of a line; `baseline` is its height above the bottom of the picture."""
     for glyph in line.glyphs:
         scale = size / glyph.face.units_per_em
-        at = x + glyph.x * size, theme.HEIGHT - baseline + glyph.y * size
+        at = x + glyph.x * size, baseline + glyph.y * size
         raster.transform = (scale, 0, 0, scale, *at)
         raster.draw_glyph(glyph.face.font, glyph.number)
 
@@ -125,7 +126,7 @@ def _ink(
 ) -> None:
     left, top, right, bottom = edges
     size = right - left, bottom - top
-    raster.extents = hb.RasterExtents(left, theme.HEIGHT - bottom, *size, 0)
+    raster.extents = hb.RasterExtents(left, image.height - bottom, *size, 0)
     drawn = raster.render()
     mask = Image.frombytes("L", size, drawn.buffer, "raw", "L", drawn.extents.stride, -1)
     image.paste(colour, (left, top), mask)

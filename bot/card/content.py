@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from dataclasses import dataclass
+from enum import StrEnum
 
 from engine.text.clean import clean_for_display
 
@@ -18,18 +19,31 @@ _SHORT_LINK = re.compile(
     r"(?:https?://)?(?<![\w.])(?:t\.co|pic\.twitter\.com)/\w*…?", re.IGNORECASE
 )
 _LINK_START = re.compile("http", re.IGNORECASE)
+_LEADING_MENTIONS = re.compile(r"(?:@\w{1,30}(?!['’\w])[\s,:;]*)+")
 _DROPPED = {"Cc", "Cf", "Cs", "Co", "Cn"}
+
+
+class Shape(StrEnum):
+    """What a picture is for."""
+
+    LINK = "link"  # shown beside a link by those who preview it
+    CHAT = "chat"  # posted by itself, and read on a phone held upright
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return the width and the height in pixels."""
+        return (1200, 630) if self is Shape.LINK else (1080, 1350)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One headline and the tweet that foresaw it, as a reader sees them.
+    """A tweet as a reader sees it, and the headline that it foresaw, if any.
 
     Every text is plain and of any length, already in the reader's language; an empty one is left
     out of the picture.
     """
 
-    headline: str
+    headline: str = ""
     headline_source: str = ""  # "BBC News", "bbc.co.uk"
     headline_date: str = ""
     text: str  # the tweet, as written
@@ -40,6 +54,9 @@ class Card:
     marks: tuple[str, ...] = ()  # "repost", "not judged"
     footer: str = ""
     avatar: bytes = b""  # PNG or JPEG; without one, the initials of the name
+    shape: Shape = Shape.LINK
+    cut_text: str = "…"  # the mark of a tweet that does not fit: "shortened"
+    missing_text: str = ""  # what is said before the number of signs that no font has
 
 
 def readable_tweet(text: str) -> str:
@@ -50,6 +67,20 @@ def readable_tweet(text: str) -> str:
     text = clean_for_display(text).replace('"""', '"')
     rest = _SHORT_LINK.sub("", _remove_cut_link(text))
     return rest if any(map(str.isalnum, rest)) else text
+
+
+def drop_mentions(text: str, *, is_reply: bool = False) -> str:
+    """Return a tweet without the accounts that it is addressed to, at its beginning.
+
+    One that is the subject of the first sentence stays ("@ana is right") unless the text `is_reply`
+    for sure, and a text of nothing but accounts keeps them.
+    """
+    found = _LEADING_MENTIONS.match(text)
+    rest = text[found.end() :] if found else ""
+    if found is None or not any(map(str.isalnum, rest)):
+        return text
+    addressed = is_reply or found[0].count("@") > 1 or found[0].rstrip()[-1] in ",:;"
+    return rest if addressed or not rest[0].islower() else text
 
 
 def _remove_cut_link(text: str) -> str:

@@ -117,7 +117,6 @@ class Role(Enum):
     """The role of a text on the picture: (drawn in the serif, weight)."""
 
     HEADLINE = (True, 700)
-    DATE = (True, 600)
     TWEET = (False, 400)
     NAME = (False, 650)
     NOTE = (False, 500)

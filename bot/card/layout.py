@@ -1,28 +1,24 @@
-"""The layout of the picture, in pixels from its top left corner."""
+"""The layout of a picture, in pixels from its top left corner."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from bot.card import theme
 from bot.card.bidi import base_level
 from bot.card.content import Card, clean_line, clean_text, readable_tweet
 from bot.card.fonts import FontLibrary
-from bot.card.theme import Colour
+from bot.card.shaping import count_missing
+from bot.card.theme import Colour, Measures
 from bot.card.wrapping import Setting, Style, fit
 
 # Characters. More than ever fits; the rest is not even read.
 _LONGEST_LINE = 120
+_LONGEST_NOTE = 400
 _LONGEST_HEADLINE = 400
 _LONGEST_TEXT = 1200
-_MOST_MARKS = 3
 
-# A tall headline gives up room to a long tweet.
-_LONG_TWEET = 150
-_HIGH_HEADLINE, _LOW_HEADLINE = 140, 112
-
-_CARD_BOTTOM, _CARD_BOTTOM_ALONE = 562, 580  # above a footer, and without one
-_PADDING = 36
-_AVATAR = 56
-_DATE_ROW = 88  # from the rule to the bottom of the card
+_TOP = 34  # of the first row
+_BAR = 44  # across
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +37,6 @@ class Box:
     @property
     def height(self) -> float:
         return self.bottom - self.top
-
-    def mirror_for(self, right_to_left: bool) -> "Box":
-        """Return this box, or its mirror image on the page for right-to-left text."""
-        if not right_to_left:
-            return self
-        return Box(theme.WIDTH - self.right, self.top, theme.WIDTH - self.left, self.bottom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,55 +70,148 @@ class Portrait:
 class Picture:
     """Everything that is drawn: the tweet's card, then plates, then texts, then the portrait."""
 
+    size: tuple[int, int]
     card: Box
     plates: tuple[Plate, ...]
     texts: tuple[Text, ...]
     portrait: Portrait | None = None
+    cut: bool = False  # whether the tweet did not fit
+    missing: int = 0  # signs of headline, tweet and author that no font has
 
 
 class _Sketch:
     """Collects plates and texts as they are placed from top to bottom."""
 
-    def __init__(self, fonts: FontLibrary) -> None:
+    def __init__(self, measures: Measures, fonts: FontLibrary) -> None:
+        self.measures = measures
         self.fonts = fonts
         self.plates: list[Plate] = []
         self.texts: list[Text] = []
         self.portrait: Portrait | None = None
 
     def fit_line(self, text: str, style: Style, width: float) -> Setting:
-        height = style.sizes[0] * style.leading
+        height = style.max_lines * style.sizes[0] * style.leading
         return fit(clean_line(text, _LONGEST_LINE), style, width, height, self.fonts)
+
+    def fit_note(self, about: Sequence[str], marks: Sequence[str], width: float) -> Setting:
+        """Set both in one line, or the marks below the rest where that is too narrow."""
+        style = self.measures.note
+        first, second = (" · ".join(filter(str.strip, parts)) for parts in (about, marks))
+        height = style.max_lines * style.sizes[0] * style.leading
+        together = clean_line(" · ".join(filter(None, (first, second))), _LONGEST_NOTE)
+        single = fit(together, replace(style, max_lines=1), width, height, self.fonts)
+        if not single.cut:
+            return single
+        both = clean_text(f"{first}\n{second}", _LONGEST_NOTE)
+        return fit(both, style, width, height, self.fonts)
+
+    def mirror(self, box: Box, turned: bool) -> Box:
+        """Return a box, or its mirror image on the page for right-to-left text."""
+        width = self.measures.width
+        return Box(width - box.right, box.top, width - box.left, box.bottom) if turned else box
 
     def place(self, setting: Setting, box: Box, colour: Colour, side: str) -> None:
         self.texts.append(Text(setting, box, colour, side))
 
-    def pill(self, setting: Setting, box: Box, fill: Colour, colour: Colour) -> None:
-        self.plates.append(Plate(box, fill, box.height / 2))
-        self.place(setting, box, colour, "centre")
+    def place_beside(self, setting: Setting, box: Box, colour: Colour, turned: bool) -> None:
+        """Place a text at the side where its row begins."""
+        self.place(setting, self.mirror(box, turned), colour, _side(turned))
+
+    def pill(self, setting: Setting, box: Box) -> None:
+        self.plates.append(Plate(box, theme.ACCENT, box.height / 2))
+        self.place(setting, box, theme.ON_ACCENT, "centre")
 
 
 def arrange(card: Card, fonts: FontLibrary) -> Picture:
-    """Return the picture of `card`: headline above, tweet below, date and lead time at its foot."""
-    sketch = _Sketch(fonts)
-    tweet = clean_text(readable_tweet(card.text[: 4 * _LONGEST_TEXT]), _LONGEST_TEXT)
-    top = _headline(sketch, card, _LOW_HEADLINE if len(tweet) > _LONG_TWEET else _HIGH_HEADLINE)
-    bottom = _CARD_BOTTOM if _footer(sketch, card) else _CARD_BOTTOM_ALONE
-    box = Box(theme.MARGIN, round(top), theme.WIDTH - theme.MARGIN, bottom)
-    inner = Box(box.left + _PADDING, box.top + 28, box.right - _PADDING, box.bottom)
-    right_to_left = base_level(tweet) == 1
-    body_top = _header(sketch, card, inner, right_to_left)
-    body = Box(inner.left, body_top, inner.right, _dates(sketch, card, inner) - 16)
-    sketch.place(_fit_tweet(tweet, body, fonts), body, theme.INK, _side(right_to_left))
-    return Picture(box, tuple(sketch.plates), tuple(sketch.texts), sketch.portrait)
+    """Return the picture of `card`: the headline above, the tweet below.
+
+    What was left out is said among the marks: that the tweet was cut, how many signs are missing.
+    """
+    missing = _count_missing(card, fonts)
+    picture = _choose_headline_height(card, fonts)
+    if remarks := tuple(_say_left_out(card, picture.cut, missing)):
+        picture = _choose_headline_height(replace(card, marks=(*card.marks, *remarks)), fonts)
+    return replace(picture, missing=missing)
 
 
-def _fit_tweet(tweet: str, body: Box, fonts: FontLibrary) -> Setting:
-    """Set the tweet as written if it fits; drop its line breaks before its words."""
-    ways = (tweet, tweet.replace("\n\n", "\n"), tweet.replace("\n\n", " ").replace("\n", " "))
-    for way in dict.fromkeys(ways):
-        setting = fit(way, theme.TWEET, body.width, body.height, fonts)
-        if not setting.cut:
+def _say_left_out(card: Card, cut: bool, missing: int) -> Iterator[str]:
+    if cut and card.cut_text:
+        yield card.cut_text
+    if missing and card.missing_text:
+        yield f"{card.missing_text} {missing}"
+
+
+def _count_missing(card: Card, fonts: FontLibrary) -> int:
+    measures = theme.MEASURES[card.shape]
+    written = (
+        (clean_line(card.headline, _LONGEST_HEADLINE), measures.headline),
+        (_read_tweet(card), measures.tweet),
+        (clean_line(card.author, _LONGEST_LINE), measures.author),
+    )
+    return sum(count_missing(text, style.role, fonts) for text, style in written)
+
+
+def _read_tweet(card: Card) -> str:
+    return clean_text(readable_tweet(card.text[: 4 * _LONGEST_TEXT]), _LONGEST_TEXT)
+
+
+def _choose_headline_height(card: Card, fonts: FontLibrary) -> Picture:
+    measures = theme.MEASURES[card.shape]
+    headline = clean_line(card.headline, _LONGEST_HEADLINE)
+    width = measures.width - 2 * measures.margin
+    best: Picture | None = None
+    for height in measures.headline_heights:
+        setting = fit(headline, measures.headline.within(height), width, height, fonts)
+        if best and setting.cut:
             break
+        best, size = _arrange(card, setting, measures, fonts)
+        if size >= measures.comfortable and not best.cut:
+            break
+    assert best is not None  # noqa: S101 - there are heights
+    return best
+
+
+def _arrange(
+    card: Card, headline: Setting, measures: Measures, fonts: FontLibrary
+) -> tuple[Picture, int]:
+    """Return the picture, and the size of the letters of its tweet."""
+    sketch = _Sketch(measures, fonts)
+    tweet = _read_tweet(card)
+    top = _headline(sketch, card, headline)
+    box = Box(
+        measures.margin,
+        round(top),
+        measures.width - measures.margin,
+        measures.height - theme.SAFE - 4,
+    )
+    inner = Box(
+        box.left + measures.padding,
+        box.top + 0.75 * measures.padding,
+        box.right - measures.padding,
+        box.bottom - 0.75 * measures.padding,
+    )
+    turned = base_level(tweet) == 1
+    body_top = _header(sketch, card, inner, turned)
+    body_bottom = _dates(sketch, card, inner, turned) if measures.dates_below else inner.bottom
+    body = Box(inner.left, body_top, inner.right, body_bottom)
+    setting = _fit_tweet(tweet, measures.tweet, body, fonts)
+    sketch.place(setting, body, theme.INK, _side(turned))
+    picture = Picture(
+        (measures.width, measures.height),
+        box,
+        tuple(sketch.plates),
+        tuple(sketch.texts),
+        sketch.portrait,
+        setting.cut,
+    )
+    return picture, setting.size
+
+
+def _fit_tweet(tweet: str, style: Style, body: Box, fonts: FontLibrary) -> Setting:
+    """Set the tweet as written if it fits, else without its empty lines."""
+    setting = fit(tweet, style, body.width, body.height, fonts)
+    if setting.cut and "\n\n" in tweet:
+        setting = fit(tweet.replace("\n\n", "\n"), style, body.width, body.height, fonts)
     return setting
 
 
@@ -136,47 +219,73 @@ def _side(right_to_left: bool) -> str:
     return "right" if right_to_left else "left"
 
 
-def _headline(sketch: _Sketch, card: Card, height: float) -> float:
-    """Place the headline under its source and date; return where the tweet's card begins."""
-    left, right = theme.MARGIN, theme.WIDTH - theme.MARGIN
-    text = clean_line(card.headline, _LONGEST_HEADLINE)
-    setting = fit(text, theme.HEADLINE, right - left, height, sketch.fonts)
+def _headline(sketch: _Sketch, card: Card, setting: Setting) -> float:
+    """Place the headline under its source and date, with the footer at the other end of their row;
+    return where the tweet's card begins."""
+    measures = sketch.measures
+    left, right = measures.margin, measures.width - measures.margin
     turned = setting.right_to_left
-    bar = Box(left, 51, left + 40, 56).mirror_for(turned)
-    sketch.plates.append(Plate(bar, theme.ACCENT, 2.5))
-    about = " · ".join(part for part in (card.headline_source, card.headline_date) if part.strip())
-    facts = sketch.fit_line(about, theme.HEADLINE_DATE, 700)
+    bottom = _TOP + round(measures.note.sizes[0] * measures.note.leading)
+    footer = sketch.fit_line(card.footer, measures.footer, (right - left) / 2)
     sketch.place(
-        facts, Box(left + 54, 40, right, 68).mirror_for(turned), theme.QUIET, _side(turned)
+        footer,
+        sketch.mirror(Box(left, _TOP, right, bottom), turned),
+        theme.QUIET,
+        _side(not turned),
     )
-    sketch.place(setting, Box(left, 76, right, 76 + setting.height), theme.INK, _side(turned))
-    return 76 + setting.height + 22
+    if not setting.lines:
+        return bottom + measures.gap if footer.lines else theme.SAFE + 4
+    middle = (_TOP + bottom) / 2
+    bar = Box(left, middle - 3, left + _BAR, middle + 3)
+    sketch.plates.append(Plate(sketch.mirror(bar, turned), theme.ACCENT, 2.5))
+    about = " · ".join(part for part in (card.headline_source, card.headline_date) if part.strip())
+    row = Box(left + _BAR + 14, _TOP, right - footer.width - 24, bottom)
+    facts = sketch.fit_line(about, replace(measures.note, max_lines=1), row.width)
+    sketch.place_beside(facts, row, theme.QUIET, turned)
+    top = bottom + measures.gap / 2
+    box = Box(left, top, right, top + setting.height)
+    sketch.place_beside(setting, box, theme.INK, turned)
+    return box.bottom + 1.4 * measures.gap
 
 
 def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
-    """Place the author and, at the other end of the row, the marks; return where it ends."""
-    left, top = inner.left, inner.top
+    """Place the author with what stands below the name, and the lead time at the other end of the
+    row unless that stands elsewhere; return where it ends."""
+    measures = sketch.measures
+    left, top, right = inner.left, inner.top, inner.right
     name, handle = (card.author, card.handle) if card.author.strip() else (card.handle, "")
-    if not (name.strip() or card.marks):
-        return top
-    circle = Box(left, top, left + _AVATAR, top + _AVATAR).mirror_for(turned)
+    about = (handle,) if measures.dates_below else (handle, card.date_text)
+    marks = () if measures.dates_below else card.marks
+    circle = Box(left, top, left + measures.avatar, top + measures.avatar)
+    if not measures.dates_below:
+        right = _lead_time(sketch, card, circle, right, turned)
+    if not any(map(str.strip, (name, *about, *marks))):
+        return circle.bottom + measures.gap if right < inner.right else top
     if card.avatar:
-        sketch.portrait = Portrait(card.avatar, circle)
-    if _initials(sketch, name, circle) or card.avatar:
-        left += _AVATAR + 18
-    right = _marks(sketch, card, inner, turned) - 16
-    second = sketch.fit_line(handle, theme.HANDLE, right - left)
-    middle = top + (31 if second.lines else _AVATAR)
-    for setting, box, colour in (
-        (
-            sketch.fit_line(name, theme.AUTHOR, right - left),
-            Box(left, top, right, middle),
-            theme.INK,
-        ),
-        (second, Box(left, middle, right, top + _AVATAR), theme.QUIET),
-    ):
-        sketch.place(setting, box.mirror_for(turned), colour, _side(turned))
-    return top + _AVATAR + 14
+        sketch.portrait = Portrait(card.avatar, sketch.mirror(circle, turned))
+    if _initials(sketch, name, sketch.mirror(circle, turned)) or card.avatar:
+        left += measures.avatar + 18
+    first = sketch.fit_line(name, measures.author, right - left)
+    second = sketch.fit_note(about, marks, right - left)
+    bottom = top + max(measures.avatar, first.height + second.height)
+    middle = (top + bottom + first.height - second.height) / 2
+    above = Box(left, middle - first.height, right, middle)
+    sketch.place_beside(first, above, theme.INK, turned)
+    under = Box(left, middle, right, middle + second.height)
+    sketch.place_beside(second, under, theme.QUIET, turned)
+    return bottom + measures.gap
+
+
+def _lead_time(sketch: _Sketch, card: Card, row: Box, right: float, turned: bool) -> float:
+    """Place the lead time as a pill at the end of a row; return how far the row is free."""
+    style = sketch.measures.lead_time
+    lead = sketch.fit_line(card.lead_time_text, style, 12 * style.sizes[0])
+    if not lead.lines:
+        return right
+    middle, half = (row.top + row.bottom) / 2, 0.85 * style.sizes[0]
+    pill = Box(right - lead.width - 1.6 * style.sizes[0], middle - half, right, middle + half)
+    sketch.pill(lead, sketch.mirror(pill, turned))
+    return pill.left - 24
 
 
 def _initials(sketch: _Sketch, name: str, circle: Box) -> bool:
@@ -184,10 +293,10 @@ def _initials(sketch: _Sketch, name: str, circle: Box) -> bool:
 
     Return False, with nothing placed, if none can be drawn.
     """
-    letters = sketch.fit_line(initials(name), theme.INITIALS, _AVATAR - 12)
+    letters = sketch.fit_line(initials(name), sketch.measures.initials, circle.width - 12)
     if not letters.width:
         return False
-    sketch.plates.append(Plate(circle, theme.AVATAR, _AVATAR / 2))
+    sketch.plates.append(Plate(circle, theme.AVATAR, circle.width / 2))
     sketch.place(letters, circle, theme.ACCENT, "centre")
     return True
 
@@ -206,39 +315,18 @@ def initials(name: str) -> str:
     return first.upper()
 
 
-def _marks(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
-    """Place the marks at the end of the row; return where they begin."""
-    right = inner.right
-    for mark in reversed(card.marks[:_MOST_MARKS]):
-        setting = sketch.fit_line(mark, theme.MARK, 170)
-        if setting.lines:
-            box = Box(right - setting.width - 28, inner.top + 12, right, inner.top + 44)
-            sketch.pill(setting, box.mirror_for(turned), theme.TAG, theme.QUIET)
-            right = box.left - 10
-    return right
-
-
-def _dates(sketch: _Sketch, card: Card, inner: Box) -> float:
-    """Place the date, large, and the lead time as a pill; return where their row begins."""
-    lead = sketch.fit_line(card.lead_time_text, theme.LEAD_TIME, 360)
-    pill_width = lead.width + 48 if lead.lines else 0
-    date = sketch.fit_line(card.date_text, theme.DATE, inner.width - pill_width - 24)
-    if not (lead.lines or date.lines):
-        return inner.bottom
-    top, middle = inner.bottom - _DATE_ROW, inner.bottom - _DATE_ROW / 2 + 1
-    sketch.plates.append(Plate(Box(inner.left, top, inner.right, top + 2), theme.RULE, 0))
-    turned = date.right_to_left
-    if lead.lines:
-        pill = Box(inner.right - pill_width, middle - 24, inner.right, middle + 24)
-        sketch.pill(lead, pill.mirror_for(turned), theme.ACCENT, theme.ON_ACCENT)
-    row = Box(inner.left, middle - 36, inner.right, middle + 36)
-    sketch.place(date, row, theme.INK, _side(turned))
-    return top
-
-
-def _footer(sketch: _Sketch, card: Card) -> bool:
-    """Place the footer; return whether there is one."""
-    box = Box(theme.MARGIN, 574, theme.WIDTH - theme.MARGIN, 600)
-    setting = sketch.fit_line(card.footer, theme.FOOTER, box.width)
-    sketch.place(setting, box, theme.QUIET, "right")
-    return bool(setting.lines)
+def _dates(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
+    """Place the date with the marks, and the lead time, in a row at the foot of the card; return
+    where it begins."""
+    measures = sketch.measures
+    row = Box(inner.left, inner.bottom - measures.avatar, inner.right, inner.bottom)
+    right = _lead_time(sketch, card, row, inner.right, turned)
+    setting = sketch.fit_note((card.date_text,), card.marks, right - row.left)
+    if not setting.lines:
+        return inner.bottom if right == inner.right else row.top - measures.gap
+    if setting.height > row.height:  # too many marks to stand beside the lead time
+        setting = sketch.fit_note((card.date_text,), card.marks, inner.width)
+        right = inner.right
+        row = Box(inner.left, row.top - setting.height - measures.gap / 2, right, row.top)
+    sketch.place_beside(setting, Box(row.left, row.top, right, row.bottom), theme.QUIET, turned)
+    return row.top - measures.gap

@@ -36,24 +36,42 @@ def ellipsis_of(role: Role, fonts: FontLibrary) -> Cluster:
 
 def dress(text: str, role: Role, fonts: FontLibrary) -> Iterator[Cluster]:
     """Give each grapheme a face or a picture; each undrawable stretch becomes one ellipsis."""
+    in_gap = False
+    for written, cluster in _dress_graphemes(text, role, fonts):
+        if cluster:
+            in_gap = in_gap and cluster.text == " "
+            yield cluster
+        elif _says_something(written[0]) and not in_gap:
+            in_gap = True
+            yield ellipsis_of(role, fonts)
+
+
+def count_missing(text: str, role: Role, fonts: FontLibrary) -> int:
+    """Return how many graphemes of a text are not drawn, or not with all their marks."""
+    return sum(
+        cluster is None or (cluster.text != written and cluster.text == written[0])
+        for written, cluster in _dress_graphemes(text, role, fonts)
+        if written.strip("".join(_INVISIBLE))
+    )
+
+
+def _dress_graphemes(
+    text: str, role: Role, fonts: FontLibrary
+) -> Iterator[tuple[str, Cluster | None]]:
+    """Yield each grapheme as written and as it is drawn, None if nothing can draw it."""
     at = 0
     face: FontFace | None = None
-    in_gap = False
     while at < len(text):
         found = _emoji(text, at, role, fonts)
         if found:
             end, picture = found
-            yield Cluster(text[at:end], emoji=picture)
-            at, in_gap = end, False
+            yield text[at:end], Cluster(text[at:end], emoji=picture)
+            at = end
             continue
         start, at = at, _grapheme_end(text, at)
         cluster = _choose_letters(text[start:at], face, role, fonts)
-        if cluster:
-            face, in_gap = cluster.face, in_gap and cluster.text == " "
-            yield cluster
-        elif _says_something(text[start]) and not in_gap:
-            in_gap = True
-            yield ellipsis_of(role, fonts)
+        face = cluster.face if cluster else face
+        yield text[start:at], cluster
 
 
 def _emoji(text: str, at: int, role: Role, fonts: FontLibrary) -> tuple[int, Path] | None:

@@ -43,6 +43,11 @@ class Style:
     max_lines: int = 20
     balanced: bool = False  # lines of similar length, none of which is a word left over
 
+    def within(self, height: float) -> "Style":
+        """Return this style without the sizes of which not even one line has that height."""
+        sizes = tuple(size for size in self.sizes if size * self.leading <= height)
+        return replace(self, sizes=range(sizes[0], self.sizes.stop, self.sizes.step))
+
     def lines_in(self, height: float, size: int) -> int:
         """Return how many lines of `size` fit into `height` pixels, at least one."""
         return max(1, min(self.max_lines, int(height / (size * self.leading))))

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from bot.card import Card, draw_apart
+from bot.card import Card, Shape, draw_apart
+from bot.card.content import drop_mentions
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
-from bot.reply import Button, ItemView, Reply
+from bot.reply import Button, HitView, ItemView, Reply
 from engine.chat import Answer
 from engine.isolation.process import Isolation
 from engine.page.links import first_link
@@ -62,7 +63,13 @@ class Pictures:
 
         Raises StorageError, and what `draw_apart` raises.
         """
-        card = card_of(shown, words, avatar=await self.avatar(shown.corpus), footer=self.footer)
+        card = card_of(
+            shown,
+            words,
+            avatar=await self.avatar(shown.corpus),
+            footer=self.footer,
+            shape=Shape.CHAT,
+        )
         hit = hit_view(shown.hit, shown.date, words)
         item = ItemView(
             headline=cut(" ".join(shown.headline.split()), _LONGEST_HEADLINE),
@@ -79,22 +86,45 @@ class Pictures:
 
 
 def card_of(
-    shown: Pictured, words: Words, *, avatar: bytes | None = None, footer: str = ""
+    shown: Pictured,
+    words: Words,
+    *,
+    avatar: bytes | None = None,
+    footer: str = "",
+    shape: Shape = Shape.LINK,
 ) -> Card:
     """Return what is on the picture; the voice always has a name, if only that of its corpus."""
     view = hit_view(shown.hit, shown.date, words)
-    return Card(
+    return replace(
+        card_of_text(view, shown.corpus, words, avatar=avatar, footer=footer, shape=shape),
         headline=shown.headline,
         headline_source=shown.source or _host(shown.link),
         headline_date=words.date(shown.date),
-        text=view.text,
-        author=view.voice or ("" if view.author else shown.corpus),
+    )
+
+
+def card_of_text(
+    view: HitView,
+    corpus: str,
+    words: Words,
+    *,
+    avatar: bytes | None = None,
+    footer: str = "",
+    shape: Shape = Shape.LINK,
+) -> Card:
+    """Return what is on the picture of a text by itself."""
+    return Card(
+        text=drop_mentions(view.text, is_reply="reply" in view.flags),
+        author=view.voice or ("" if view.author else corpus),
         handle=f"@{view.author.removeprefix('@')}" if view.author else "",
         date_text=view.date_text,
         lead_time_text=view.age,
         marks=view.marks(words),
         footer=footer,
         avatar=(avatar or b"") if view.voice else b"",  # others that the account quotes have none
+        shape=shape,
+        cut_text=words.say("shortened"),
+        missing_text=words.say("Signs not drawn:"),
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.card.content import MARKS_IN_A_ROW, clean_line, clean_text, readable_tweet
+from bot.card.content import MARKS_IN_A_ROW, clean_line, clean_text, drop_mentions, readable_tweet
 from tests.conftest import FEW_EXAMPLES
 from tests.patterns import grows_faster, needs_timer
 
@@ -82,3 +82,24 @@ def test_short_and_cut_links_leave_a_tweet(tweet: str, read: str) -> None:
 @pytest.mark.parametrize("piece", ["http", "http…", "https://t.co/", "…", "http …", "t.co/a"])
 def test_time_grows_no_faster_than_a_tweet(piece: str) -> None:
     assert not grows_faster(lambda size: piece * (size // len(piece)), readable_tweet)
+
+
+@pytest.mark.parametrize(
+    ("tweet", "is_reply", "shown"),
+    [
+        ("@ana @luis_82 it will rain", False, "it will rain"),
+        ("@ana It will rain, @luis", False, "It will rain, @luis"),
+        ("@ana, it will rain", False, "it will rain"),
+        ("@ana\n\n¿Lloverá?", False, "¿Lloverá?"),
+        ("@ana it will rain", True, "it will rain"),
+        ("@ana will bring rain", False, "@ana will bring rain"),  # who does something in it
+        ("@ana's rain", True, "@ana's rain"),
+        ("@ana 🔥 @luis", True, "🔥 @luis"),
+        ("@ana @luis 🔥", True, "@ana @luis 🔥"),
+        ("Rain, @ana", True, "Rain, @ana"),
+    ],
+)
+def test_who_is_addressed_at_the_beginning_is_left_out(
+    tweet: str, is_reply: bool, shown: str
+) -> None:
+    assert drop_mentions(tweet, is_reply=is_reply) == shown

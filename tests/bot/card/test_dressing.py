@@ -4,7 +4,7 @@ import pytest
 
 from bot.card.content import clean_text
 from bot.card.fonts import Role
-from bot.card.shaping import ELLIPSIS, dress
+from bot.card.shaping import ELLIPSIS, count_missing, dress
 from tests.bot.card.library import shipped
 
 
@@ -24,3 +24,16 @@ def said(text: str) -> str:
 )
 def test_what_no_font_has_is_replaced_or_marked(text: str, remains: str) -> None:
     assert said(text) == remains
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("plain 🔥 ☺️ 𝓕 naïve", 0),
+        ("日本語", 3),
+        ("box ▢\U000132f8", 2),  # an ornament leaves no ellipsis, and is counted all the same
+        ("a\u0d4d", 1),  # a letter without its mark
+    ],
+)
+def test_what_is_not_drawn_is_counted(text: str, number: int) -> None:
+    assert count_missing(clean_text(text, 500), Role.TWEET, shipped()) == number

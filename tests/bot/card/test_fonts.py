@@ -28,7 +28,7 @@ def face_name(library: FontLibrary, text: str, role: Role = Role.TWEET) -> str |
         ("ñ", Role.TWEET, "NotoSans["),
         ("Я", Role.TWEET, "NotoSans["),
         ("ñ", Role.HEADLINE, "SourceSerif4["),
-        ("Ω", Role.DATE, "SourceSerif4["),
+        ("Ω", Role.HEADLINE, "SourceSerif4["),
         ("س", Role.HEADLINE, "NotoSansArabic"),
         ("ש", Role.TWEET, "NotoSansHebrew"),
         ("ก", Role.TWEET, "NotoSansThai"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.card import Card, theme
+from bot.card import Card, Shape, theme
 from bot.card.layout import Picture, Text, arrange
 from bot.card.wrapping import fit
 from tests.bot.card.library import shipped
@@ -25,6 +25,7 @@ FULL = Card(
     marks=("repost", "not judged"),
     footer="Presagio",
 )
+LINK, CHAT = theme.MEASURES[Shape.LINK], theme.MEASURES[Shape.CHAT]
 field = st.text(max_size=40) | st.sampled_from(
     ["word " * 300, "x" * 900, "שלום " * 200, "🔥" * 300]
 )
@@ -40,6 +41,7 @@ cards = st.builds(
     lead_time_text=field,
     marks=st.lists(field, max_size=5).map(tuple),
     footer=field,
+    shape=st.sampled_from(Shape),
 )
 
 
@@ -59,13 +61,13 @@ def drawn(picture: Picture) -> list[Text]:
 @FEW_EXAMPLES
 @given(cards)
 def test_texts_stay_within_the_margins_and_never_overlap(card: Card) -> None:
-    picture = arrange(card, shipped())
+    picture, measures = arrange(card, shipped()), theme.MEASURES[card.shape]
     places = [ink(text) for text in drawn(picture)]
     for left, top, right, bottom in places:
-        assert left >= theme.MARGIN - 1
-        assert right <= theme.WIDTH - theme.MARGIN + 1
+        assert left >= measures.margin - 1
+        assert right <= measures.width - measures.margin + 1
         assert top >= theme.SAFE
-        assert bottom <= theme.HEIGHT - theme.SAFE
+        assert bottom <= measures.height - theme.SAFE
     for one, other in combinations(places, 2):
         apart_across = one[2] <= other[0] + 0.5 or other[2] <= one[0] + 0.5
         apart_down = one[3] <= other[1] + 0.5 or other[3] <= one[1] + 0.5
@@ -101,20 +103,68 @@ def test_the_initial_of_a_name(author: str, handle: str, initial: str | None) ->
     picture = arrange(card, shipped())
     circles = [plate.box for plate in picture.plates if plate.colour == theme.AVATAR]
     shown = [text.setting for text in drawn(picture) if text.box in circles]
-    fitting = [fit(initial, theme.INITIALS, 44, 56, shipped())] if initial else []
+    fitting = [fit(initial, LINK.initials, LINK.avatar - 12, 56, shipped())] if initial else []
     assert shown == fitting
     assert len(circles) == len(fitting)
 
 
-def test_a_full_card_shows_all_its_words() -> None:
-    texts = drawn(arrange(FULL, shipped()))
-    assert len(texts) == 11  # nine fields, two of them in one line, two marks, and the initials
+@pytest.mark.parametrize(("shape", "number"), [(Shape.LINK, 8), (Shape.CHAT, 9)])
+def test_a_full_card_shows_all_its_words(shape: Shape, number: int) -> None:
+    picture = arrange(replace(FULL, shape=shape), shipped())
+    texts = drawn(picture)
+    assert len(texts) == number  # source and date, and what stands below the name, are a line each
     assert not any(text.setting.cut for text in texts)
+    assert (picture.cut, picture.missing) == (False, 0)
 
 
-def test_headline_tweet_and_date_are_the_largest() -> None:
-    sizes = sorted((text.setting.size for text in drawn(arrange(FULL, shipped()))), reverse=True)
-    assert sizes[2] > 1.5 * sizes[3]
+@pytest.mark.parametrize("shape", Shape)
+def test_headline_and_tweet_are_the_largest(shape: Shape) -> None:
+    texts = drawn(arrange(replace(FULL, shape=shape), shipped()))
+    sizes = sorted((text.setting.size for text in texts), reverse=True)
+    assert sizes[1] > 1.5 * sizes[2]
+
+
+LONG = (
+    "They will say that nobody could have known, although the map was on the wall, the figures on"
+    " the table and the minutes in the drawer. Then they will hang a new map, order a larger table"
+    " and lock the drawer, and in ten years somebody will ask why there is no key to it. They will"
+    " say that it was lost on the way, and that whoever asks for keys has something to hide, and"
+    " that there was never any map. And whose drawer was it"
+)
+
+
+@pytest.mark.parametrize(("shape", "points"), [(Shape.LINK, 10), (Shape.CHAT, 13)])
+def test_a_long_tweet_is_read_on_a_phone(shape: Shape, points: float) -> None:
+    assert len(LONG) == 423
+    picture = arrange(replace(FULL, text=LONG, shape=shape), shipped())
+    body = max(picture.texts, key=lambda text: len(text.setting.lines))
+    assert not picture.cut
+    assert body.setting.size * 340 / picture.size[0] >= points
+
+
+@pytest.mark.parametrize("shape", Shape)
+def test_what_is_cut_says_so(shape: Shape) -> None:
+    whole = replace(FULL, text=LONG, cut_text="shortened", shape=shape)
+    cut = replace(whole, text=LONG * 3)
+    said = replace(cut, marks=(*cut.marks, "shortened"), cut_text="")
+    assert arrange(whole, shipped()) == arrange(replace(whole, cut_text=""), shipped())
+    assert arrange(cut, shipped()).cut
+    assert arrange(cut, shipped()) == arrange(said, shipped())
+
+
+def test_signs_that_no_font_has_are_counted_on_the_picture() -> None:
+    card = replace(FULL, text="Rain \U000132f8 and 日本", missing_text="Missing:")
+    said = replace(card, marks=(*card.marks, "Missing: 3"), missing_text="")
+    assert arrange(card, shipped()).missing == 3
+    assert arrange(card, shipped()) == arrange(said, shipped())
+
+
+@pytest.mark.parametrize("shape", Shape)
+def test_all_marks_are_shown(shape: Shape) -> None:
+    marks = ("The Big Book of Streams, pp. 12-14 of 300", "perhaps", "not judged", "repost", "cut")
+    texts = drawn(arrange(replace(FULL, marks=marks, shape=shape), shipped()))
+    assert len(texts) == len(drawn(arrange(replace(FULL, shape=shape), shipped())))
+    assert not any(text.setting.cut for text in texts)
 
 
 def test_empty_fields_leave_nothing_behind() -> None:
@@ -124,18 +174,18 @@ def test_empty_fields_leave_nothing_behind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tweet", "lines"),
+    ("tweet", "lines", "cut"),
     [
-        ("one\n\ntwo", 3),
-        ("\n\n".join("abc"), 3),  # without its empty lines
-        ("\n".join("abcdefgh"), 1),  # without any line break
+        ("one\n\ntwo", 3, False),
+        ("\n\n".join("abcdef"), 6, False),  # without its empty lines
+        ("\n".join("abcdef"), 6, False),
+        ("\n".join("abcdefghijkl"), 7, True),  # words are given up before line breaks
     ],
 )
-def test_line_breaks_are_given_up_before_words(tweet: str, lines: int) -> None:
-    card = replace(FULL, headline="A headline of many words " * 6, text=tweet)
-    picture = arrange(card, shipped())
-    setting = next(t.setting for t in picture.texts if t.setting.leading == theme.TWEET.leading)
-    assert (len(setting.lines), setting.cut) == (lines, False)
+def test_line_breaks_are_kept(tweet: str, lines: int, cut: bool) -> None:
+    picture = arrange(replace(FULL, text=tweet), shipped())
+    setting = next(t.setting for t in picture.texts if t.setting.leading == LINK.tweet.leading)
+    assert (len(setting.lines), setting.cut) == (lines, cut)
 
 
 def test_a_right_to_left_tweet_is_a_mirror_image() -> None:
@@ -145,7 +195,7 @@ def test_a_right_to_left_tweet_is_a_mirror_image() -> None:
     assert {text.side for text in left.texts} == {"left", "centre", "right"}
     assert [text.side for text in drawn(right)].count("right") == 3
     avatar = next(p for p in right.plates if p.colour == theme.AVATAR)
-    assert avatar.box.left > theme.WIDTH / 2
+    assert avatar.box.left > LINK.width / 2
 
 
 def luminance(colour: theme.Colour) -> float:

@@ -1,4 +1,4 @@
-"""Ten pictures as chats get them: languages, emoji, both directions of writing, long and unsigned.
+"""Ten pictures in both shapes: languages, emoji, both directions of writing, long and unsigned.
 
 `python -m tests.bot.card.test_ten_pictures FOLDER` draws them for somebody to look at.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
-from bot.card import draw_card, theme
+from bot.card import Shape, draw_card, theme
 from bot.card.layout import arrange
 from bot.i18n.words import words_for
 from bot.replies.picture import Pictured, card_of
@@ -101,9 +101,9 @@ PICTURES: Mapping[str, tuple[str, Pictured]] = {
 }  # fmt: skip
 
 
-def drawn(name: str) -> bytes:
+def drawn(name: str, shape: Shape) -> bytes:
     language, pictured = PICTURES[name]
-    return draw_card(card_of(pictured, words_for(language), footer=FOOTER), shipped())
+    return draw_card(card_of(pictured, words_for(language), footer=FOOTER, shape=shape), shipped())
 
 
 def inked(image: Image.Image, box: tuple[int, int, int, int], paper: theme.Colour) -> bool:
@@ -112,30 +112,34 @@ def inked(image: Image.Image, box: tuple[int, int, int, int], paper: theme.Colou
     return ImageChops.difference(part, Image.new("RGB", part.size, paper)).getbbox() is not None
 
 
+@pytest.mark.parametrize("shape", Shape)
 @pytest.mark.parametrize("name", PICTURES)
-def test_no_header_is_empty(name: str) -> None:
+def test_no_header_is_empty(name: str, shape: Shape) -> None:
     language, pictured = PICTURES[name]
-    picture = arrange(card_of(pictured, words_for(language), footer=FOOTER), shipped())
-    image = pixels(drawn(name))
-    assert (image.format, image.size) == ("PNG", (theme.WIDTH, theme.HEIGHT))
+    card = card_of(pictured, words_for(language), footer=FOOTER, shape=shape)
+    picture, margin = arrange(card, shipped()), theme.MEASURES[shape].margin
+    image = pixels(drawn(name, shape))
+    assert (image.format, image.size) == ("PNG", shape.size)
     (circle,) = [plate.box for plate in picture.plates if plate.colour == theme.AVATAR]
-    inside = (circle.left + 14, circle.top + 14, circle.right - 14, circle.bottom - 14)
+    inside = (circle.left + 16, circle.top + 16, circle.right - 16, circle.bottom - 16)
     assert inked(image, tuple(map(round, inside)), theme.AVATAR), "an empty circle"  # type: ignore[arg-type]  # four of them
-    at_left = circle.left < theme.WIDTH / 2
+    at_left = circle.left < image.width / 2
     beside = (
         (circle.right + 8, circle.right + 260) if at_left else (circle.left - 260, circle.left - 8)
     )
     row = tuple(map(round, (beside[0], circle.top, beside[1], circle.bottom)))
     assert inked(image, row, theme.CARD), "no name"  # type: ignore[arg-type]  # four of them
-    headline = (theme.MARGIN, 76, theme.WIDTH - theme.MARGIN, round(picture.card.top) - 10)
+    headline = (margin, 80, image.width - margin, round(picture.card.top) - 10)
     assert inked(image, headline, theme.PAPER), "no headline"
     assert same_outside_the_safe_area(image)
 
 
 def test_no_two_are_the_same() -> None:
-    assert len({drawn(name) for name in PICTURES}) == len(PICTURES) == 10
+    assert len({drawn(name, shape) for name in PICTURES for shape in Shape}) == 20
 
 
 if __name__ == "__main__":
     for name in PICTURES:
-        (Path(sys.argv[1]) / f"{name}.png").write_bytes(drawn(name))
+        for shape in Shape:
+            file = Path(sys.argv[1]) / f"{name}-{shape.name.lower()}.png"
+            file.write_bytes(drawn(name, shape))
