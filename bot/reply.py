@@ -1,6 +1,6 @@
 """Replies of command handlers, independent of the platform. Adapters render them."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
@@ -216,6 +216,8 @@ class Reply:
     follow_up: "Request | None" = None  # of another chat, which is answered after this
     reaction: str = ""  # a smiley that answers a message without words; nothing else is sent
     shows: "Answer | None" = None  # the page that the message shows, once stored
+    # Of an unfinished answer: waits for what is to take its place, None if it is to stay.
+    finish: "Callable[[], Awaitable[Reply | None]] | None" = None
 
     @property
     def votes_in(self) -> str | None:

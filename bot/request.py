@@ -140,6 +140,7 @@ class Request:
     preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
     revision: Revision | None = None
     step: Callable[[str], None] = _ignore_step  # tells what a slow answer waits for
+    patience: float | None = None  # seconds to wait for what can change the answer afterwards
     inquiries: Inquiries = Inquiries()
     origin: object = None  # used only by the adapter that made the request
     chat: "Chat | None" = None  # set by the gates

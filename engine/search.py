@@ -95,8 +95,9 @@ class SearchRequest:
 
     If `judged` is false, no model is called. `mode` and `exclude_recent` (months before the
     headline) None use the settings. If `embeds` is false, no texts are embedded, whatever the mode:
-    for callers that search hundreds of times. With `passages`, several parts of one item may be
-    hits; otherwise only the best one is.
+    for callers that search hundreds of times. `patience` is how many seconds to wait for texts
+    that are compared by meaning; None is what the settings say. With `passages`, several parts of
+    one item may be hits; otherwise only the best one is.
     """
 
     headline: Headline
@@ -107,6 +108,7 @@ class SearchRequest:
     mode: Mode | None = None
     exclude_recent: int | None = None
     embeds: bool = True
+    patience: float | None = None
     passages: bool = False
 
 
@@ -217,6 +219,7 @@ class Prophecy:
     embedding_model: str | None = None  # whose vectors were compared; None = no vectors were
     expansion: Expansion = Expansion()
     compared: int = 0  # number of best texts compared by meaning, if the corpus is not embedded
+    unfinished: bool = False  # the best texts were still being compared when patience ended
 
     @property
     def judged(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC
+from functools import partial
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline, points_to_corpora
@@ -186,10 +187,45 @@ async def _prophesy(request: Request, services: Services) -> Reply:
         words = request.words
         text = words.say("Send me a headline, such as: {example}", example=words.say(EXAMPLE))
         return aside(request, text)
-    return await _answer(request, services, await _look(request, services))
+    search = await _read_search(request, services)
+    prophecy = await _search(*search, request, services)
+    reply = await _answer(request, services, prophecy)
+    if not prophecy.unfinished or reply.shows is None:
+        return reply
+    finish = partial(_finish_answer, request, services, reply.shows, *search)
+    return replace(reply, finish=finish)
+
+
+async def _finish_answer(
+    request: Request, services: Services, shown: Answer, asked: SearchRequest, corpus: str
+) -> Reply | None:
+    """Return the whole answer in place of one that did not wait for texts to be compared.
+
+    None if it is to stay, because somebody has voted on it.
+    """
+    prophecy = await services.searches.prophesy(replace(asked, patience=None), corpus=corpus)
+    answer = replace(shown, prophecy=prophecy)
+    if not await services.stores.answers.finish(answer):
+        return None
+    return _show_page(request, answer, _buttons(request, services, answer, {}))
 
 
 async def _look(request: Request, services: Services) -> Prophecy:
+    """Return the whole answer to a headline, however long it takes."""
+    search = await _read_search(replace(request, patience=None), services)
+    return await _search(*search, request, services)
+
+
+async def _search(
+    search: SearchRequest, corpus: str, request: Request, services: Services
+) -> Prophecy:
+    request.step(name_longest_step(request, services))
+    with points_to_corpora():
+        return await services.searches.prophesy(search, corpus=corpus)
+
+
+async def _read_search(request: Request, services: Services) -> tuple[SearchRequest, str]:
+    """Return what to search for, and the name of the archive."""
     corpus = services.archives.name_for(request.known_chat)
     if not request.place.kept:
         corpus, request = await archive_inline(request, services)
@@ -199,19 +235,16 @@ async def _look(request: Request, services: Services) -> Prophecy:
     read = await services.searches.read_headline(typed.text, now=request.now)
     headline = _date_headline(replace(read, date=typed.date or read.date), request)
     youngest = (headline.date or request.now) - services.searches.minimum_age
-    request.step(name_longest_step(request, services))
     before = min(typed.filters.before or youngest, youngest)
-    with points_to_corpora():
-        return await services.searches.prophesy(
-            SearchRequest(
-                headline=headline,
-                limit=services.searches.limit * _PAGES,
-                now=request.now,
-                filters=replace(typed.filters, before=before),
-                exclude_recent=typed.exclude_recent,
-            ),
-            corpus=corpus,
-        )
+    search = SearchRequest(
+        headline=headline,
+        limit=services.searches.limit * _PAGES,
+        now=request.now,
+        filters=replace(typed.filters, before=before),
+        exclude_recent=typed.exclude_recent,
+        patience=request.patience,
+    )
+    return search, corpus
 
 
 def name_longest_step(request: Request, services: Services) -> str:

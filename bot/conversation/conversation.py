@@ -51,7 +51,8 @@ class Conversation:
     are claimed but not answered, and events beyond that are not even claimed; people are told that
     the bot is busy, each once a minute. `trusted` maps chats ("platform:id") with extra rights to
     their services. Model calls are charged to `source`. `report` tells the operators of errors
-    that they have to mend.
+    that they have to mend. With `patience`, answers wait for so many seconds for what can change
+    them afterwards.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Conversation:
         writing: Writing | None = None,
         report: Callable[[PresagioError], None] = ignore,
         again_after: Sequence[float] = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0),
+        patience: float | None = None,
     ) -> None:
         self._gates = gates
         self._claims = claims
@@ -83,6 +85,8 @@ class Conversation:
         self._writing = writing
         self._report = report
         self._again_after = again_after  # seconds between attempts without a database
+        self._patience = patience
+        self._unfinished: set[tuple[str, str]] = set()
         self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -194,7 +198,9 @@ class Conversation:
                     message=claim.step,
                     keep=claim.shows_step,
                 ) as steps:
-                    request = replace(request, step=steps.show)
+                    waits = request.trigger in SHOWN_FOR and request.place.kept
+                    patience = self._patience if waits else None
+                    request = replace(request, step=steps.show, patience=patience)
                     admitted, reply = await self._consider_request(
                         request, adapter, crowded=crowded
                     )
@@ -204,6 +210,9 @@ class Conversation:
                         admitted = replace(admitted, one_of_several=several)
                         claim.message = await self._deliver(admitted, reply, adapter, steps.take())
                         claim.shows, claim.votes_in = reply.shows, reply.votes_in
+                        if reply.finish:
+                            finishes = self._finish(admitted, adapter, claim.message, reply.finish)
+                            self._start(finishes)
                         if reply.follow_up:
                             self._start(self.answer(reply.follow_up, adapter))
                         self._log(admitted, reply, time.perf_counter() - started)
@@ -233,6 +242,7 @@ class Conversation:
         """Change the answer to a message that was edited, or delete it with its message."""
         since = request.now - (_DELETABLE if revision.deleted else _EDITABLE)
         platform = request.place.platform
+        self._unfinished.discard((platform, revision.event_id))
         message = await self._claims.answer_to(platform, revision.event_id, since=since)
         # Only searches are made again: other commands have had their effect.
         again = revision.deleted or self._commands.counts(request)
@@ -269,8 +279,7 @@ class Conversation:
         services = self._trusted.get(_chat_name(request), self._services)
         request = replace(request, words=words_to(request, services.access.admins))
         try:
-            task = ":".join(request.event)
-            with asked_by(Asker(origin=Origin.CHAT, task=task, source=self._source)):
+            with asked_by(self._name_asker(request)):
                 return await self._commands.answer(request, services)
         except StorageError:
             raise
@@ -281,6 +290,33 @@ class Conversation:
         except Exception as error:
             apologetic = apology(request, error)
             return apologetic if asked else None
+
+    def _name_asker(self, request: Request) -> Asker:
+        return Asker(origin=Origin.CHAT, task=":".join(request.event), source=self._source)
+
+    async def _finish(
+        self,
+        request: Request,
+        adapter: Adapter,
+        message: str | None,
+        finish: Callable[[], Awaitable[Reply | None]],
+    ) -> None:
+        """Change an answer that was given before it was finished, unless what it answers is edited
+        or deleted meanwhile. One that has no `message` to change is followed by the whole one."""
+        self._unfinished.add(request.event)
+        try:
+            with self.expect_event(), asked_by(self._name_asker(request)):
+                reply = await finish()
+                async with self._order.setdefault(_chat_name(request), asyncio.Lock()):
+                    if reply and request.event in self._unfinished:
+                        reply = self._commands.write_for(request.place.platform, reply)
+                        show = partial(adapter.deliver, request, reply)
+                        change = partial(adapter.change, request, message or "", reply)
+                        await self._sent(request, change if message else show)
+        except Exception as error:
+            logger.warning("%s %s stays unfinished: %s", *request.event, reason(error))
+        finally:
+            self._unfinished.discard(request.event)
 
     async def _deliver(
         self, request: Request, reply: Reply, adapter: Adapter, step: str | None = None

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("presagio.conversation")
 
 _DATE_SECONDS = 4.0  # the answer does not need it
+_PATIENCE = 1.0  # seconds for texts to be compared; a model at work needs half of it
 _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
 
 
@@ -158,6 +159,7 @@ def conversation_of(
         trusted=dict.fromkeys(settings.private, services(app)),
         writing=writing,
         report=report,
+        patience=_PATIENCE,
     )
 
 

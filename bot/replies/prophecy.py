@@ -13,7 +13,7 @@ from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
 from engine.messages import Message
 from engine.prophecy.score import sureness
-from engine.search import Headline, Hit, ItemPlace, Prophecy, Term
+from engine.search import Headline, Hit, ItemPlace, Mode, Prophecy, Term
 from engine.text.terms import folded_words
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ def prophecy_reply(
     remarks = (
         brief_notice(prophecy, words) if compact and not operator else notice_of(prophecy, words)
     )
-    notices = (_date(headline, now, words), remarks)
+    early = None
+    if prophecy.unfinished:
+        early = words.say("So far I have compared words alone; this may change in a moment.")
+    notices = (_date(headline, now, words), remarks, early)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
     if prophecy.verdict.notice and not prophecy.judged:  # which tells it of all
         views = [replace(view, judged=True) for view in views]
@@ -146,7 +149,10 @@ def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
         return None  # the answer says so
     about_search = prophecy.notice
     if about_judge := prophecy.verdict.notice:
-        unjudged = words.say("I cannot judge just now; ranked by words.")
+        if prophecy.mode is Mode.LEXICAL:
+            unjudged = words.say("I cannot judge just now; ranked by words.")
+        else:
+            unjudged = words.say("I cannot judge just now; ranked by words and meaning.")
         if about_search == about_judge:
             about_search = None
     else:

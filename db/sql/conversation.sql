@@ -136,6 +136,11 @@ SELECT a.id, a.asked_at, a.first, a.last, a.prophecy::text AS prophecy, p.extern
  WHERE this.answer_id = $1
  ORDER BY a.id
 
+-- name: finish_answer(answer_id, prophecy)
+UPDATE answer SET prophecy = $2::text::json
+ WHERE id = $1 AND NOT EXISTS (SELECT FROM vote WHERE answer_id = $1)
+RETURNING true
+
 -- name: turn_page(answer_id, first, last)
 UPDATE answer SET first = $2, last = $3 WHERE id = $1
 

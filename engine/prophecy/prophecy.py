@@ -134,7 +134,9 @@ class Prophet:
         if (reranker := retrieved.rerank) and self._may_compare(request, verdict):
             async with self._alone():
                 best = scorer.best(_propose_by_words(candidates), reranker.best)
-            compared = await reranker.compare(corpus, headline.text, best)
+            compared = await reranker.compare(
+                corpus, headline.text, best, patience=request.patience
+            )
         if compared:
             if retrieved.mode is Mode.LEXICAL:
                 candidates = compared.apply_similarities(candidates)
@@ -176,6 +178,7 @@ class Prophet:
                 embedding_model=compared.model if compared else retrieved.model,
                 compared=len(reordered.similarity) if reordered else 0,
                 expansion=retrieved.expansion,
+                unfinished=compared is not None and compared.unfinished,
             )
 
     def _will_compare(self, request: SearchRequest) -> bool:

@@ -43,6 +43,7 @@ class Compared:
     model: str
     cosines: Mapping[int, float] = field(default_factory=dict)
     notice: Message | None = None  # why there is nothing, if the user should know
+    unfinished: bool = False  # patience ended, and the texts are still being embedded
 
     def apply_similarities(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates with their similarities."""
@@ -99,26 +100,36 @@ class HeadlineReranker(Closable):
             embedder.start()
 
     async def compare(
-        self, corpus: Corpus, headline: str, best_first: Sequence[Candidate]
+        self,
+        corpus: Corpus,
+        headline: str,
+        best_first: Sequence[Candidate],
+        *,
+        patience: float | None = None,
     ) -> Compared | None:
         """Return the similarities of the best few texts: of all of them, or of none.
 
-        Returns None if there is nothing to compare or the database cannot store vectors. Raises
-        the errors of storage ports, except StorageRights and StorageFull, which become a notice.
+        With `patience`, in seconds, what is late is unfinished. Returns None if there is nothing
+        to compare or the database cannot store vectors. Raises the errors of storage ports, except
+        StorageRights and StorageFull, which become a notice.
         """
         embedder = self._embedder(corpus)
+        longest = self._settings.rerank_seconds
+        seconds = longest if patience is None else min(patience, longest)
         chosen = [candidate.id for candidate in best_first[: self.best]]
         if not chosen or embedder.dimensions == 0:
             return None
         try:
-            return await self._compare_all(embedder, corpus, headline, chosen)
+            return await self._compare_all(embedder, corpus, headline, chosen, seconds)
         except VectorsUnsupported:
             return None
         except TimeoutError:  # the model is not loaded yet, or busy
+            if seconds < longest:
+                return Compared(similarity={}, model=embedder.name, unfinished=True)
             reason = Message(
                 "the best {number} were not embedded within {seconds:g} s; ask again.",
                 number=len(chosen),
-                seconds=self._settings.rerank_seconds,
+                seconds=seconds,
             )
             return Compared(similarity={}, model=embedder.name, notice=_not_ordered(reason))
         except (ModelError, UsageError, StorageRights, StorageFull) as error:
@@ -126,10 +137,15 @@ class HeadlineReranker(Closable):
             return Compared(similarity={}, model=embedder.name, notice=notice)
 
     async def _compare_all(
-        self, embedder: Embedder, corpus: Corpus, headline: str, chosen: Sequence[int]
+        self,
+        embedder: Embedder,
+        corpus: Corpus,
+        headline: str,
+        chosen: Sequence[int],
+        seconds: float,
     ) -> Compared | None:
         """Return the similarities of the texts. Raises TimeoutError if a vector is late."""
-        asked = await self._embed_in_time(embedder, corpus, headline, chosen)
+        asked = await self._embed_in_time(embedder, corpus, headline, chosen, seconds)
         space = await self._vectors.space(corpus, embedder.name) if any(asked) else None
         if space is None or not (scale := space.scale or SCALES.get(space.model)):
             return None
@@ -142,7 +158,12 @@ class HeadlineReranker(Closable):
         return Compared(similarity=similarity, model=embedder.name, cosines=cosines)
 
     async def _embed_in_time(
-        self, embedder: Embedder, corpus: Corpus, headline: str, chosen: Sequence[int]
+        self,
+        embedder: Embedder,
+        corpus: Corpus,
+        headline: str,
+        chosen: Sequence[int],
+        seconds: float,
     ) -> Vector:
         """Return the vector of the headline once all texts have one.
 
@@ -153,7 +174,7 @@ class HeadlineReranker(Closable):
         self._work.add(task)
         task.add_done_callback(self._forget)
         try:
-            async with asyncio.timeout(self._settings.rerank_seconds):
+            async with asyncio.timeout(seconds):
                 return await asyncio.shield(task)
         finally:
             if not begun.is_set():

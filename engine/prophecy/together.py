@@ -83,6 +83,7 @@ def together(
         embedding_model=by_meaning.embedding_model,
         expansion=_expansion([answered.expansion for answered in prophecies]),
         compared=sum(answered.compared for answered in prophecies),
+        unfinished=any(answered.unfinished for answered in prophecies),
     )
 
 

@@ -291,6 +291,7 @@ async def bot_on(
     charge: Charge | None = None,
     report: Callable[[PresagioError], None] = ignore,
     again_after: Sequence[float] = (),
+    patience: float | None = None,
     **services: object,
 ) -> AsyncIterator[Bot]:
     """Lend one process of the bot. `trusted` are changes of the services of some chats, `access`
@@ -374,6 +375,7 @@ async def bot_on(
             writing=writing,
             report=report,
             again_after=again_after,
+            patience=patience,
         )
         try:
             yield Bot(conversation, chosen, engine, MemoryAdapter(), claims, known)

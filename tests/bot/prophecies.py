@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from engine.messages import as_message
@@ -107,6 +107,8 @@ class StandInEngine:
     verdict: Verdict = JUDGED
     errors: dict[str, Exception] = field(default_factory=dict)
     gate: asyncio.Event | None = None  # answers wait for it
+    late: asyncio.Event | None = None  # whole answers do, and others find the hits `early`
+    early: int = 1
     calls: list[tuple[str, str, int, datetime]] = field(default_factory=list)
     dates: list[datetime | None] = field(default_factory=list)  # of the headlines
     filters: list[Filters] = field(default_factory=list)
@@ -120,12 +122,18 @@ class StandInEngine:
         self.excluded.append(request.exclude_recent)
         if self.gate:
             await self.gate.wait()
+        found, unfinished = self.found, False
+        if self.late and request.patience is None:
+            await self.late.wait()
+        elif self.late:
+            found, unfinished = self.early, True
         for word, error in self.errors.items():
             if word in headline.text:
                 raise error
-        ranks = range(1, min(self.found, limit) + 1)
+        ranks = range(1, min(found, limit) + 1)
         hits = [make_hit(rank, parts=self.parts, matched=self.matched) for rank in ranks]
         weak = {"judgment": 2 / 6, "lexical": 0.4, "age": 0.9}
         ranks = range(len(hits) + 1, len(hits) + self.near + 1)
         near = tuple(make_hit(rank, parts=weak) for rank in ranks)
-        return make_prophecy(*hits, verdict=self.verdict, headline=headline, near=near)
+        prophecy = make_prophecy(*hits, verdict=self.verdict, headline=headline, near=near)
+        return replace(prophecy, unfinished=unfinished)

@@ -89,6 +89,10 @@ class Talk(ABC):
         self.lets_pass()
         return shown
 
+    async def changed(self) -> Shown:
+        """What the latest answer has become without anybody doing anything."""
+        pytest.skip(f"{type(self).__name__}: nothing is edited there")
+
     async def deletes(self) -> bool:
         """Delete the latest message; tell whether the answer went with it."""
         pytest.skip(f"{type(self).__name__}: the bot is not told of that there")
@@ -175,6 +179,11 @@ class TelegramTalk(Talk):
         assert answer.edits == 1
         return self._once(_on_telegram(answer))
 
+    async def changed(self) -> Shown:
+        answer = self._chat.bot_messages[-1]
+        await until(lambda: answer.edits, PATIENCE)
+        return self._once(_on_telegram(answer))
+
     async def says_slowly(self, text: str) -> tuple[str, Shown]:
         message = await self._alice.says(self._chat, text)
         step = await message.answer()
@@ -255,6 +264,12 @@ class SlackTalk(Talk):
     async def edits(self, text: str) -> Shown:
         answer = self._said()[-1]
         await self._alice.edits(self._asked, text)
+        await self._slack.until(lambda: answer.earlier_texts, PATIENCE)
+        await self._slack.quiet()
+        return self._once(self._whole(answer))
+
+    async def changed(self) -> Shown:
+        answer = self._said()[-1]
         await self._slack.until(lambda: answer.earlier_texts, PATIENCE)
         await self._slack.quiet()
         return self._once(self._whole(answer))

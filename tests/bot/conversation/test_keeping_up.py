@@ -16,6 +16,7 @@ from db.pool import Database
 from engine.errors import CorpusNotFound
 from tests.bot.conversing import GROUP, PRIVATE, Bot, MemoryAdapter, bot_on, event, until
 from tests.bot.prophecies import NOW
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -226,3 +227,65 @@ class TestSteps:
             steps.show("Asking the model …")
             await until(lambda: len(adapter.steps) == 2)
         assert kept == ["step"]
+
+
+class TestUnfinished:
+    """An answer that did not wait until its texts were compared, and what takes its place."""
+
+    @pytest.fixture
+    async def bot(self, storage: Database) -> AsyncIterator[Bot]:
+        async with bot_on(storage, patience=1.0) as ready:
+            ready.engine.late = asyncio.Event()
+            yield ready
+
+    async def finish(self, bot: Bot) -> None:
+        assert bot.engine.late
+        bot.engine.late.set()
+        assert await bot.conversation.drain(PATIENCE)
+
+    @pytest.mark.parametrize("text", ["Coffee prices soar", "/prophecy Coffee prices soar"])
+    async def test_it_is_said_at_once_and_changed_once(self, bot: Bot, text: str) -> None:
+        trigger = Trigger.COMMAND if text.startswith("/") else Trigger.ADDRESSED
+        early = await bot.say(text, trigger=trigger)
+        assert len(early.hits) == 1
+        assert "this may change" in (early.notice or "")
+        assert bot.adapter.changed == []
+        await self.finish(bot)
+        ((message, whole),) = bot.adapter.changed
+        assert (message, len(whole.hits)) == ("m1", 3)
+        assert "this may change" not in (whole.notice or "")
+        assert len((await bot.say("/more", trigger=Trigger.COMMAND)).hits) == 2
+        assert len(bot.engine.calls) == 2
+
+    async def test_a_headline_that_was_edited_meanwhile_keeps_its_new_answer(
+        self, bot: Bot
+    ) -> None:
+        asked = event("Cofee prices soar")
+        await bot.hear(asked)
+        late, bot.engine.late = bot.engine.late, None
+        await bot.hear(edited(asked, "Tea prices soar"))
+        bot.engine.late = late
+        await self.finish(bot)
+        ((_, reply),) = bot.adapter.changed
+        assert reply.shows
+        assert reply.shows.prophecy.headline.text == "Tea prices soar"
+
+    async def test_an_answer_that_was_voted_on_stays(self, bot: Bot) -> None:
+        await bot.press(await bot.say("Coffee prices soar"), "up")
+        await self.finish(bot)
+        assert bot.adapter.changed == []
+
+    async def test_what_fails_changes_nothing(self, bot: Bot) -> None:
+        await bot.say("Coffee prices soar")
+        bot.engine.errors["Coffee"] = CorpusNotFound("It is gone.")
+        await self.finish(bot)
+        assert bot.adapter.changed == []
+
+    async def test_nothing_early_is_said_where_nobody_waits(self, bot: Bot) -> None:
+        assert bot.engine.late
+        bot.engine.late.set()
+        heard = event("Senate Passes The Budget", place=GROUP, trigger=Trigger.OVERHEARD)
+        await bot.hear(heard)
+        await bot.say("1. Coffee prices soar again\n2. Tea prices fall at last")
+        await self.finish(bot)
+        assert bot.adapter.changed == []

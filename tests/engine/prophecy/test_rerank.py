@@ -196,6 +196,20 @@ async def test_a_late_vector_leaves_the_order_to_words_until_the_next_search() -
     assert sorted(model.read) == ["text 3", "text 4", "text 5", "text 6"]
 
 
+async def test_who_does_not_wait_gets_words_and_the_next_one_the_whole_answer() -> None:
+    model = Model(seconds=0.05)
+    shared = reranker(model, Vectors())
+    early = await shared.compare(CORPUS, "snow", BEST_FIRST, patience=0.01)
+    assert early is not None
+    assert (early.unfinished, early.notice, dict(early.similarity)) == (True, None, {})
+    whole = await shared.compare(CORPUS, "snow", BEST_FIRST)
+    assert whole is not None
+    assert (whole.unfinished, len(whole.similarity)) == (False, 6)
+    assert len(model.read) == 6, "what had begun went on"
+    again = await shared.compare(CORPUS, "snow", BEST_FIRST, patience=PATIENCE)
+    assert again == whole
+
+
 async def test_what_was_stored_before_the_end_is_kept() -> None:
     class HangsAfterOnce(Model):
         async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
