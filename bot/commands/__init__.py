@@ -9,7 +9,7 @@ from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
 from bot.commands.history import FORGET, HISTORY
 from bot.commands.owner import ACCESS, USAGE
-from bot.commands.prophecy import MORE, PICTURE, PROPHECY, answer_plain_text, plain_act
+from bot.commands.prophecy import MORE, PROPHECY, answer_plain_text, plain_act
 from bot.commands.queries import ASK, FIND
 from bot.commands.registry import Command, Registry
 from bot.commands.services import Services
@@ -18,7 +18,7 @@ from bot.commands.start import START
 from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE
 from bot.commands.upcoming import PREVIEW, TODAY
 from bot.commands.votes import TOP
-from bot.commands.why import WHY
+from bot.commands.why import PICTURE, WHY
 
 __all__ = ["Command", "Registry", "Services", "standard_commands"]
 

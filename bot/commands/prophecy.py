@@ -1,4 +1,4 @@
-"""/prophecy, /more and /picture: the tweets that foretold a headline."""
+"""/prophecy and /more: the tweets that foretold a headline."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from bot.commands.plain_text import (
     worth_saying,
 )
 from bot.commands.registry import Command, nothing_yet, too_old
-from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
+from bot.commands.rights import LOOKS, SEARCHES, Act
 from bot.commands.services import Services
 from bot.commands.several import WHOLE, answer_several
 from bot.commands.why import IN_REPLY, meant_answer
@@ -23,7 +23,6 @@ from bot.i18n.words import marked
 from bot.replies.buttons import answer_buttons
 from bot.replies.dates import read_date, read_typed
 from bot.replies.find import brief_find_reply, find_reply
-from bot.replies.picture import picture_answer
 from bot.replies.prophecy import EXAMPLE, prophecy_reply
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request, Trigger
@@ -375,62 +374,4 @@ MORE = Command(
     handler=_more,
     act=LOOKS,  # pages through a stored answer
     actions={"more": _more_pressed, WHOLE: _whole_pressed, _FOUND: _more_found_pressed},
-)
-
-
-async def _picture(request: Request, services: Services) -> Reply:
-    answer = await meant_answer(request, services, finds=False)
-    if isinstance(answer, Receipt):
-        return aside(request, request.words.say("Nothing foretold this."))
-    if answer is None or not answer.page:
-        return nothing_yet(request)
-    if not request.text:
-        return await _draw_picture(request, answer, services)
-    pages = await numbered_pages(answer, services)
-    if chosen := pages.get(request.text):
-        return await _draw_picture(request, chosen, services)
-    if not pages:
-        return aside(request, request.words.say("Nothing foretold this."))
-    text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=", ".join(pages))
-    return aside(request, text)
-
-
-async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer]:
-    """Return the pages that show one hit each, by the numbers that people saw.
-
-    In a post these are the numbers of its items, else the ranks of the hits; near texts have none.
-    """
-    if posted := await services.stores.answers.posted_with(answer):
-        return {str(number): page for number, page in enumerate(posted, start=1)}
-    return {
-        str(hit.rank): replace(answer, first=first, last=first + 1)
-        for first, hit in enumerate(answer.prophecy.hits[: answer.last])
-    }
-
-
-async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
-    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
-    if answer is None or not (page := answer.page_named(action.value)):
-        return too_old(request)
-    return await _draw_picture(request, page, services)
-
-
-async def _draw_picture(request: Request, answer: Answer, services: Services) -> Reply:
-    if answer.is_near:
-        return aside(request, request.words.say("Nothing foretold this."))
-    posted = await services.stores.answers.posted_with(answer)
-    number = next((n for n, post in enumerate(posted, start=1) if post.id == answer.id), None)
-    shown = replace(picture_answer(answer), number=number)
-    return replace(await services.pictures.reply(shown, request.words), shows=answer)
-
-
-PICTURE = Command(
-    name="picture",
-    summary=marked("draw the first tweet of the last answer, or another one of it"),
-    usage=marked("/picture [NUMBER]"),
-    example="/picture",
-    details=(IN_REPLY,),
-    handler=_picture,
-    act=Act(Effect.ANSWERS, counted=True),
-    actions={"picture": _picture_pressed},
 )

@@ -1,14 +1,15 @@
-"""/why: explains the answer that it replies to, or the last one."""
+"""/why and /picture: explain and draw the answer that they reply to, or the last one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.commands.registry import Command, nothing_yet, too_old
-from bot.commands.rights import LOOKS
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.commands.votes import page_of
 from bot.i18n.words import marked
 from bot.replies.buttons import SHARE, WRITE
+from bot.replies.picture import picture_answer
 from bot.replies.receipt import candidates_line, find_reasons, find_receipt, reasons, receipt
 from bot.reply import Action, Reply, aside
 from bot.request import Request
@@ -170,4 +171,62 @@ WHY = Command(
     handler=_why,
     act=LOOKS,
     actions={_NAME: _press_why},
+)
+
+
+async def _picture(request: Request, services: Services) -> Reply:
+    answer = await meant_answer(request, services, finds=False)
+    if isinstance(answer, Receipt):
+        return aside(request, request.words.say("Nothing foretold this."))
+    if answer is None or not answer.page:
+        return nothing_yet(request)
+    if not request.text:
+        return await _draw_picture(request, answer, services)
+    pages = await numbered_pages(answer, services)
+    if chosen := pages.get(request.text):
+        return await _draw_picture(request, chosen, services)
+    if not pages:
+        return aside(request, request.words.say("Nothing foretold this."))
+    text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=", ".join(pages))
+    return aside(request, text)
+
+
+async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer]:
+    """Return the pages that show one hit each, by the numbers that people saw.
+
+    In a post these are the numbers of its items, else the ranks of the hits; near texts have none.
+    """
+    if posted := await services.stores.answers.posted_with(answer):
+        return {str(number): page for number, page in enumerate(posted, start=1)}
+    return {
+        str(hit.rank): replace(answer, first=first, last=first + 1)
+        for first, hit in enumerate(answer.prophecy.hits[: answer.last])
+    }
+
+
+async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
+    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
+    if answer is None or not (page := answer.page_named(action.value)):
+        return too_old(request)
+    return await _draw_picture(request, page, services)
+
+
+async def _draw_picture(request: Request, answer: Answer, services: Services) -> Reply:
+    if answer.is_near:
+        return aside(request, request.words.say("Nothing foretold this."))
+    posted = await services.stores.answers.posted_with(answer)
+    number = next((n for n, post in enumerate(posted, start=1) if post.id == answer.id), None)
+    shown = replace(picture_answer(answer), number=number)
+    return replace(await services.pictures.reply(shown, request.words), shows=answer)
+
+
+PICTURE = Command(
+    name="picture",
+    summary=marked("draw the first tweet of the last answer, or another one of it"),
+    usage=marked("/picture [NUMBER]"),
+    example="/picture",
+    details=(IN_REPLY,),
+    handler=_picture,
+    act=Act(Effect.ANSWERS, counted=True),
+    actions={"picture": _picture_pressed},
 )
