@@ -27,6 +27,7 @@ from engine.compose.record import (
 from engine.compose.run import Composer
 from engine.contracts.composition import ComposeAnswer
 from engine.errors import ModelError, UsageError
+from engine.settings.models import Voice
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -48,6 +49,10 @@ class ComposeOptions:
             "--language", help="To write in, such as es. Default: the prompt's.", callback=text
         ),
     ] = None
+    voice: Annotated[
+        Voice | None,
+        typer.Option("--voice", help="How it writes. Default: compose.voice of the settings."),
+    ] = None
     explain: Annotated[bool, typer.Option("--explain", help="Show every step.")] = False
     record: Annotated[
         Path | None, typer.Option("--record", help="Write what the run was given to this file.")
@@ -66,6 +71,7 @@ async def write_composition(
         prompt=prompt,
         corpora=tuple(await corpora_for(app, options.corpus or ())),
         language=options.language or None,
+        voice=options.voice,
         thread=options.thread,
         variants=options.variants,
         web=not options.no_web,

@@ -1,7 +1,7 @@
 """Writing tweets over HTTP: for programs as JSON or a stream of events, for people as a page."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -24,7 +24,7 @@ from engine.compose.composition import ComposeRequest, Composition, Progress, St
 from engine.contracts.composition import ComposeAnswer
 from engine.errors import UsageError
 from engine.messages import Message
-from engine.values import Corpus
+from engine.settings.models import Voice
 
 _Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0-9]{2,8})?$")]
 
@@ -54,6 +54,7 @@ class ComposeBody(BaseModel):
     language: _Language | None = Field(
         None, description="To write in, such as es; left out, the language of the prompt."
     )
+    voice: Voice | None = Field(None, description="Plain, or dry; left out, that of the settings.")
     thread: bool = Field(False, description="A thread of 2 to 6 tweets.")
     variants: int = Field(1, ge=1, le=3, description="Variants to choose from.")
     web: bool = Field(True, description="Whether the web is asked for what the corpora lack.")
@@ -73,18 +74,23 @@ async def _compose(request: Request, shared: SharedOf, asked: ComposeBody) -> An
     With `Accept: text/event-stream` the answer is a stream: an event `step` as each step begins,
     then `done` with the answer, or `failed` with the problem.
     """
-    run = await _run(
-        shared,
-        asked.prompt,
-        [await shared.corpus(name) for name in dict.fromkeys(asked.corpora or [""])],
+    run = _prepare(shared, await read_request(shared, asked))
+    if not wants_events(request):
+        return ComposeAnswer.of(await run(lambda _: None))
+    return _stream(run, lambda step: {"step": step.value}, _dump_composition)
+
+
+async def read_request(shared: SharedState, asked: ComposeBody) -> ComposeRequest:
+    """Return what a program asks for. Raises the errors of unknown corpora."""
+    return ComposeRequest(
+        prompt=asked.prompt,
+        corpora=tuple([await shared.corpus(name) for name in dict.fromkeys(asked.corpora or [""])]),
         language=asked.language,
+        voice=asked.voice,
         thread=asked.thread,
         variants=asked.variants,
         web=asked.web,
     )
-    if not wants_events(request):
-        return ComposeAnswer.of(await run(lambda _: None))
-    return _stream(run, lambda step: {"step": step.value}, _dump_composition)
 
 
 async def _dump_composition(composition: Composition) -> object:
@@ -109,13 +115,13 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
             Message("A prompt has no more than {number} characters.", number=LONGEST_TEXT)
         )
     _, chosen = await list_choices(shared, corpus)
-    run = await _run(
-        shared,
-        prompt,
-        [await shared.corpus(chosen)],
+    request_to_write = ComposeRequest(
+        prompt=prompt,
+        corpora=(await shared.corpus(chosen),),
         thread=form.get("thread") == "on",
         variants=_VARIANTS,
     )
+    run = _prepare(shared, request_to_write)
     words = find_visitor(request).words
     if not wants_events(request):
         outcome = await run(lambda _: None)
@@ -174,16 +180,7 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
     }
 
 
-async def _run(
-    shared: SharedState,
-    prompt: str,
-    corpora: Sequence[Corpus],
-    *,
-    language: str | None = None,
-    thread: bool = False,
-    variants: int = 1,
-    web: bool = True,
-) -> Run:
+def _prepare(shared: SharedState, request: ComposeRequest) -> Run:
     """Return what writes, once it is called. Raises Refusal where there is no model, and
     BudgetExhausted where this asker may not have it asked."""
     if shared.app.client is None:
@@ -195,14 +192,6 @@ async def _run(
         )
     require_open(shared.settings.budget, source())
     writer, now = composer(shared.app), shared.now()
-    request = ComposeRequest(
-        prompt=prompt,
-        corpora=tuple(corpora),
-        language=language,
-        thread=thread,
-        variants=variants,
-        web=web,
-    )
     return lambda progress: writer.compose(request, now=now, progress=progress)
 
 

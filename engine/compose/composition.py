@@ -8,6 +8,7 @@ from enum import StrEnum
 from engine.answer.cited_answer import Passage as Found
 from engine.judge.request import one_line
 from engine.messages import Message
+from engine.settings.models import Voice
 from engine.values import Corpus, DateKind, Flag, Usage
 
 
@@ -42,6 +43,7 @@ class ComposeRequest:
     prompt: str
     corpora: tuple[Corpus, ...]
     language: str | None = None  # of the tweets: "en", "spanish"; None = the prompt's
+    voice: Voice | None = None  # None = that of the settings
     thread: bool = False  # a thread; otherwise the writer chooses one only if one tweet is too few
     variants: int = 1  # 1..3
     web: bool = True  # False: no web search, whatever is missing

@@ -7,6 +7,8 @@ from pydantic import AfterValidator, Field
 from engine.settings import UNLIMITED, HttpUrl, Section
 from engine.vectors import Prefixes
 
+Voice = Literal["plain", "dry"]  # of what is written
+
 
 class ComposeSettings(Section):
     """How tweets are written from evidence: presagio compose. Models left empty are llm.model."""
@@ -23,7 +25,7 @@ class ComposeSettings(Section):
         "", description="Model that says what to look for on the web, and takes facts from it."
     )
     write_model: str = Field("", description="Model that writes.")
-    voice: Literal["plain", "dry"] = Field(
+    voice: Voice = Field(
         "plain", description="How it writes: plain, or dry, with an understated wit."
     )
     check: bool = Field(
