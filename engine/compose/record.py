@@ -50,7 +50,7 @@ class RunRecord:
     retrieved: RetrievedPassages = field(default_factory=RetrievedPassages)
     answers: list[RecordedAnswer] = field(default_factory=list)
     findings: WebFindings | None = None
-    scores: list[float] | None = None  # of the reranker
+    scores: dict[str, list[float]] = field(default_factory=dict)  # of the reranker, by query
     unranked: Message | None = None  # why the reranker gave none
 
 
@@ -114,7 +114,7 @@ def replay_parts(record: RunRecord, *, clock: Callable[[], float]) -> ComposePar
     async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:  # noqa: ARG001 - recorded
         return record.retrieved
 
-    reranked = record.scores is not None or record.unranked is not None
+    reranked = record.scores or record.unranked is not None
     return ComposeParts(
         find=find,
         models=_Models(record),
@@ -228,10 +228,10 @@ class _Reranker:
         if self.inner:
             self.record.unranked = Message("The reranker gave nothing in time.")
             try:
-                self.record.scores = list(await self.inner.rerank(query, texts))
+                self.record.scores[query] = list(await self.inner.rerank(query, texts))
             except ModelError as error:
                 self.record.unranked = error.said
                 raise
-        if self.record.scores is None:
+        if query not in self.record.scores:
             raise ModelError(self.record.unranked or Message("The record holds no scores."))
-        return self.record.scores
+        return self.record.scores[query]

@@ -113,17 +113,15 @@ def _write_groups(groups: Sequence[Group]) -> Iterator[str]:
     """Write groups, and those whose words have aliases together as one: (rate limit | quota)."""
     for aliases, run in groupby(groups, _of_several_words):
         members = list(run)
-        own = [
-            alternative
-            for group in members
-            for alternative in group.alternatives
-            if alternative not in aliases
-        ]
-        if aliases and len(own) == len(members):
-            words = " ".join(str(alternative.unit) for alternative in own)
+        if aliases and len(members) > 1:
+            words = " ".join(str(_without(group, aliases)) for group in members)
             yield f"({' | '.join([words, *(str(alternative.unit) for alternative in aliases)])})"
         else:
             yield from map(str, members)
+
+
+def _without(group: Group, aliases: Sequence[Alternative]) -> Group:
+    return Group(tuple(own for own in group.alternatives if own not in aliases))
 
 
 def _of_several_words(group: Group) -> tuple[Alternative, ...]:

@@ -14,7 +14,15 @@ from engine.web.results import WebPage
 from tests.engine.compose.bench import NOW, Bench, MemoryWeb, Preferring
 from tests.fakes.model import ModelServer, failure
 
-PAGE = WebPage(url="https://news.example/tea", title="Tea", text="Tea is dear in 2024, they say.")
+PAGES = (
+    WebPage(url="https://news.example/tea", title="Tea", text="Tea is dear in 2024, they say."),
+    WebPage(
+        url="https://news.example/frost",
+        title="Frost",
+        text="Frost came to Brazil in 2021.",
+        query="frost in Brazil",
+    ),
+)
 
 
 def outcome(composition: Composition) -> Composition:
@@ -27,7 +35,7 @@ def outcome(composition: Composition) -> Composition:
 async def test_a_replay_gives_the_same(tmp_path: Path, fault: str | None) -> None:
     async with ModelServer() as server:
         bench = Bench(server)
-        bench.web = MemoryWeb(pages=(PAGE,))
+        bench.web = MemoryWeb(pages=PAGES)
         bench.reranker = Preferring("Tea", fails=fault == "rerank")
         if fault:
             bench.writer.says[fault] = failure(401)

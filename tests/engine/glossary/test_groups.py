@@ -84,7 +84,12 @@ def test_required_and_or_words_expand_and_nothing_else(query: str, expected: str
     assert written(query, GROUPS) == expected
 
 
-DESIGN = known(("auth", "authentication", "sign-in"), ("rate limit", "throttle", "quota"))
+DESIGN = known(
+    ("auth", "authentication", "sign-in"),
+    ("rate limit", "throttle", "quota"),
+    ("tariff limit", "customs"),
+    ("tariff", "duty"),
+)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +99,7 @@ DESIGN = known(("auth", "authentication", "sign-in"), ("rate limit", "throttle",
             "auth rate limit",
             "(auth | authentication | sign-in) (rate limit | throttle | quota)",
         ),
+        ("tariff limit", "((tariff | duty) limit | customs)"),
         ("throttle", '(throttle | "rate limit" | quota)'),
         ('"rate limit"', '"rate limit"'),
         ("rate", "rate"),
