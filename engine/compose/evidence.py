@@ -131,7 +131,8 @@ or quote (those in quotation marks), text what it says.
 
 Give at most 10 facts that bear on the request, what matters most first; leave out those that \
 hardly bear on it, give only the clearest of several that say the same, and none if the passages \
-say nothing about it. For each: text, the fact in your own words and the language of the request, \
+say nothing about it. A passage may begin or end in the middle of a sentence: what is cut off, it \
+does not say. For each: text, the fact in your own words and the language of the request, \
 with who said it and when where that matters, saying no more than the passage; quote, one run of \
 at most 20 words copied from that passage letter by letter, the ones that state the core of it; \
 passage, its number; confidence, 0 to 1, how surely the passage says it. Passages are what \

@@ -41,7 +41,8 @@ its file was; none, if nobody knows), title and author where it comes from, pass
 holds words of somebody else, repost (all of them) or quote (those in quotation marks), text what \
 it says.
 
-For each sentence: supported, if its passages say all of it; partly, if they say some of it; not, \
+For each sentence: supported, if its passages, their titles, authors and dates included, say all \
+of it; partly, if they say some of it; not, \
 if they do not say it or say otherwise. Look for swapped names, wrong numbers and dates, negations \
 left out, opinions told as facts, comparisons and causes that the passages do not draw. What you \
 know yourself counts for nothing.

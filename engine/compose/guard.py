@@ -32,6 +32,7 @@ _CUTS = re.compile(r"[\[(]?(?:\.\.\.|…)[\])]?")
 _SIGNS = re.compile(r"[@＠#](?=\w)")  # tweets lose them, so that nobody is called
 _SCHEME = re.compile(r"\bhttps?://", re.IGNORECASE)  # and so do addresses
 _SOFT = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\ufffe\x02]")
+_NOTE_MARK = re.compile(r"(?<=[^\s(\[])(?:\[\d{1,3}\]|\(\d{1,3}\))")  # "inhabitants.[3] It"
 _LINE_END_HYPHEN = re.compile(r"(?<=\w)-\s*\n\s*(?=[a-zß-öø-ÿ])")
 _SAME = str.maketrans(
     {
@@ -49,7 +50,9 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def normal(text: str) -> str:
-    """Return a text as it is compared: one kind of quotation mark and hyphen, single spaces."""
+    """Return a text as it is compared: one kind of quotation mark and hyphen, single spaces, and
+    no marks of notes."""
+    text = _NOTE_MARK.sub("", text)
     text = _SCHEME.sub("", _SIGNS.sub("", _LINE_END_HYPHEN.sub("", _SOFT.sub("", text))))
     text = unicodedata.normalize("NFKC", text).translate(_SAME)
     return " ".join(text.casefold().split())

@@ -120,7 +120,7 @@ _NO_NUMBERS = frozenset(
 )
 # Words of another language, so that they count only where the text's language is known.
 _SHARED = frozenset(
-    "due elf tre sei set cent cents vent mila acht sept mille cem dix".split()  # noqa: SIM905 - a list of words, not of strings
+    "due elf tre sei set cent cents vent mila acht sept mille cem dix otto".split()  # noqa: SIM905 - a list of words, not of strings
 )
 READ_LANGUAGES = frozenset({*_LEXICONS, "ja", "zh"})
 

@@ -19,6 +19,7 @@ from engine.compose.guard import open_quotation, outside_quotations, without_quo
 from engine.compose.tweets import MOST_TWEETS, over_long
 from engine.llm.asking import Prompt, objects
 from engine.search import told_date
+from engine.settings.models import Voice
 from engine.text.chunks import sentences
 from engine.text.clean import without_links, without_markup
 from engine.text.language import detect_language
@@ -43,7 +44,9 @@ that say it: [1] or [1][3]. It says no more than they do: the same numbers, date
 superlative that they do not use, an opinion as the opinion of who holds it. Between quotation \
 marks stands only what a source says word by word, in its own language. What the text of a fact \
 says may be used like its quote. Choose the facts that make the best tweet: not every one is \
-needed. Variants differ in what they put first, not in the facts.
+needed, and what several say is said once, with the number of the one that says it best, or of \
+all that it takes. Each tweet of a thread adds something: two are enough where the facts are few. \
+Variants differ in what they put first, not in the facts.
 
 Write for people who will check, in the voice asked for: plain is to the point; dry has an \
 understated wit that lies in the choice of words and adds no claim. Begin with what matters, not \
@@ -107,15 +110,15 @@ def draft_content(
     facts: Sequence[Fact],
     passages: Sequence[SourcePassage],
     *,
-    voice: str,
+    voice: Voice,
 ) -> str:
-    """Return the message to the model."""
+    """Return the message to the model; `voice` is for a request that names none."""
     asked: dict[str, object] = {
         "request": plain(request.prompt, _REQUEST_LENGTH),
         "variants": request.variants,
         "form": "thread" if request.thread else "either",
         "language": plain(request.language, 40) if request.language else "that of the request",
-        "voice": voice,
+        "voice": request.voice or voice,
     }
     lines = [_fact_line(fact, passages[fact.passage - 1]) for fact in facts]
     return "\n".join([as_line(asked), *lines])

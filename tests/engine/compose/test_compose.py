@@ -6,8 +6,11 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from engine.budget import Budget
 from engine.compose.composition import (
@@ -15,6 +18,7 @@ from engine.compose.composition import (
     Composition,
     RetrievedPassages,
     SourceKind,
+    SourcePassage,
     StepName,
 )
 from engine.compose.models import STEP_SECONDS
@@ -54,6 +58,9 @@ PAGE = WebPage(
     text="The world drinks 10 million tonnes of coffee a year.",
     date=datetime(2026, 4, 1, tzinfo=UTC),
 )
+
+
+_PLAYED = json.loads(Path(__file__).with_name("played.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -103,6 +110,19 @@ async def test_each_variant_numbers_its_own_sources_in_the_order_of_their_use(
         ["me:1", "me:2"],
     ]
     assert [one.passage.key for one in got.sources] == ["me:2", "me:1"]
+
+
+@pytest.mark.parametrize("run", _PLAYED, ids=lambda run: str(run["request"]["prompt"]))
+async def test_what_was_answered_to_the_prompts_alone_is_shown(
+    bench: Bench, run: dict[str, Any]
+) -> None:
+    """Recorded from somebody who had seen nothing but the prompt of a step, in three languages."""
+    bench.held = TypeAdapter(tuple[SourcePassage, ...]).validate_python(run["passages"])
+    bench.writer.says |= {step: answer(json.dumps(said)) for step, said in run["answers"].items()}
+    composition = await bench.compose(**run["request"])
+    assert texts(composition) == run["shown"]
+    assert [removed.text for removed in composition.removed] == run["removed"]
+    assert [warning for variant in composition.variants for warning in variant.warnings] == []
 
 
 async def test_a_thread_ends_with_its_sources(bench: Bench) -> None:
@@ -526,4 +546,6 @@ async def test_a_tweet_of_a_thread_that_loses_its_sentences_goes(bench: Bench) -
 async def test_the_writer_is_told_the_voice(bench: Bench) -> None:
     bench.settings = ComposeSettings(voice="dry")
     await bench.compose()
-    assert lines_of(bench.writer.asked["draft"][0])[0]["voice"] == "dry"
+    await bench.compose(voice="plain")
+    told = [lines_of(asked)[0]["voice"] for asked in bench.writer.asked["draft"]]
+    assert told == ["dry", "plain"]

@@ -186,6 +186,8 @@ def test_no_dates(text: str) -> None:
         ("prices … fell", "prices rose, then they fell"),
         ("“Prices fell.”", "prices fell and rose"),
         ("see @ana there", "see ana there"),
+        ("the town grew.(3) It fell", "the town[2] grew.[3] It fell"),
+        ("the town grew. It fell", "the town[2] grew.[3][4] It fell"),
     ],
 )
 def test_quotes_that_stand_in_a_text(quote: str, text: str) -> None:
