@@ -84,7 +84,8 @@ class RejectsReport:
         for reject in self._first:
             remark(f"{reject.file}:{reject.line}: {reject.reason}")
         if self.count:
-            remark(f"{self.count:,} records rejected; all of them: {self.path}")
+            records = "record" if self.count == 1 else "records"
+            remark(f"{self.count:,} {records} rejected; all of them: {self.path}")
 
     def _open_file(self) -> IO[bytes]:
         if self._file is None:

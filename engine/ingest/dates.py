@@ -132,7 +132,7 @@ def from_seconds(value: object) -> datetime:
     """Read seconds since 1970: 1612126949, 1612126949.5 or "1612126949.000200"."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise RecordError(
-            Message("no time")
+            Message("no date")
             if value is None
             else Message("the time {value!r} is not a number", value=value)
         )
@@ -160,7 +160,7 @@ def _from_milliseconds(value: int) -> datetime:
 
 def _read_time(value: object) -> datetime:
     if value is None or value == "":
-        raise RecordError(Message("no time"))
+        raise RecordError(Message("no date"))
     if not isinstance(value, str):
         raise RecordError(Message("the time {value!r} is not a text", value=value))
     try:

@@ -1,6 +1,7 @@
 """Detects the format of a file from its content, and reads its records."""
 
 import itertools
+import re
 import sys
 from collections.abc import Collection, Generator, Mapping, Sequence
 from importlib import import_module
@@ -140,6 +141,7 @@ def _change_error(file: str) -> InputError:
 
 
 _PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # no text has these
 _UNPACK = Message("Unpack it and give the folder.")
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 # Endings of what an export holds; a site that asks to log in answers with a page instead.
@@ -221,6 +223,11 @@ def _refuse_archive(name: str, head: bytes) -> UnknownFormat | None:
             return UnknownFormat(
                 Message("{name} is a {program} archive.", name=name, program=program), fix=_UNPACK
             )
+    if _CONTROL.search(head):
+        return UnknownFormat(
+            Message("{name} is neither text nor an archive that can be opened.", name=name),
+            fix=Message("If it is an export, it is damaged: download it again."),
+        )
     return None
 
 

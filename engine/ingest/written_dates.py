@@ -138,7 +138,7 @@ def is_time(value: object) -> bool:
 
 def _read(value: object, is_day_first: bool | None) -> datetime:
     if value is None or (isinstance(value, str) and not value.strip()):
-        raise RecordError(Message("no time"))
+        raise RecordError(Message("no date"))
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _unreadable(value)
     text = str(value).partition("→")[0].strip().removeprefix("@").strip()

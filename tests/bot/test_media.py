@@ -166,7 +166,7 @@ def test_they_are_their_owners_alone(folder: Path, tmp_path: Path) -> None:
         '{"id": "1"}\n{"id": "7", "text": "tea", "created_at": "2011-01-01T00:00:00Z"}\n'
     )
     assert forked("corpora", "media", "demo", str(folder)).code == 0
-    assert "1 records rejected" in forked("ingest", str(bad), "--corpus", "demo").err
+    assert "1 record rejected" in forked("ingest", str(bad), "--corpus", "demo").err
     assert (data / "rejects" / "demo.jsonl").exists()
     assert rights_below(data) == {0o700, 0o600}
 

@@ -40,8 +40,8 @@ def test_a_time_without_a_zone_is_utc_only_where_the_source_means_it(value: obje
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (None, "no time"),
-        ("", "no time"),
+        (None, "no date"),
+        ("", "no date"),
         ("2019-05-23T02:54:59", "has no zone"),
         (True, "not a text"),
         ([], "not a text"),

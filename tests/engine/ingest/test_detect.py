@@ -70,7 +70,7 @@ def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path:
         ('{"a": "caf\u00e9"}'.encode("latin-1"), "is not written in UTF-8. Save it as UTF-8."),
         (b"Rar!\x1a\x07\x01\x00", "is a RAR archive. Unpack it"),
         (b"7z\xbc\xaf\x27\x1c\x00", "is a 7-Zip archive. Unpack it"),
-        (b"\x00\x01\x02", "is not recognised. Known formats"),
+        (b"a,b\x00\x01\n1,2", "is neither text nor an archive that can be opened. If it is"),
         ("ab".encode("utf-16"), "is written in UTF-16. Save it as UTF-8."),
         (b"PK\x03\x04xxxx", "is a zip. Give its path"),
         (b"outbox.json".ljust(257, b"\0") + b"ustar\x0000", "is a tar archive. Unpack it"),

@@ -99,8 +99,8 @@ def test_a_time_may_name_its_zone() -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (None, "no time"),
-        (" ", "no time"),
+        (None, "no date"),
+        (" ", "no date"),
         (True, "cannot be read"),
         ([], "cannot be read"),
         ("yesterday", "cannot be read or does not exist; write it as 2019-05-23"),

@@ -54,7 +54,7 @@ def test_an_entry_without_a_date_is_refused_alone() -> None:
     draft = RSS.replace("<pubDate>Fri, 24 May 2019 02:54:59 GMT</pubDate>", "")
     stored, rejects = documents(draft.encode())
     assert len(stored) == 1
-    assert [reject.reason for reject in rejects] == ["record 2: no time"]
+    assert [reject.reason for reject in rejects] == ["record 2: no date"]
 
 
 def test_a_second_reading_has_the_same_digests() -> None:

@@ -98,4 +98,4 @@ def test_a_post_without_a_time_is_refused_alone() -> None:
     bad = {"data": [{"post": "x"}], "timestamp": None}
     stored, rejects = documents(orjson.dumps([POST, bad]))
     assert len(stored) == 1
-    assert [reject.reason for reject in rejects] == ["record 2: no time"]
+    assert [reject.reason for reject in rejects] == ["record 2: no date"]

@@ -98,7 +98,7 @@ def test_a_screen_name_in_place_of_an_answered_id_only_marks_a_reply() -> None:
     ("change", "why"),
     [
         ({"created_at": "then"}, "cannot be read or does not exist; write it as"),
-        ({"created_at": None}, "no time"),
+        ({"created_at": None}, "no date"),
         ({"text": None}, "no text"),
         ({"text": 5}, "the text is not a text"),
         ({"text": " \n"}, "the text is empty"),

@@ -149,7 +149,7 @@ def test_one_bad_message_hides_no_other_chat() -> None:
     odd = chat({"id": 1, "type": "message", "text": "x"}, "y", name='a "{" b: [messages]')
     stored, rejects = documents(orjson.dumps(account(odd, chat(MESSAGE, identity=1))))
     assert [document.external_id for document in stored] == ["1/5"]
-    assert [reject.reason for reject in rejects] == ["record 2: not an object", "record 1: no time"]
+    assert [reject.reason for reject in rejects] == ["record 2: not an object", "record 1: no date"]
 
 
 def test_the_name_of_a_chat_may_hold_brackets() -> None:
