@@ -11,6 +11,7 @@ import typer
 from bot.cli.corpora_export import exports
 from bot.cli.corpora_threads import threads
 from bot.cli.shared import (
+    Csv,
     Json,
     Name,
     Yes,
@@ -94,28 +95,22 @@ def tell_what_next(corpus: Corpus, output: Output) -> None:
 
 
 @app_command(commands, "list")
-async def list_corpora(app: "App", *, json: Json = False, output: Output) -> None:
+async def list_corpora(app: "App", *, json: Json = False, csv: Csv = False, output: Output) -> None:
     """List all corpora.
 
     Example: presagio corpora list --json
     """
     corpora, coverage = await app.corpora.list(), await app.embeddings.coverage()
     rows = [_corpus_row(corpus) | {"vectors": _share(app, corpus, coverage)} for corpus in corpora]
-    if json:
-        for row in rows:
-            output.json(row)
-    elif rows:
-        output.table(
-            [
-                {name: value for name, value in row.items() if name != "outdated"}
-                | {"vectors": _percent(row["vectors"])}
-                for row in rows
-            ]
-        )
-        for name in (row["name"] for row in rows if row["outdated"]):
-            output.remark(f"{name} is indexed by older rules. Run: presagio corpora reindex {name}")
-    else:
-        output.remark("There is no corpus yet. Load one with: presagio ingest FILE")
+    shown = [
+        {name: value for name, value in row.items() if name != "outdated"}
+        | {"vectors": _percent(row["vectors"])}
+        for row in rows
+    ]
+    none = "There is no corpus yet. Load one with: presagio ingest FILE"
+    output.rows(rows, shown=shown, json=json, csv=csv, none=none)
+    for name in (row["name"] for row in rows if row["outdated"] and not json):
+        output.remark(f"{name} is indexed by older rules. Run: presagio corpora reindex {name}")
 
 
 @app_command(commands, "show")

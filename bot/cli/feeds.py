@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, now, settings_of, text, with_app
+from bot.cli.shared import Csv, Json, now, settings_of, text, with_app
 from bot.console.screen import Output
 from bot.conversation.wiring import open_news_services
 from bot.jobs.wiring import configured_feeds
@@ -91,19 +91,20 @@ class FeedCommand:
     output: Output
     json: bool
     now: datetime
+    csv: bool = False
     chat: str = ""
 
 
 async def list_feeds(command: FeedCommand) -> None:
     """Write one row per feed."""
     rows = [feed_row(read, _shown_url(command, read.feed)) for read in await _healths(command)]
-    if command.json:
-        for row in rows:
-            command.output.json(row)
-    elif rows:
-        command.output.table([feed_cells(row) for row in rows])
-    else:
-        command.output.line("There is no feed yet. Add one with: presagio feeds add URL")
+    command.output.rows(
+        rows,
+        shown=[feed_cells(row) for row in rows],
+        json=command.json,
+        csv=command.csv,
+        none="There is no feed yet. Add one with: presagio feeds add URL",
+    )
 
 
 async def add_feed(command: FeedCommand, address: str, *, category: str) -> None:
@@ -288,20 +289,22 @@ Page = Annotated[
 
 
 @commands.callback()
-def feeds_alone(context: typer.Context, json: Json = False) -> None:
+def feeds_alone(context: typer.Context, json: Json = False, csv: Csv = False) -> None:
     """List the feeds when no command is named."""
     if context.invoked_subcommand is None:
-        feeds_list(context, json=json)
+        feeds_list(context, json=json, csv=csv)
 
 
 @commands.command("list")
-def feeds_list(context: typer.Context, chat: ChatName = "", json: Json = False) -> None:
+def feeds_list(
+    context: typer.Context, chat: ChatName = "", json: Json = False, csv: Csv = False
+) -> None:
     """List all feeds, or those that one chat gets, with how they fare.
 
     Example: presagio feeds list --json
     """
 
-    _run(context, list_feeds, chat=chat, json=json)
+    _run(context, list_feeds, chat=chat, json=json, csv=csv)
 
 
 @commands.command("add")
@@ -373,11 +376,12 @@ def _run(
     *,
     chat: str = "",
     json: bool = False,
+    csv: bool = False,
 ) -> None:
-
+    output, moment = Output.of_process(), now()
     with_app(
         settings_of(context),
         lambda opened: work(
-            FeedCommand(app=opened, output=Output.of_process(), json=json, now=now(), chat=chat)
+            FeedCommand(app=opened, output=output, json=json, csv=csv, now=moment, chat=chat)
         ),
     )

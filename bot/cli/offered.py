@@ -36,7 +36,9 @@ class OfferedFiles:
         self._app = app
         self._root = app.settings.data_dir / _FOLDER
 
-    async def receive(self, name: str, fetch: Callable[[Path], Awaitable[None]]) -> OfferedArchive:
+    async def receive(
+        self, name: str, fetch: Callable[[Path], Awaitable[None]], *, zone: str
+    ) -> OfferedArchive:
         """Keep a file for a day, and tell what it holds. Raises PresagioError."""
         await asyncio.to_thread(self._forget_old)
         key = secrets.token_hex(8)
@@ -49,21 +51,31 @@ class OfferedFiles:
             make_folder(file.parent, within=self._app.settings.data_dir)
             await fetch(file)
             async with open_sources([str(file)], IngestOptions(), self._settings) as (source,):
-                kind = source.kinds[0]
+                if source.table and "timezone" in source.table.guessed:
+                    source.read_times_in(zone)
+                    await source.recognise()
+                kind, table = source.kinds[0], source.table
             corpus, is_known = await self._choose_corpus(kind, plain)
             (file.parent / corpus).mkdir(mode=0o700)
             file.rename(file.parent / corpus / file.name)
         except BaseException:
             self.drop(key)
             raise
-        return OfferedArchive(key=key, kind=kind, corpus=corpus, is_known=is_known)
+        is_guessed = table is not None and (table.needs_consent or table.timezone is not None)
+        return OfferedArchive(
+            key=key,
+            kind=kind,
+            corpus=corpus,
+            is_known=is_known,
+            table=table if is_guessed else None,
+        )
 
-    async def load(self, key: str) -> Corpus | None:
+    async def load(self, key: str, *, zone: str | None) -> Corpus | None:
         """Load a file; return its corpus, or None if the file is gone. Raises PresagioError."""
         file = next((self._root / key).glob("*/*"), None) if _KEY.fullmatch(key) else None
         if file is None:
             return None
-        options = IngestOptions(corpus=file.parent.name)
+        options = IngestOptions(corpus=file.parent.name, timezone=zone)
         try:
             async with open_sources([str(file)], options, self._settings) as sources:
                 unseen = Output(io.StringIO(), io.StringIO())

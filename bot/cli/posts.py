@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.feeds import ChatName, chat_named
-from bot.cli.shared import Json, now, run_in_app
+from bot.cli.shared import Csv, Json, now, run_in_app
 from bot.commands.feed_words import reason_of
 from bot.console.screen import Output
 from bot.i18n.words import words_for
@@ -23,22 +23,40 @@ from engine.posting.delivery import Chosen, FindState, PostingMode, Subscription
 if TYPE_CHECKING:
     from bot.app import App
 
+_POST_COLUMNS = (
+    *("chat", "headline", "link", "published", "source"),
+    *("tweet", "tweet_id", "tweet_url", "created_at", "judgment", "score"),
+)
 _WORDS = words_for("en", operator=True)
 
 
 async def write_previews(
-    app: "App", chat: str, *, since: timedelta, json: bool, now: datetime, output: Output
+    app: "App",
+    chat: str,
+    *,
+    since: timedelta,
+    json: bool,
+    csv: bool = False,
+    now: datetime,
+    output: Output,
 ) -> None:
-    """Write what would be posted now in a chat, or if it is "", in every subscribed one.
+    """Write what would be posted now in a chat, or if it is "", in every subscribed one; as CSV
+    a line for each post.
 
     Raises InputError for an unknown chat.
     """
     deciding = deciding_of(app)
     subscriptions = await _subscriptions(app, deciding, chat)
-    if not subscriptions and not json:
+    if not subscriptions and not (json or csv):
         output.line("No chat is subscribed; see /subscribe.")
-    for number, subscription in enumerate(subscriptions):
-        preview = await _preview(app, deciding, subscription, now - since, now)
+    previews = [
+        await _preview(app, deciding, subscription, now - since, now)
+        for subscription in subscriptions
+    ]
+    if csv:
+        output.csv([row for preview in previews for row in preview.post_rows()], _POST_COLUMNS)
+        return
+    for number, preview in enumerate(previews):
         if json:
             output.json(preview.row())
             continue
@@ -84,6 +102,11 @@ class _Preview:
             ],
             "unfound": self.unfound,
         }
+
+    def post_rows(self) -> Iterator[dict[str, object]]:
+        """Yield each post as a row that names its chat."""
+        for post in self.choice.chosen:
+            yield {"chat": _name(self.subscription)} | _post_row(post)
 
     def lines(self) -> Iterator[str]:
         """Yield the preview as lines of text."""
@@ -159,6 +182,7 @@ def command(
     ] = "24h",
     chat: ChatName = "",
     json: Json = False,
+    csv: Csv = False,
 ) -> None:
     """Show what would be posted in each chat, and why not the rest.
 
@@ -169,8 +193,16 @@ def command(
             "Nothing was posted: presagio serve and presagio run-once do that.",
             fix="Pass --dry-run to see what they would post.",
         )
-    output, span = Output.of_process(), read_span(since)
-    run_in_app(context, write_previews, chat, since=span, json=json, now=now(), output=output)
+    run_in_app(
+        context,
+        write_previews,
+        chat,
+        since=read_span(since),
+        json=json,
+        csv=csv,
+        now=now(),
+        output=Output.of_process(),
+    )
 
 
 def read_span(text: str) -> timedelta:

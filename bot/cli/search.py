@@ -13,6 +13,7 @@ from bot.cli.shared import (
     After,
     Before,
     CorpusName,
+    Csv,
     HeadlineDate,
     Json,
     NoLlm,
@@ -29,7 +30,7 @@ from bot.replies.prophecy import prophecy_answer, prophecy_reply
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.search import Filters, Headline, SearchRequest
+from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.settings.searching import MOST_MONTHS
 
 if TYPE_CHECKING:
@@ -66,6 +67,14 @@ class SearchOptions:
     near: Annotated[bool, typer.Option("--near", help="Show what is too weak, too.")] = False
     explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False
     json: Json = False
+    csv: Csv = False
+
+
+# Of a table of hits; --json has the rest.
+_COLUMNS = (
+    *("query", "corpus", "judged", "rank", "id", "created_at", "age", "author", "text", "url"),
+    *("score", "flags"),
+)
 
 
 async def write_prophecy(
@@ -75,6 +84,28 @@ async def write_prophecy(
 
     The dates of the options have been joined to those that were typed.
     """
+    prophecy, elapsed_ms = await _find_prophecy(app, typed, options, now=now)
+    if options.json:
+        output.json(prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms).to_json())
+        return
+    words = words_for(DEFAULT, operator=True)
+    near = options.near and prophecy.near
+    if prophecy.hits or not near:
+        output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
+    if near:
+        output.show(prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True))
+    elif prophecy.near and not prophecy.hits:
+        output.remark("What is nearest to it: the same with --near.")
+    if options.explain:
+        from bot.replies.receipt import receipt
+
+        output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
+
+
+async def _find_prophecy(
+    app: "App", typed: TypedHeadline, options: SearchOptions, *, now: datetime
+) -> tuple[Prophecy, float]:
+    """Return the answer to a headline or a link, and the milliseconds that it took."""
     started = time.perf_counter()
     request = SearchRequest(
         headline=await _headline(app, typed, now=now),
@@ -86,22 +117,7 @@ async def write_prophecy(
         exclude_recent=typed.exclude_recent,
     )
     prophecy = await app.prophesy(request, corpus=options.corpus)
-    elapsed_ms = (time.perf_counter() - started) * 1000
-    if options.json:
-        output.json(prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms).to_json())
-    else:
-        words = words_for(DEFAULT, operator=True)
-        near = options.near and prophecy.near
-        if prophecy.hits or not near:
-            output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
-        if near:
-            output.show(prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True))
-        elif prophecy.near and not prophecy.hits:
-            output.remark("What is nearest to it: the same with --near.")
-        if options.explain:
-            from bot.replies.receipt import receipt
-
-            output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
+    return prophecy, (time.perf_counter() - started) * 1000
 
 
 async def write_prophecies(
@@ -112,9 +128,17 @@ async def write_prophecies(
     now: datetime,
     output: Output,
 ) -> None:
-    """Write the answers to headlines in order; see `write_prophecy`."""
+    """Write the answers to headlines in order, see `write_prophecy`; as CSV a line for each hit."""
+    if not options.csv:
+        for typed in asked:
+            await write_prophecy(app, typed, options, now=now, output=output)
+        return
+    rows: list[dict[str, object]] = []
     for typed in asked:
-        await write_prophecy(app, typed, options, now=now, output=output)
+        prophecy, elapsed_ms = await _find_prophecy(app, typed, options, now=now)
+        answer = prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms).to_json()
+        rows += [answer | hit for hit in answer["hits"]]
+    output.csv(rows, _COLUMNS)
 
 
 async def _headline(app: "App", typed: TypedHeadline, *, now: datetime) -> Headline:

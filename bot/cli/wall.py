@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, app_command, run_in_app, text
+from bot.cli.shared import Csv, Json, app_command, run_in_app, text
 from bot.console.screen import Output
 from bot.replies.limits import cut
 from engine.errors import InputError, UsageError
@@ -32,10 +32,10 @@ Ids = Annotated[list[str], typer.Argument(help="Ids that presagio wall list show
 
 
 @commands.callback()
-def wall_alone(context: typer.Context, json: Json = False) -> None:
+def wall_alone(context: typer.Context, json: Json = False, csv: Csv = False) -> None:
     """List them when no command is named."""
     if context.invoked_subcommand is None:
-        run_in_app(context, list_entries, json=json, output=Output.of_process())
+        run_in_app(context, list_entries, json=json, csv=csv, output=Output.of_process())
 
 
 @app_command(commands, "list")
@@ -44,6 +44,7 @@ async def list_entries(
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Entries.")] = 50,
     json: Json = False,
+    csv: Csv = False,
     output: Output,
 ) -> None:
     """List what visitors voted for, what waits for you first.
@@ -52,7 +53,8 @@ async def list_entries(
     """
     rows = [wall_entry_json(entry) for entry in await (await _wall(app)).list_entries(limit=limit)]
     shown = [_wall_row(row) for row in rows]
-    output.rows(rows, shown=shown, json=json, none="Nobody has voted on the page yet.")
+    none = "Nobody has voted on the page yet."
+    output.rows(rows, shown=shown, json=json, csv=csv, none=none)
 
 
 def wall_entry_json(entry: "WallEntry") -> dict[str, object]:

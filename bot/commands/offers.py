@@ -1,7 +1,8 @@
 """An archive that the owner sends in private: it is offered for loading, and loaded if wanted."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from bot.adapter import DeliveryError
 from bot.commands.registry import too_old
@@ -10,14 +11,18 @@ from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request, SentFile
+from engine.chat import zone_or_utc
 from engine.errors import NothingUsable, PresagioError, StorageError
+from engine.ingest.records import TableLayout
 from engine.values import Kind
 
 ADD, LEAVE = "add", "leave"
 SEARCH_HERE = "corpus"  # the button of /corpus that chooses one
 LARGEST = 200_000_000  # bytes, where the platform has no limit: somebody waits for it
 _SMALL = 100_000  # bytes, which are told in KB
+_BETWEEN = "."  # the key of a file and the time zone, in the value of a button
 _LONGEST_NAME = 60
+_LONGEST_RECORD, _LONGEST_LIST = 100, 300
 _FOLDERS = re.compile(r"(?<![\w/:])/(?:[^\s/]+/)+")  # of an absolute path
 _KINDS: Mapping[Kind, str] = {
     Kind.TWEETS: marked("tweets"),
@@ -44,8 +49,9 @@ async def offer_archive(request: Request, services: Services) -> Reply:
         )
         return aside(request, said)
     request.step(words.say("Reading the file …"))
+    zone = request.known_chat.time_zone
     try:
-        found = await loader.receive(attachment.name, attachment.fetch)
+        found = await loader.receive(attachment.name, attachment.fetch, zone=zone)
     except PresagioError as error:
         if isinstance(error, DeliveryError | StorageError):
             raise
@@ -62,9 +68,50 @@ def _ask_whether(found: OfferedArchive, name: str, attachment: SentFile, words: 
     size = _say_size(attachment.size, words)
     kind = words.say(_KINDS[found.kind])
     holds = words.say("{name} ({size}) holds {kind}.", name=name, size=size, kind=kind)
-    add = Button(label=words.say("Add it"), action=Action(name=ADD, value=found.key))
+    # The zone that is shown will be used, even if the chat's has changed by then.
+    zone = (found.table and found.table.timezone) or ""
+    value = f"{found.key}{_BETWEEN}{zone}"
+    add = Button(label=words.say("Add it"), action=Action(name=ADD, value=value))
     leave = Button(label=words.say("No"), action=Action(name=LEAVE, value=found.key))
-    return Reply(words=words, text=f"{holds} {into}", buttons=((add, leave),))
+    lines = [f"{holds} {into}", *(_describe_table(found.table, words) if found.table else ())]
+    shows_texts = found.table is not None
+    return Reply(words=words, text="\n".join(lines), inert=shows_texts, buttons=((add, leave),))
+
+
+def _describe_table(table: TableLayout, words: Words) -> Iterator[str]:
+    """Yield lines that say how a table is read, and show its first records."""
+    columns = ", ".join(f"{field} = {column}" for field, column in table.columns.items())
+    read = cut(columns, _LONGEST_LIST)
+    yield words.say("It is a table; I read these columns: {columns}", columns=read)
+    if table.unused:
+        unread = cut(", ".join(table.unused), _LONGEST_LIST)
+        yield words.say("Not read: {columns}", columns=unread)
+    if table.is_day_first is not None:
+        day = words.say("In its dates the day comes first.")
+        month = words.say("In its dates the month comes first.")
+        yield day if table.is_day_first else month
+    if table.timezone:
+        yield words.say(
+            "Times that name no zone are read as those of {zone}; after /settings timezone CITY,"
+            " send the file again.",
+            zone=table.timezone,
+        )
+    yield words.say("Its first records:")
+    for record in table.first:
+        yield cut(" · ".join(_list_values(record, table.timezone or "UTC")), _LONGEST_RECORD)
+    command = "presagio ingest FILE --columns text=NAME,created_at=NAME"
+    yield words.say(
+        "If that is wrong, press No. Where I run, this loads it: {command}", command=command
+    )
+
+
+def _list_values(record: Mapping[str, str], zone: str) -> Iterator[str]:
+    """Yield what tells a record from others: its time as the table has it, its author, its text."""
+    if written := record.get("created_at"):
+        yield f"{datetime.fromisoformat(written).astimezone(zone_or_utc(zone)):%Y-%m-%d %H:%M}"
+    for field in ("problem", "author", "text"):
+        if value := " ".join(record.get(field, "").split()):
+            yield value
 
 
 def _say_size(size: int, words: Words) -> str:
@@ -76,8 +123,9 @@ def _say_size(size: int, words: Words) -> str:
 async def add_offered(request: Request, action: Action, services: Services) -> Reply:
     """Load the file of an offer, and say what the archive holds now."""
     loader, words = services.loader, request.words
+    key, _, zone = action.value.partition(_BETWEEN)
     try:
-        corpus = await loader.load(action.value) if loader else None
+        corpus = await loader.load(key, zone=zone or None) if loader else None
     except PresagioError as error:
         if isinstance(error, StorageError):
             raise

@@ -20,6 +20,7 @@ from db.posting.subscriptions import Finds, Subscriptions
 from engine.answer.cited_answer import CitedAnswer
 from engine.chat import Chat
 from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed
+from engine.ingest.records import TableLayout
 from engine.query.results import Found
 from engine.search import Candidate, Headline, Prophecy, SearchRequest
 from engine.settings import UNLIMITED
@@ -71,21 +72,26 @@ class ComposeServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedArchive:
-    """A file that waits under a `key`: what it holds, and which corpus it would fill."""
+    """A file that waits under a `key`: what it holds, and which corpus it would fill; how it is
+    read, if it is a table of which something was guessed."""
 
     key: str
     kind: Kind
     corpus: str
     is_known: bool  # there is a corpus of that name
+    table: TableLayout | None = None
 
 
 class ArchiveLoader(Protocol):
-    """Loads files that the owner sends, as `presagio ingest` does."""
+    """Loads files that the owner sends, as `presagio ingest` does. Times of a table that name no
+    zone are read in `zone`; of others it is None."""
 
-    async def receive(self, name: str, fetch: Callable[[Path], Awaitable[None]]) -> OfferedArchive:
+    async def receive(
+        self, name: str, fetch: Callable[[Path], Awaitable[None]], *, zone: str
+    ) -> OfferedArchive:
         """Keep a file for a day, and tell what it holds. Raises PresagioError."""
 
-    async def load(self, key: str) -> Corpus | None:
+    async def load(self, key: str, *, zone: str | None) -> Corpus | None:
         """Load a file and return the corpus; None if the file is gone. Raises PresagioError."""
 
     def drop(self, key: str) -> None:

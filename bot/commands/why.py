@@ -25,6 +25,7 @@ async def _why(request: Request, services: Services) -> Reply:
     if meant is None:
         return nothing_yet(request)
     if isinstance(meant, Receipt):
+        await _remember_explained(request, meant, services)
         return _why_found(request, meant)
     return await _why_answer(request, meant, services)
 
@@ -92,15 +93,28 @@ async def _shown_with(action: Action, request: Request, services: Services) -> A
     return answer.page_named(action.value) if answer else None
 
 
+async def _remember_explained(request: Request, found: Receipt, services: Services) -> None:
+    """Let what replies to the explanation of a query be about that query."""
+    if request.place.kept:
+        await services.stores.answers.keep_receipt(
+            request.known_chat,
+            request.place.thread,
+            found,
+            asked_at=request.now,
+            event_id=request.answered_event,
+        )
+
+
 async def _why_answer(request: Request, answer: Answer, services: Services) -> Reply:
+    """Explain an answer; what replies to the explanation is about that answer too."""
     if posted := await services.stores.answers.posted_with(answer):
-        return _why_posted(request, posted)
+        return replace(_why_posted(request, posted), shows=answer)
     shown = answer.shown_hits
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
     if request.text and not chosen:
         return _refuse_ranks(request, [hit.rank for hit in shown])
     text = _explain_hits(answer, chosen or answer.page, request)
-    return Reply(words=request.words, text=text)
+    return Reply(words=request.words, text=text, shows=answer)
 
 
 def _why_posted(request: Request, posted: Sequence[Answer]) -> Reply:
@@ -155,9 +169,10 @@ async def _press_why(request: Request, action: Action, services: Services) -> Re
             ids = [answer.id for answer in posted]
             number = str(ids.index(page.id) + 1) if page.id in ids else ""
         # What the text holds is the action.
-        return replace(_why_posted(replace(request, text=number), posted), ephemeral=True)
+        said = _why_posted(replace(request, text=number), posted)
+        return replace(said, ephemeral=True, shows=page)
     text = _explain_hits(page, page.page, request)
-    return Reply(words=request.words, text=text, ephemeral=True)
+    return Reply(words=request.words, text=text, ephemeral=True, shows=page)
 
 
 IN_REPLY = marked("In reply to an answer it is about that one, not the last.")

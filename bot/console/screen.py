@@ -243,15 +243,18 @@ class Output:
         *,
         json: bool,
         none: str,
+        csv: bool = False,
         shown: Sequence[Mapping[str, object]] | None = None,
     ) -> None:
-        """Write rows as lines of JSON or as a table, or the remark `none` for an empty table.
+        """Write rows as lines of JSON, as CSV or as a table, or the remark `none` for an empty one.
 
         `shown` is the rows as the table shows them, where it differs from the JSON.
         """
         if json:
             for row in rows:
                 self.json(row)
+        elif rows and csv:
+            self.csv(rows, list(rows[0]))
         elif rows:
             self.table(rows if shown is None else shown)
         else:

@@ -27,11 +27,12 @@ def brief_find_reply(found: Found, words: Words, *, longest: int, after: int = 0
     shown = _summary(found, words).partition("\n")[0]
     left_out = after or len(hits) < found.counts.passing
     if hits and left_out and found.plan is not Plan.NEAREST:
-        shown += "\n" + words.say(
+        span = words.say(
             "Shown: {first} to {last}.",
             first=words.number(hits[0].rank),
             last=words.number(hits[-1].rank),
         )
+        shown = f"{shown}\n{span}{_left_out(found, words)}"
     return Reply(
         words=words,
         text=shown,
@@ -78,16 +79,20 @@ def _summary(found: Found, words: Words) -> str:
 
 
 def _rest(found: Found, words: Words) -> str:
-    alike = found.counts.fetched - found.counts.distinct - found.counts.elsewhere
     shown = words.say("Shown: {number}.", number=words.number(found.counts.returned))
+    return f"{shown}{_left_out(found, words)}"
+
+
+def _left_out(found: Found, words: Words) -> str:
+    """Return what to say after how many texts are shown: how many others differ too little."""
+    alike = found.counts.fetched - found.counts.distinct - found.counts.elsewhere
     if not alike:
-        return shown
-    hidden = words.count(
+        return ""
+    return " " + words.count(
         "{number} near-identical one is left out.",
         "{number} near-identical ones are left out.",
         alike,
     )
-    return f"{shown} {hidden}"
 
 
 def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:

@@ -62,6 +62,24 @@ async def test_the_owner_s_archive_is_loaded_when_wanted(owned: Stage, data_dir:
         assert another.text == f"{holds} Shall I add it as the archive my-tweets-2024?"
 
 
+async def test_how_a_table_is_read_is_shown_before_it_is_added(owned: Stage) -> None:
+    table = b"Fecha;Tweet\n13/05/2012 23:30;Bridges will sing.\n14/05/2012 09:00;Rivers wait.\n"
+    async with owned.serving():
+        alice, home = await own(owned)
+        await (await alice.says(home, "/settings timezone Madrid")).answer()
+        offer = await (await alice.sends_file(home, "old tweets.csv", table)).answer()
+        lines = offer.text.splitlines()
+        assert lines[1] == "It is a table; I read these columns: created_at = Fecha, text = Tweet"
+        assert "In its dates the day comes first." in lines
+        assert any("those of Europe/Madrid" in line for line in lines)
+        assert "2012-05-13 23:30 · Bridges will sing." in lines
+        await (await alice.says(home, "/settings timezone UTC")).answer()
+        await (await alice.presses(offer, "Add it")).answered()
+        await owned.telegram.until_acknowledged()
+        written = await owned.rows("SELECT min(created_at) FROM document WHERE text LIKE '%sing.'")
+    assert written[0][0].isoformat() == "2012-05-13T21:30:00+00:00"
+
+
 async def test_a_file_that_is_not_wanted_is_deleted(owned: Stage, data_dir: Path) -> None:
     async with owned.serving():
         alice, home = await own(owned)

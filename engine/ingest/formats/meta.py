@@ -6,6 +6,7 @@ All write UTF-8 as if each of its bytes were a character.
 import io
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import PurePosixPath
 
 import orjson
@@ -244,4 +245,29 @@ class ThreadsReader(InstagramReader):
         return replace(found, flags=flags | (Flag.REPLY if answers else Flag.NONE))
 
 
-READERS: tuple[Reader, ...] = (FacebookReader(), InstagramReader(), ThreadsReader())
+class InstagramAndThreadsReader(InstagramReader):
+    """Reads the posts at both places from one export. Each record has the format of its place."""
+
+    name = "instagram-and-threads"
+    readers = (InstagramReader(), ThreadsReader())
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        found = [reader.members(names) for reader in self.readers]
+        return [*chain.from_iterable(found)] if all(found) else []
+
+    def recognises(self, sample: Sample) -> bool:  # noqa: ARG002 - a file is of one place
+        return False
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        for reader in self.readers:
+            yield from reader.records(source, reader.members(names), defaults)
+
+
+READERS: tuple[Reader, ...] = (
+    FacebookReader(),
+    InstagramAndThreadsReader(),
+    InstagramReader(),
+    ThreadsReader(),
+)

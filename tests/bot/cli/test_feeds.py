@@ -253,7 +253,7 @@ async def test_a_page_with_several_feeds_is_told(room: Newsroom) -> None:
 async def test_what_cannot_be_read_is_not_added(room: Newsroom) -> None:
     room.web.pages[FEED] = reply(503)
     assert "127.0.0.1 failed (503)." in (await add(room)).complaint()
-    assert "There is no feed yet." in (await run(room, "feeds")).out
+    assert "There is no feed yet." in (await run(room, "feeds")).err
 
 
 async def test_what_the_settings_name_is_removed_there(room: Newsroom, tmp_path: Path) -> None:

@@ -129,6 +129,23 @@ def test_for_spreadsheets_it_is_a_table_without_formulas(invoke: Invoke, demo: s
     assert not any(text.startswith(("=", "+", "-", "@")) for text in texts)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (("search", "Container ship wedged across canal halts trade"), {"query", "rank", "text"}),
+        (("corpora", "list"), {"name", "kind", "documents"}),
+        (("posts", "--dry-run"), {"chat", "headline", "tweet"}),
+    ],
+)
+def test_other_lists_are_such_tables_too(
+    invoke: Invoke, demo: str, arguments: tuple[str, ...], names: set[str]
+) -> None:
+    rows = list(csv.reader(invoke(*arguments, "--csv").out.splitlines()))
+    assert names <= set(rows[0])
+    assert all(len(row) == len(rows[0]) for row in rows)
+    assert bool(rows[1:]) is (arguments[0] != "posts")
+
+
 def test_as_a_process_with_a_query_that_begins_with_a_minus(demo: str) -> None:
     done = presagio("find", "-hillary is:odd", "--limit", "1", env={"DATABASE_URL": demo})
     assert done.code == 0, done

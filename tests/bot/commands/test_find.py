@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.i18n.words import words_for
-from bot.replies.find import find_reply
+from bot.replies.find import brief_find_reply, find_reply
 from bot.request import Person
 from engine.errors import CorpusNotFound
 from engine.query.query import Phrase
@@ -53,6 +53,16 @@ async def test_a_short_answer_has_no_scores(bot: Bot) -> None:
     assert [(hit.rank, hit.text, hit.age) for hit in reply.hits] == [
         (1, "Text number 1 about coffee", ""),
         (2, "Text number 2 about coffee", ""),
+    ]
+
+
+def test_a_short_answer_says_why_it_shows_fewer_than_it_counts() -> None:
+    found = make_found("coffee", make_find_hit(), passing=40)
+    found = replace(found, counts=replace(found.counts, fetched=25))
+    reply = brief_find_reply(found, words_for("en"), longest=280)
+    assert (reply.text or "").splitlines() == [
+        "40 texts in demo: coffee",
+        "Shown: 1 to 1. 24 near-identical ones are left out.",
     ]
 
 

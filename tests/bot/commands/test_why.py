@@ -263,6 +263,29 @@ async def test_a_reply_to_a_picture_is_about_the_tweet_in_it(
     assert (more.headline, [hit.rank for hit in more.hits]) == ("Coffee prices soar", [4, 5])
 
 
+@pytest.mark.parametrize("how", ["command", "button"])
+async def test_a_reply_to_an_explanation_is_about_the_answer_that_it_explained(
+    bot: Bot, how: str
+) -> None:
+    coffee = await bot.say("Coffee prices soar")
+    await bot.say("Tea prices soar")
+    if how == "button":
+        await bot.press(coffee, "why")
+    else:
+        await bot.say("/why 2", quoted=Quoted(buttons=buttons(coffee)))
+    more = await bot.say("/more", quoted=Quoted(message="m3"))
+    assert (more.headline, [hit.rank for hit in more.hits]) == ("Coffee prices soar", [4, 5])
+
+
+async def test_a_reply_to_the_explanation_of_a_query_is_about_that_query(bot: Bot) -> None:
+    await bot.say("/find coffee")
+    await bot.say("/find tea")
+    await bot.say("/why", quoted=Quoted(message="m1"))
+    await bot.say("Milk prices soar")
+    said = await bot.say("/why 2", quoted=Quoted(message="m3"))
+    assert "Query: coffee" in (said.text or "")
+
+
 @pytest.mark.parametrize("of_answer", [True, False], ids=["answer", "headline"])
 async def test_a_reply_without_buttons_is_about_what_that_message_answered_or_asked(
     bot: Bot, of_answer: bool

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import orjson
 
+from engine.ingest.records import Defaults
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, records
 
@@ -44,6 +45,22 @@ def test_posts_and_replies(tmp_path: Path) -> None:
         assert picture.meta == {"attachments": ["x.jpg"]}
         assert answer.created_at
         assert answer.created_at.isoformat() == "2025-08-06T07:54:19+00:00"
+
+
+def test_an_export_of_both_places_is_read_whole(tmp_path: Path) -> None:
+    medium = {"uri": "y.jpg", "creation_timestamp": 1754500000, "title": ""}
+    posts = [{"title": "A square", "creation_timestamp": 1754500000, "media": [medium]}]
+    (tmp_path / "posts_1.json").write_bytes(orjson.dumps(posts))
+    (tmp_path / "threads_and_replies.json").write_bytes(export(WORDS))
+    for only_mine in (False, True):
+        found, rejects = documents(tmp_path, defaults=Defaults(only_mine=only_mine))
+        assert rejects == []
+        assert [(post.text, post.platform) for post in found] == [
+            ("A square", "instagram"),
+            ("café tomorrow", "threads"),
+        ]
+    alone, _ = documents(tmp_path, form="threads")
+    assert [post.external_id for post in alone] == [found[1].external_id]
 
 
 def test_ids_are_the_same_in_the_next_export() -> None:
