@@ -15,8 +15,7 @@ from pathlib import Path
 from bench.store import opened
 from bench.timing import Output, progress
 from db.connection import statements
-from db.corpus.corpora import Corpora
-from db.corpus.postings import partition, postings_table
+from db.corpus.corpora import Corpora, partition, postings_table
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
 from db.search.embeddings import Embeddings, KeptModel

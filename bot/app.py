@@ -21,9 +21,8 @@ from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import keys
 from engine.isolation.process import Isolation
 from engine.ports import Descriptions, PhraseIndex, SearchIndex
-from engine.prophecy.prophecy import Judges, Prophet
+from engine.prophecy.prophecy import Judges, Prophet, prophesy_from_all
 from engine.prophecy.question import Meaning
-from engine.prophecy.together import prophesy_from_all
 from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob
 from engine.settings.searching import ProphecySettings

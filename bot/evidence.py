@@ -128,14 +128,14 @@ def open_rerankers(
     meaning = chosen.backend != "bm25" and settings.embeddings.backend in {"auto", "local"}
 
     def local(corpora: Sequence[Corpus]) -> Reranker:
-        from engine.rerank.local import Bm25Reranker, MeaningReranker
+        from engine.rerank import Bm25Reranker, MeaningReranker
 
         if not meaning or embedders is None or not corpora or not chosen.seconds:
             return Bm25Reranker()
         return MeaningReranker(embedders(corpora[0]), seconds=chosen.seconds)
 
     if chosen.backend == "cross-encoder":
-        from engine.rerank.remote import CrossEncoderReranker
+        from engine.rerank import CrossEncoderReranker
 
         encoder = CrossEncoderReranker(
             chosen.model,
@@ -173,7 +173,7 @@ class _Remote:
             return self._local(corpora)
         if self._opened is None:
             from db.model_cache import Ledger
-            from engine.rerank.remote import RemoteReranker
+            from engine.rerank import RemoteReranker
 
             self._opened = opened = RemoteReranker(
                 self._settings.rerank,

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from bot.adapter import AdapterStatus, Poster
 from bot.commands import Registry
-from bot.commands.ownership import CODE_SHOWN, Ownership
+from bot.commands.rights import CODE_SHOWN, Ownership
 from bot.conversation.conversation import Conversation
 from bot.settings import Settings
 from bot.settings.model import Secrets, reveal_secret
@@ -177,7 +177,7 @@ def _create_slack_service(settings: Settings, shared: AdapterDependencies) -> Se
 
 
 def _create_slack_poster(settings: Settings, _: Chats) -> Poster:
-    from bot.slack.poster import SlackPoster  # noqa: PLC0415 - only with a token
+    from bot.slack.adapter import SlackPoster  # noqa: PLC0415 - only with a token
 
     return SlackPoster(_reveal(settings.secrets.slack_bot_token), api_base=settings.slack.api_base)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Never
 from bot.adapter import AdapterFailed, Poster
 from bot.app import App
 from bot.commands import standard_commands
-from bot.commands.ownership import Ownership
+from bot.commands.rights import Ownership
 from bot.commands.services import ArchiveLoader
 from bot.conversation.conversation import Conversation
 from bot.conversation.wiring import conversation_of, open_news_services, read_pasted

@@ -47,7 +47,7 @@ FOREIGN = (
 _LONGEST = 200  # characters
 
 
-# The table of one corpus, as db.corpus.postings names it.
+# The table of one corpus, as db.corpus.corpora names it.
 _PARTITION = re.compile(r"\bdocument_\d+\b")
 
 

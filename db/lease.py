@@ -24,8 +24,8 @@ from uuid import uuid4
 
 from db.connection import Connection, statements
 from db.pool import Database
-from engine.closing import Closable
 from engine.errors import StorageError
+from engine.values import Closable
 
 logger = logging.getLogger("presagio.lease")
 

@@ -9,8 +9,7 @@ import asyncpg
 
 from db import migrate
 from db.connection import Connection, mapped_storage_errors
-from db.reader import FallbackReader, Primary
-from db.replicas import Replicas, ReplicaState, Replication
+from db.replicas import FallbackReader, Primary, Replicas, ReplicaState, Replication
 from db.sessions import (
     SEARCH_PATH,
     PoolSettings,

@@ -1,8 +1,9 @@
-"""The values that all stages share: corpora, the flags of documents, the usage of models."""
+"""What all stages share: corpora, the flags of documents, the usage of models, what is closed."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
-from typing import TypeVar
+from typing import Self, TypeVar
 
 # Version of the rules that turn texts into words. A migration that changes the rules marks the
 # documents indexed by older ones, and increments this number.
@@ -140,3 +141,17 @@ class Usage:
             completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
             cost_usd=_sum(self.cost_usd, other.cost_usd),
         )
+
+
+class Closable(ABC):
+    """Closed by `aclose`, or at the end of `async with`."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Release what it holds."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

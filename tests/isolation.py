@@ -14,9 +14,9 @@ from typing import NoReturn, ParamSpec, TypeVar
 from unittest.mock import patch
 
 from engine.isolation import process
-from engine.isolation.frames import pack
 from engine.isolation.process import Isolation, Limits
 from engine.isolation.worker import main as work_for_owner
+from engine.isolation.worker import pack
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")

@@ -1,4 +1,4 @@
-"""`presagio config`: where each setting comes from, and a first config.toml."""
+"""`presagio config` shows and writes settings; `presagio slack manifest` those of a Slack app."""
 
 import os
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.shared import Json, text
+from bot.cli.shared import Json, settings_of, text
 from bot.console.screen import Output
 from bot.settings.load import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
 from bot.settings.model import Sections
@@ -27,6 +27,11 @@ from engine.messages import Message
 
 _SECTIONS = (*Sections.model_fields, SECRETS)
 _LONGEST = 60  # characters of a value, after which its source stands on a line of its own
+slack_commands = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Set up Slack.\n\nExample: presagio slack manifest",
+)
 
 
 def show_settings(origins: Sequence[SettingOrigin], *, json: bool, output: Output) -> None:
@@ -156,3 +161,38 @@ def config_init(
     named = os.environ.get(CONFIG_VARIABLE)
     usual = Path(named).expanduser() if named else usual_place()
     write_first(file or context.obj or usual, output=Output.of_process())
+
+
+@slack_commands.callback()
+def group() -> None:
+    """Make `manifest` a command of the group, though it is the only one."""
+
+
+@slack_commands.command("manifest")
+def slack_manifest(
+    context: typer.Context,
+    request_url: Annotated[
+        str, typer.Option("--request-url", help="Public address, for events over HTTP.")
+    ] = "",
+    prefix: Annotated[
+        str, typer.Option("--prefix", help='Give each command a name of its own, as "omen-" does.')
+    ] = "",
+) -> None:
+    """Print the manifest that makes a Slack app.
+
+    With web.public_url in the settings, links to the page are shown as cards.
+
+    Example: presagio slack manifest
+    """
+    import json
+
+    from bot.commands import standard_commands
+    from bot.slack.client import build_manifest
+
+    written = build_manifest(
+        standard_commands().commands,
+        request_url=request_url,
+        prefix=prefix,
+        page=settings_of(context).web.public_url,
+    )
+    Output.of_process().line(json.dumps(written, indent=2, ensure_ascii=False))

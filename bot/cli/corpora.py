@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.corpora_export import exports
-from bot.cli.corpora_threads import threads
+from bot.cli.corpora_contents import exports, threads
 from bot.cli.shared import (
     Csv,
     Json,
@@ -24,8 +23,8 @@ from bot.cli.shared import (
 )
 from bot.console.screen import Output, progress_bar
 from bot.media import Media, files_in, text_ids
+from db.corpus.corpora import Postings
 from db.corpus.health import Reindexing
-from db.corpus.postings import Postings
 from db.search.shown import Shown
 from engine.errors import InputError, UsageError
 from engine.values import Corpus, Kind

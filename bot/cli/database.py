@@ -19,6 +19,7 @@ from bot.database import open_database, open_url
 from bot.media import Media
 from bot.settings import Settings
 from bot.signals import run_until_signal
+from db.backup.archive import environment
 from db.backup.backup import (
     check_backup,
     dump,
@@ -29,7 +30,6 @@ from db.backup.backup import (
     restore,
     unknown_languages,
 )
-from db.backup.programs import environment
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
 from db.pool import Database

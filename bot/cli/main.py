@@ -28,8 +28,8 @@ VERBOSE = "presagio.verbose"  # in a context's meta: how often -v was given
 class CommandEntry:
     """Where a command lives, its group, and the first line of its help.
 
-    Its module defines a group `commands`, the function named here, or a function `command`. The
-    module's CONTEXT_SETTINGS, if defined, apply to the arguments.
+    Its module defines the function or group named here, else a group `commands`, or a function
+    `command`. The module's CONTEXT_SETTINGS, if defined, apply to the arguments.
     """
 
     name: str
@@ -68,14 +68,15 @@ class QueryCommand(TyperCommand):
 def load(entry: CommandEntry) -> Any:
     """Import a command and return it as a click command."""
     module = import_module(f"bot.cli.{entry.module}")
-    if hasattr(module, "commands") and not entry.function:
-        return _with_verbose(typer.main.get_group(module.commands))
+    found = getattr(module, entry.function or "commands", None) or module.command
+    if isinstance(found, typer.Typer):
+        return _with_verbose(typer.main.get_group(found))
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     context = CONTEXT | getattr(module, "CONTEXT_SETTINGS", {})
     takes_minus = context.get("ignore_unknown_options", False)
     alone.command(
         entry.name, cls=QueryCommand if takes_minus else TyperCommand, context_settings=context
-    )(getattr(module, entry.function or "command"))
+    )(found)
     return _with_verbose(typer.main.get_command(alone))
 
 
@@ -167,7 +168,10 @@ _GROUPS = {
 _ELSEWHERE = {
     "serve": ("serve", "serve_command"),
     "run-once": ("serve", "run_once"),
+    "mcp": ("serve", "mcp_command"),
     "eval": ("evaluate", ""),
+    "slack": ("config", "slack_commands"),
+    "forget": ("log", "forget_command"),
     "backup": ("database", "backup"),
     "restore": ("database", "restore_backup"),
     "init": ("database", "init"),

@@ -1,5 +1,5 @@
-"""`presagio serve` listens until it is stopped; `presagio run-once` runs one cycle of polling,
-searching, deciding and delivering."""
+"""`presagio serve` and `mcp` listen until they are stopped; `presagio run-once` runs one cycle of
+polling, searching, deciding and delivering."""
 
 import asyncio
 import time
@@ -7,13 +7,15 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, settings_of, with_app
+from bot.cli.shared import Json, corpus_names, settings_of, text, with_app
 from bot.cli.shared import now as clock
 from bot.console.screen import Output, progress_bar
+from bot.conversation.wiring import read_pasted
 from bot.incident import reason
 from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
@@ -25,7 +27,7 @@ from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:
     from bot.app import App
-
+    from bot.settings import Settings
 
 _STEPS = ("poll", "search", "digest", "deliver", "tidy")
 _SAID = {
@@ -40,6 +42,7 @@ _DELIVER_SECONDS = 120.0
 _PACE_SECONDS = 1.3
 _LOOK_SECONDS = 0.2
 _GIVEN_UP_SINCE = timedelta(days=1)
+_STOP_SECONDS = 5.0
 
 
 def serve_command(
@@ -188,3 +191,76 @@ def run_once(context: typer.Context, json: Json = False) -> None:
         settings_of(context, serves=True),
         lambda opened: run_cycle(opened, now=clock, json=json, output=Output.of_process()),
     )
+
+
+def mcp_command(
+    context: typer.Context,
+    http: Annotated[
+        bool, typer.Option("--http", help="Listen on [web] host and port, at /mcp.")
+    ] = False,
+    corpora: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corpus",
+            "-c",
+            autocompletion=corpus_names,
+            help="Only these corpora, private ones included. Default: web.corpora.",
+            callback=lambda names: [text(name) for name in names or ()],
+        ),
+    ] = None,
+) -> None:
+    """Serve the searches as tools to agents, by stdio or HTTP.
+
+    An agent starts this command and speaks the Model Context Protocol with it: search, prophecy,
+    find, ask, compose, corpora, document. Private corpora are not shown unless they are named.
+    With --http the API is served as well, with the keys and limits of [web].
+
+    Example: presagio mcp --corpus demo
+    """
+    from bot.web.service import require_mcp
+
+    require_mcp()
+    chosen = with_tools(settings_of(context, serves=True), corpora or [])
+
+    async def opened(app: "App") -> None:
+        for name in corpora or []:
+            await app.corpora.get(name)
+        await (serve_over_http(app) if http else _answer(app))
+
+    with_app(chosen, opened)
+
+
+def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":
+    """Return the settings with the API open and the page closed."""
+    web: dict[str, object] = {"mcp": True, "page": False}
+    if corpora:
+        web["corpora"] = tuple(corpora)
+    return settings.model_copy(update={"web": settings.web.model_copy(update=web)})
+
+
+async def _answer(app: "App") -> None:
+    from bot.web.mcp import serve_on_stdio
+    from bot.web.service import WebAdapter
+
+    async with Fetcher(app.settings.fetch) as fetcher:
+        shared = WebAdapter.of(app).share_state(
+            now=clock, read_headline=partial(read_pasted, fetcher, app.isolation)
+        )
+        await serve_on_stdio(shared)
+
+
+async def serve_over_http(app: "App") -> None:
+    """Serve the tools and the API until cancelled. Raises AdapterFailed."""
+    from bot.web.service import WebAdapter
+
+    async with Fetcher(app.settings.fetch) as fetcher:
+        service = WebAdapter.of(app).create_service(
+            now=clock,
+            said=Output.of_process().remark,
+            read_headline=partial(read_pasted, fetcher, app.isolation),
+            adapters=lambda: {"web": service.status()},
+        )
+        try:
+            await service.run()
+        finally:
+            await service.stop(_STOP_SECONDS)

@@ -12,7 +12,7 @@ import typer
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import consent_to_tables
 from bot.cli.shared import account, confirm, corpus_names, now, spread_options, text
-from bot.commands.ownership import Ownership
+from bot.commands.rights import Ownership
 from bot.console.screen import Output
 from bot.platforms import how_to_own, list_platforms
 from bot.settings import Settings, load_settings

@@ -1,18 +1,20 @@
-"""/feeds: lists, adds, removes and tests the feeds of a chat."""
+"""/feeds: lists, adds, removes and tests the feeds of a chat, and says how they are."""
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from bot.commands.feed_words import feed_lines, shown_category, title_of, trouble_lines
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
-from bot.i18n.words import marked
+from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
+from db.logs import JobOutcome, RunOutcome
+from engine.chat import zone_or_utc
 from engine.errors import FeedUnreadable, FetchError, InputError, UsageError
 from engine.feeds.feed import Feed
 from engine.feeds.lookup import (
@@ -23,10 +25,117 @@ from engine.feeds.lookup import (
     well_known_in,
     write_opml,
 )
-from engine.posting.delivery import PostingMode
+from engine.posting.choose import LeftOut, Reason, Rejected, Unwanted, judgment_of
+from engine.posting.delivery import PostingMode, Subscription
 from engine.text.address import public_address
 
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one message
+_LONGEST_TITLE, _LONGEST_URL, _LONGEST_ERROR = 80, 200, 200
+_INDENT = "   "
+_TROUBLE = {
+    RunOutcome.FAILED: marked("failed"),
+    RunOutcome.TIMED_OUT: marked("timed out"),
+    RunOutcome.MISSED: marked("missed"),
+    RunOutcome.SKIPPED: marked("skipped"),
+}
+
+
+def feed_lines(feed: Feed, time_zone: str, words: Words) -> Iterator[str]:
+    """Yield the lines about one feed in a list: number, name, address and state."""
+    everybody = words.say("for everybody")
+    marks = f" · {everybody}" if feed.configured else ""
+    category = shown_category(feed.category)
+    # The address of a feed that everybody gets may hold the operator's token.
+    url = public_address(feed.url) if feed.configured else feed.url
+    yield f"{feed.id}. {title_of(feed.title, url)}{category}{marks}"
+    if feed.title:
+        yield _INDENT + cut(url, _LONGEST_URL)
+    yield _INDENT + state_of(feed, time_zone, words)
+
+
+def state_of(feed: Feed, time_zone: str, words: Words) -> str:
+    """Return the state of a feed in one sentence."""
+    if feed.gone:
+        return words.say("Its server says that it is gone for good.")
+    if feed.failing_since is not None:
+        return words.say(
+            "It has failed since {moment}. {error}",
+            moment=local(feed.failing_since, time_zone),
+            error=cut(words.render(feed.error or ""), _LONGEST_ERROR),
+        ).strip()
+    if feed.succeeded_at is None:
+        return words.say("It has not been read yet.")
+    return words.say("Last read {moment}.", moment=local(feed.succeeded_at, time_zone))
+
+
+def trouble_lines(outcomes: Iterable[JobOutcome], words: Words) -> Iterator[str]:
+    """Yield a line for each job with runs that failed, timed out or did not take place."""
+    troubles: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        if outcome.outcome in _TROUBLE:
+            said = f"{words.say(_TROUBLE[outcome.outcome])} {words.number(outcome.times)}"
+            troubles.setdefault(outcome.job, []).append(said)
+    for job, said_of_it in troubles.items():
+        yield words.say(
+            "In the last 7 days my job {job}: {troubles}.", job=job, troubles=", ".join(said_of_it)
+        )
+
+
+def title_of(title: str | None, url: str) -> str:
+    """Return the displayed name of a feed: its title, or its address."""
+    return cut(title or url, _LONGEST_TITLE if title else _LONGEST_URL)
+
+
+def shown_category(category: str | None) -> str:
+    """Return a category in parentheses, to follow a feed's name, or "" if there is none."""
+    return f" ({category})" if category else ""
+
+
+def local(moment: datetime, time_zone: str) -> str:
+    """Return a moment in the chat's zone: "2026-11-22 09:05"."""
+    return f"{moment.astimezone(zone_or_utc(time_zone)):%Y-%m-%d %H:%M}"
+
+
+_SAID: Mapping[Reason, str] = {
+    Unwanted.OLD: marked("from before this chat subscribed"),
+    Unwanted.CATEGORY: marked("of another category"),
+    Unwanted.FEED: marked("of another feed"),
+    Unwanted.LANGUAGE: marked("in another language"),
+    Unwanted.WORD_MISSING: marked("none of the words that must occur"),
+    Unwanted.WORD_PRESENT: marked("a word that must not occur"),
+    Rejected.NOTHING_FOUND: marked("no tweet was found"),
+    Rejected.BELOW_THRESHOLD: marked("judged {judgment} of 6, less than {threshold}"),
+    Rejected.NOT_JUDGED: marked("not judged"),
+    Rejected.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
+    Rejected.STORY_POSTED: marked("posted before"),
+    Rejected.TEXT_POSTED: marked("its tweet was posted before"),
+    Rejected.BEYOND_BEST: marked("others are better"),
+}
+
+
+_SAID_OF_MANY: Mapping[Reason, str] = {
+    Rejected.BELOW_THRESHOLD: marked("judged less than {threshold} of 6"),
+}
+
+
+def count_reasons(
+    left_out: Iterable[LeftOut], subscription: Subscription, words: Words
+) -> Iterator[str]:
+    """Yield each reason why finds are not posted, with their number, the most frequent first."""
+    for reason, number in Counter(find.reason for find in left_out).most_common():
+        said = words.say(_SAID_OF_MANY.get(reason, _SAID[reason]), threshold=subscription.threshold)
+        yield words.say("{number} more: {reason}", number=words.number(number), reason=said)
+
+
+def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> str:
+    """Return why a find is not posted in the subscriber's chat."""
+    message = _SAID[left_out.reason]
+    if left_out.reason is not Rejected.BELOW_THRESHOLD:
+        return words.say(message)
+    prophecy = left_out.find.prophecy
+    judgments = [judgment_of(hit) for hit in (*prophecy.hits, *prophecy.near)]
+    best = max((judgment for judgment in judgments if judgment is not None), default=0)
+    return words.say(message, judgment=best, threshold=subscription.threshold)
 
 
 async def import_list(request: Request, text: str, news: NewsServices) -> Reply:
@@ -94,11 +203,22 @@ async def _read(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]:
 
 
 _LONGEST_CATEGORY = 60
+
+
 _MOST_OFFERED = 8
+
+
 _SHOWN_HEADLINES = 3
+
+
 _LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
+
+
 _COUNTED = timedelta(days=7)
+
+
 _EXAMPLE = "/feeds add https://www.theguardian.com/world/rss news"
+
 
 _Verb = Callable[[Request, str, Services], Awaitable[Reply]]
 
@@ -301,14 +421,19 @@ _VERBS: Mapping[str, _Verb] = {
     "import": _import,
     "export": _export,
 }
+
+
 _EXAMPLES = {
     "add": _EXAMPLE,
     "remove": "/feeds remove 12",
     "test": "/feeds test https://www.theguardian.com/world",
     "import": "/feeds import https://example.org/feeds.opml",
 }
+
+
 # Counted in quotas, so that nobody makes the bot send requests to other hosts endlessly.
 _READS_WEB = Act(Effect.STEERS_CHAT, counted=True)
+
 
 FEEDS = Command(
     name="feeds",

@@ -2,7 +2,7 @@
 
 import re
 
-from engine.page.links import first_link
+from engine.page.article import first_link
 from engine.prophecy.headline import first_paragraph
 
 # Words of people who speak about themselves, to somebody, or about now; rare in news outside of

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.commands.ownership import decision_button
 from bot.commands.registry import Command, too_old
-from bot.commands.rights import Act, Effect
+from bot.commands.rights import Act, Effect, decision_button
 from bot.commands.services import Services
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut

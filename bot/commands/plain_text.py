@@ -17,7 +17,7 @@ from bot.commands.headline_detection import (
 )
 from bot.replies.limits import cut
 from bot.request import Request, Trigger
-from engine.page.links import find_links, first_link
+from engine.page.article import find_links, first_link
 from engine.posting.choose import is_quiet
 from engine.prophecy.headline import read_headline
 from engine.search import HIGHEST_JUDGMENT, Prophecy

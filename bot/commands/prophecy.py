@@ -29,7 +29,7 @@ from bot.request import Request, Trigger
 from engine.chat import Answer, Tally
 from engine.contracts.results import Receipt
 from engine.errors import UsageError
-from engine.page.links import first_link
+from engine.page.article import first_link
 from engine.prophecy.headline import read_headline
 from engine.search import Headline, Prophecy, SearchRequest
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from bot.commands.ownership import Ownership
+from bot.commands.rights import Ownership
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
 from bot.replies.picture import Pictures

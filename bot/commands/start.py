@@ -12,8 +12,14 @@ from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
-from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE, obstacles
-from bot.commands.subscription_words import describe_subscription, name_feeds, say_city
+from bot.commands.subscribe import (
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    describe_subscription,
+    name_feeds,
+    obstacles,
+    say_city,
+)
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked, words_for
 from bot.replies.dates import say_age
 from bot.replies.limits import cut

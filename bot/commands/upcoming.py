@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bot.commands.feed_words import count_reasons, reason_of
+from bot.commands.feeds import count_reasons, reason_of
 from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services

@@ -4,8 +4,8 @@ from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from bot.commands.ownership import Ownership, asker_title
 from bot.commands.plain_text import may_wait
+from bot.commands.rights import Ownership, asker_title
 from bot.i18n.words import words_for
 from bot.reply import Reply, aside
 from bot.request import Request, Trigger

@@ -10,7 +10,7 @@ from time import monotonic
 
 from bot.commands.headline_detection import looks_like_headline
 from bot.commands.plain_text import listens
-from bot.commands.subscription_words import say_city
+from bot.commands.subscribe import say_city
 from bot.conversation.admission import Doorkeeper, Stop
 from bot.i18n.words import words_for
 from bot.pace import RateLimit

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.app import App, glossary_service
-from bot.commands.ownership import Ownership
 from bot.commands.plain_text import is_remark, tells_something
 from bot.commands.registry import Registry
+from bot.commands.rights import Ownership
 from bot.commands.services import (
     ArchiveLoader,
     Archives,
@@ -53,7 +53,7 @@ from engine.feeds.read import FeedParser
 from engine.fetch import shown_host
 from engine.isolation.process import Isolation
 from engine.messages import Message, for_operators, join_messages
-from engine.page.links import first_link, headline_from_link
+from engine.page.article import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
 from engine.search import Candidate, Headline
 from engine.settings import UNLIMITED

@@ -18,10 +18,10 @@ from bot.reply import Reply, aside
 from bot.request import Person, Place, Request, Trigger
 from db.chat.compositions import Compositions, KeptTask, TaskState
 from engine.budget import BudgetSource
-from engine.closing import Closable
 from engine.compose.composition import Composition, StepName
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, Origin
+from engine.values import Closable
 
 logger = logging.getLogger("presagio.conversation")
 

@@ -2,17 +2,18 @@
 
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from bot.adapter import Poster
 from bot.app import App
+from bot.embedders import Embedders, batch_of, behind_others
 from bot.jobs.content import drafting_of, pictures_of
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.jobs.digest import Deciding, deciding_of, digest
-from bot.jobs.embed import EVERY, Embedding, embed_missing, embedding_of
 from bot.jobs.poll import News, Polling, poll
 from bot.jobs.scheduler import Job
 from bot.jobs.search import MayAsk, Searching, search_stories
@@ -22,6 +23,7 @@ from bot.settings import Settings
 from bot.webhooks import subscribe_webhooks
 from db.chat.answers import Answers
 from db.chat.chats import Chats
+from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.corpus.health import Reindexing
 from db.logs import JobOutcomes
@@ -29,24 +31,111 @@ from db.model_cache import Ledger, WebPages
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Stories, Subscriptions
-from engine.budget import BudgetSource
-from engine.errors import StorageError
+from db.search.embeddings import Embeddings
+from engine.budget import Budget, BudgetSource, require_budget
+from engine.embed.fill import KeepUp
+from engine.errors import (
+    BudgetExhausted,
+    CorpusWithheld,
+    EmbeddedElsewhere,
+    StorageError,
+    VectorsUnsupported,
+)
 from engine.feeds.feed import ConfiguredFeed
 from engine.feeds.lookup import FEED_LIMITS
 from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher
+from engine.ports import Embedder
 from engine.search_log import Asker, Origin
 from engine.values import Corpus
 from engine.web.pages import CACHE_BYTES
 from engine.web.results import CACHED_FOR
 
 logger = logging.getLogger("presagio.jobs")
-
 # Stories are posted for two days; older ones are kept to know that they were posted.
 _STORIES_KEPT = timedelta(days=60)
 _FINDS_KEPT = timedelta(days=30)
 _HEADLINES_KEPT = timedelta(days=30)
 _REINDEX_PAUSE = 0.2  # seconds between two pages, left free for other queries
+EVERY = 30.0  # seconds
+_SECONDS = 10.0  # of these, the most that goes into embedding
+_SHARE = 0.5  # of the day's budget; once spending by anyone exceeds it, no paid model embeds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedding:
+    """The dependencies of the job. `embedders` is None when nothing should be embedded.
+
+    `begins` tells whether the job starts on a corpus without vectors. It does not where texts are
+    sent to an endpoint: there, existing vectors show that somebody allowed it.
+    `require_budget` raises BudgetExhausted when the model costs money and enough is spent.
+    """
+
+    corpora: Corpora
+    embedders: Embedders | None
+    embeddings: Embeddings
+    keep_up: KeepUp
+    begins: bool
+    require_budget: Callable[[datetime], Awaitable[None]]
+    clock: Callable[[], float] = time.monotonic
+
+
+async def embed_missing(work: Embedding, *, now: datetime) -> int:
+    """Embed texts without vectors, smallest corpus first, and return how many were embedded.
+
+    A corpus that may not be read, or that another process is embedding, is skipped. Raises
+    ModelError, SettingsError, UsageError and storage errors.
+    """
+    if work.embedders is None:
+        return 0
+    until, done = work.clock() + _SECONDS, 0
+    begun = await work.embeddings.coverage()
+    try:
+        for corpus in sorted(await work.corpora.list(), key=lambda known: known.documents):
+            embedder = work.embedders(corpus)
+            if work.clock() >= until:
+                break
+            if work.begins or embedder.name in begun.get(corpus.name, {}):
+                await work.require_budget(now)
+                done += await _embed(work, embedder, corpus, until)
+    except (BudgetExhausted, VectorsUnsupported) as error:
+        logger.debug("not embedded: %s", error)
+    return done
+
+
+async def _embed(work: Embedding, embedder: Embedder, corpus: Corpus, until: float) -> int:
+    try:
+        turn = await work.keep_up.turn(behind_others(embedder), corpus, until=until)
+    except (CorpusWithheld, EmbeddedElsewhere) as error:
+        logger.debug("%s is not embedded: %s", corpus.name, error)
+        return 0
+    if turn.anew:
+        logger.info("The vectors of %s are made anew: its words are other ones now", corpus.name)
+    if turn.embedded:
+        fields = {"corpus": corpus.name, "texts": turn.embedded, "model": embedder.name}
+        logger.info("embedded", extra={"fields": fields})
+    return turn.embedded
+
+
+def embedding_of(app: App) -> Embedding:
+    """Return the dependencies of embedding, taken from `app`."""
+    settings = app.settings
+    remote = settings.embeddings.backend == "remote"
+    ledger, half = Ledger(app.database), Budget.for_embeddings(settings.llm).part(_SHARE)
+
+    async def require(now: datetime) -> None:
+        if remote:
+            spent = await ledger.spent(now.astimezone(UTC).date())
+            require_budget(half, spent, BudgetSource.POSTS, now=now)
+
+    return Embedding(
+        corpora=app.corpora,
+        embedders=app.embedders if settings.embeddings.keep_up else None,
+        embeddings=app.embeddings,
+        begins=not remote,
+        keep_up=KeepUp(app.embeddings, clock=time.monotonic, batch=batch_of(settings)),
+        require_budget=require,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

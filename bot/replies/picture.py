@@ -15,7 +15,7 @@ from bot.replies.prophecy import hit_view
 from bot.reply import Button, HitView, ItemView, Reply
 from engine.chat import Answer
 from engine.isolation.process import Isolation
-from engine.page.links import first_link
+from engine.page.article import first_link
 from engine.search import Hit
 
 _LONGEST_HEADLINE = 200

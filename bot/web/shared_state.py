@@ -43,8 +43,7 @@ from engine.budget import BudgetSource
 from engine.corpora import ALL, corpus_named
 from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message
-from engine.prophecy.prophecy import Prophet
-from engine.prophecy.together import prophesy_from_all
+from engine.prophecy.prophecy import Prophet, prophesy_from_all
 from engine.search import Prophecy, SearchRequest
 from engine.search_log import SearchJob
 from engine.values import Corpus, Kind

@@ -13,8 +13,8 @@ from db.connection import statements
 from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from engine.chat import Answer
-from engine.closing import Closable
 from engine.errors import StorageError
+from engine.values import Closable
 
 logger = logging.getLogger("presagio.event_claims")
 

@@ -11,8 +11,7 @@ import asyncpg
 import orjson
 
 from db.connection import Connection, statements
-from db.corpus.corpora import language_of
-from db.corpus.postings import about_corpus, clean_postings, partition
+from db.corpus.corpora import about_corpus, clean_postings, language_of, partition
 from db.pool import Database
 from engine.corpora import Document, Part, part_id
 from engine.errors import CorpusNotFound

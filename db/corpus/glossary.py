@@ -7,7 +7,7 @@ from datetime import datetime
 import asyncpg
 
 from db.connection import Connection, statements
-from db.corpus.postings import about_corpus
+from db.corpus.corpora import about_corpus
 from db.pool import Database
 from engine.errors import InputError
 from engine.glossary.groups import AliasGroup, GroupStatus, Pair, keys, pairs

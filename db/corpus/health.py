@@ -10,9 +10,8 @@ from functools import lru_cache
 import asyncpg
 
 from db.connection import Connection, statements
-from db.corpus.corpora import Corpora
+from db.corpus.corpora import Corpora, Postings, about_corpus, partition
 from db.corpus.documents import Documents
-from db.corpus.postings import Postings, about_corpus, partition
 from db.pool import Database
 from engine.chat import WallRule
 from engine.errors import CorpusNotFound

@@ -21,15 +21,18 @@ import fasteners
 from db.embedded import cluster as sockets
 from db.embedded.cluster import (
     DATABASE,
+    GATE_LOCK,
     SETTINGS_FILE,
     SUPERUSER,
+    check_rights,
     check_version,
     create,
+    foreign_errors,
     password_file,
+    refuse_copy,
     remove_unfinished,
     write_settings,
 )
-from db.embedded.data_folder import GATE_LOCK, check_rights, foreign_errors, refuse_copy
 from db.embedded.os_user import Binaries, OsUser, find_binaries, server_account, within_reach
 from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
 from engine.errors import StorageError, StorageUnreachable

@@ -13,8 +13,7 @@ import asyncpg
 import orjson
 
 from db.connection import Fetches, statements
-from db.corpus.corpora import names_of
-from db.corpus.postings import partition
+from db.corpus.corpora import names_of, partition
 from db.search.nearest import as_text, embedding_table
 from db.search.rows import (
     Readings,

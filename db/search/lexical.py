@@ -9,7 +9,7 @@ import asyncpg
 import orjson
 
 from db.connection import Fetches, statements
-from db.corpus.postings import about_corpus, partition
+from db.corpus.corpora import about_corpus, partition
 from db.pool import Database
 from db.search.rows import (
     Readings,

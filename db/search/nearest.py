@@ -10,7 +10,7 @@ import asyncpg
 import orjson
 
 from db.connection import Connection, statements
-from db.corpus.postings import partition
+from db.corpus.corpora import partition
 from db.pool import Database
 from db.search.rows import passes
 from engine.embed.store import VectorTally, range_of

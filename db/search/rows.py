@@ -8,7 +8,7 @@ from operator import itemgetter
 import asyncpg
 
 from db.connection import Fetches, statements
-from db.corpus.postings import about_corpus
+from db.corpus.corpora import about_corpus
 from db.pool import Database
 from engine.ranking import Bm25, idf
 from engine.search import Candidate, Filters, ItemPlace, Term

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from db.connection import statements
-from db.corpus.postings import about_corpus
+from db.corpus.corpora import about_corpus
 from db.pool import Database
 from db.search.find import found_document
 from db.search.rows import add_places, candidate, quote_lexeme

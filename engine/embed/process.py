@@ -15,7 +15,6 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
-from engine.closing import Closable
 from engine.embed.native import (
     ModelChoice,
     load_model,
@@ -24,6 +23,7 @@ from engine.errors import ModelUnreachable, ProcessUnstarted, SettingsError
 from engine.isolation.process import Ending, Limits, Worker, WorkerEnded, pack_call, unpack_result
 from engine.messages import Message
 from engine.ports import SetAsideTexts
+from engine.values import Closable
 from engine.vectors import source_of
 
 LONGEST = 2200  # characters of a text; see engine.embed.native for what a model reads of them

@@ -11,14 +11,13 @@ import orjson
 import stamina
 
 from engine.budget import Budget, BudgetSource, Planned
-from engine.closing import Closable
 from engine.llm.endpoint import Fault, embeddings_endpoint, no_vectors, status_fault, too_slow
 from engine.llm.spending import within_budget
 from engine.llm.transport import Transport
 from engine.llm.wire import read_usage, said_by
 from engine.ports import UsageLedger
 from engine.settings.models import REMOTE_BATCH, EmbeddingSettings
-from engine.values import Usage
+from engine.values import Closable, Usage
 from engine.vectors import Vector
 
 

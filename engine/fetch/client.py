@@ -19,7 +19,6 @@ import httpx
 from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach
 from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 
-from engine.closing import Closable
 from engine.errors import FetchFailed, FetchTimeout, FetchTooLarge, SettingsError
 from engine.fetch import Answered, Fetched, FetchLimits, shown_host
 from engine.fetch.faults import (
@@ -33,6 +32,7 @@ from engine.fetch.faults import (
 )
 from engine.messages import Message
 from engine.settings.reading import FetchSettings
+from engine.values import Closable
 
 # Resolves a name; has the signature and result of socket.getaddrinfo.
 Resolver = Callable[..., Iterable[tuple[int, int, int, str, tuple[Any, ...]]]]

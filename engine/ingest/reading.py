@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import IO, TypeVar
 
-from engine.closing import Closable
 from engine.corpora import Document
 from engine.errors import InputError
 from engine.ingest.files import StandardInput
@@ -26,11 +25,11 @@ from engine.ingest.records import (
     Reject,
     TableLayout,
 )
-from engine.isolation.frames import pack_order, unpack, unpack_refusal
 from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
+from engine.isolation.worker import pack_order, unpack, unpack_refusal
 from engine.messages import Message, join_messages
 from engine.settings.reading import IngestSettings
-from engine.values import Kind
+from engine.values import Closable, Kind
 
 _DESK = "engine.ingest.worker:Desk"  # named, as importing it imports every format
 _PATIENCE = 600.0

@@ -24,8 +24,7 @@ from engine.ingest.records import (
     Reject,
     SourceRecord,
 )
-from engine.isolation.frames import pack, pack_refusal
-from engine.isolation.worker import Owner, allow, seconds_left, seconds_used
+from engine.isolation.worker import Owner, allow, pack, pack_refusal, seconds_left, seconds_used
 from engine.values import Kind
 
 _MEGABYTE = 1_000_000

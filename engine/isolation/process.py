@@ -15,9 +15,8 @@ from signal import Signals
 from types import MappingProxyType
 from typing import ParamSpec, TypeAlias, TypeVar, get_type_hints
 
-from engine.closing import Closable
 from engine.errors import ProcessUnstarted
-from engine.isolation.frames import (
+from engine.isolation.worker import (
     ANSWER,
     FAULT,
     GREEDY,
@@ -35,6 +34,7 @@ from engine.isolation.frames import (
     unpack_refusal,
 )
 from engine.messages import Message
+from engine.values import Closable
 
 Heard: TypeAlias = Callable[[bytes], Awaitable[bytes | None]]
 _Pipe = TypeVar("_Pipe", asyncio.StreamReader, asyncio.StreamWriter)
@@ -258,7 +258,7 @@ class Isolation(Closable):
     ) -> _Result:
         """Return what a function of a module returns, once a process is idle.
 
-        What it takes and returns has to cross (engine.isolation.frames), as its annotations say.
+        What it takes and returns has to cross (engine.isolation.worker), as its annotations say.
         Raises WorkerEnded, the PresagioError that the function raised, and ProcessUnstarted.
         """
         size = sum(

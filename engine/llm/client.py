@@ -13,7 +13,6 @@ import httpx
 import stamina
 
 from engine.budget import Budget, BudgetSource
-from engine.closing import Closable
 from engine.errors import ModelError, ModelPaused
 from engine.llm.endpoint import Consent, Fault, chat_endpoint, status_fault, too_slow
 from engine.llm.spending import CallOutcomes, ChatSpending, Reservation, log_answer
@@ -32,7 +31,7 @@ from engine.llm.wire import (
 from engine.messages import Message
 from engine.ports import UsageLedger
 from engine.settings.models import LlmSettings
-from engine.values import Usage
+from engine.values import Closable, Usage
 
 _CONNECT_SECONDS = 5.0
 BREAKER_FAILURES = 5  # in a row, after which the endpoint is left alone

@@ -5,20 +5,22 @@ headline -> terms, phrases -> candidates -> distinct -> judged, else compared ->
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
-from engine.corpora import outdated_notice
+from engine.corpora import ALL, outdated_notice
 from engine.embed.store import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.order import predict_labels
 from engine.prophecy.question import Meaning
 from engine.prophecy.retrieve import Retriever
-from engine.prophecy.score import Scorer, lexical_part
+from engine.prophecy.score import Scorer, level_hits, lexical_part, order_hits
 from engine.ranking import alike, eldest
 from engine.search import (
     Candidate,
@@ -35,14 +37,15 @@ from engine.search import (
 from engine.settings.searching import ProphecySettings, ScoreSettings
 from engine.text.address import address_candidate
 from engine.text.terms import has_own_words, is_generic
-from engine.values import Corpus
+from engine.values import Corpus, Usage
 
-if TYPE_CHECKING:  # only with a model
+if TYPE_CHECKING:
     from engine.prophecy.expand import Phrases
 
 NO_MODEL = Message("Not judged: no language model is set up.")
 NOT_ASKED = Message("Not judged, as asked.")
 _DAYS_A_MONTH = 30.44
+_AT_ONCE = 4  # corpora of one headline; each asks the database several questions at once
 
 
 class Judges(Protocol):
@@ -296,3 +299,148 @@ def _as_shown(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hi
 
 def _measure_coverage(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:
     return lexical_part(candidate, terms, corpus.documents, corpus.average_length)
+
+
+class Prophesies(Protocol):
+    """Answers a headline from one corpus."""
+
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
+        """Return the best hits. Raises the errors of the search index."""
+
+
+async def prophesy_from_all(
+    prophet: Prophesies,
+    corpora: Sequence[Corpus],
+    request: SearchRequest,
+    weights: Mapping[str, float],
+) -> Prophecy:
+    """Answer a headline from every one of `corpora`, of which there must be at least one.
+
+    A few are searched and judged at once; each call to a model reserves its part of the budget
+    first, so that together they spend no more than one after the other. Raises what fails first.
+    """
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def answer(corpus: Corpus) -> Prophecy:
+        async with room:
+            return await prophet.prophesy(corpus, request)
+
+    tasks = [asyncio.ensure_future(answer(corpus)) for corpus in corpora]
+    try:
+        prophecies = await asyncio.gather(*tasks)
+    finally:  # one may have failed, and nobody waits for the others any more
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    if len(corpora) == 1:
+        return prophecies[0]
+    return together(list(zip(corpora, prophecies, strict=True)), request.limit, weights)
+
+
+def together(
+    answers: Sequence[tuple[Corpus, Prophecy]], limit: int, weights: Mapping[str, float]
+) -> Prophecy:
+    """Return one answer with the best `limit` hits of all, each with the voice that wrote it.
+
+    Judged hits go before others, whichever corpus they are from, and ranks continue from the hits
+    to the near texts, as in the answer of one corpus. `weights` are those of the parts of scores,
+    which are made comparable. There must be at least one answer, and all must be to one headline.
+    """
+    prophecies = [prophecy for _, prophecy in answers]
+    hits = _best([(corpus, answer.hits) for corpus, answer in answers], limit, weights, after=0)
+    near = _best(
+        [(corpus, answer.near) for corpus, answer in answers], limit, weights, after=len(hits)
+    )
+    by_meaning = next(
+        (answered for answered in prophecies if answered.embedding_model), prophecies[0]
+    )
+    return replace(
+        prophecies[0],
+        corpus=ALL,
+        hits=hits,
+        near=near,
+        terms=_terms(prophecies),
+        candidates=tuple(chain.from_iterable(answered.candidates for answered in prophecies)),
+        verdict=_verdict([answered.verdict for answered in prophecies]),
+        coverage=max(answered.coverage for answered in prophecies),
+        notice=_distinct(answered.notice for answered in prophecies),
+        mode=by_meaning.mode,
+        embedding_model=by_meaning.embedding_model,
+        expansion=_expansion([answered.expansion for answered in prophecies]),
+        compared=sum(answered.compared for answered in prophecies),
+        unfinished=any(answered.unfinished for answered in prophecies),
+    )
+
+
+def _best(
+    found: Sequence[tuple[Corpus, Sequence[Hit]]],
+    limit: int,
+    weights: Mapping[str, float],
+    *,
+    after: int,
+) -> tuple[Hit, ...]:
+    named = [_name_author(hit, corpus) for corpus, hits in found for hit in hits]
+    ordered = sorted(level_hits(named, weights), key=order_hits)[:limit]
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=after + 1))
+
+
+def _name_author(hit: Hit, corpus: Corpus) -> Hit:
+    """Return the hit with its corpus, and with the voice of that if it names neither voice nor
+    author."""
+    found = hit.candidate
+    voice = found.voice if found.voice or found.author else corpus.voice
+    return replace(hit, candidate=replace(found, corpus=corpus.name, voice=voice))
+
+
+def _terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:
+    terms: dict[str, Term] = {}
+    for term in chain.from_iterable(prophecy.terms for prophecy in prophecies):
+        # A word that one archive has needs no neighbour in the answer of all.
+        written = term.neighbour_of or term.word
+        if written not in terms or terms[written].neighbour_of:
+            terms[written] = term
+    return tuple(terms.values())
+
+
+def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
+    judging = [verdict for verdict in verdicts if verdict.scores]
+    usage = _sum(verdict.usage for verdict in verdicts if not verdict.cached)
+    return replace(
+        judging[0] if judging else verdicts[0],
+        scores={key: score for verdict in verdicts for key, score in verdict.scores.items()},
+        reasons={key: why for verdict in verdicts for key, why in verdict.reasons.items()},
+        usage=usage,
+        cached=bool(judging) and all(verdict.cached for verdict in judging) and usage is None,
+        notice=_distinct(verdict.notice for verdict in verdicts),
+        withheld=all(verdict.withheld for verdict in verdicts),
+        damage=dict(sum((Counter(verdict.damage) for verdict in verdicts), Counter())),
+    )
+
+
+def _expansion(expansions: Sequence[Expansion]) -> Expansion:
+    """Return the phrases of all, each once, and what they cost together."""
+    naming = [expansion for expansion in expansions if expansion.phrases]
+    return replace(
+        naming[0] if naming else expansions[0],
+        phrases=tuple(
+            dict.fromkeys(chain.from_iterable(expansion.phrases for expansion in expansions))
+        ),
+        usage=_sum(expansion.usage for expansion in expansions),
+        cached=bool(naming) and all(expansion.cached for expansion in naming),
+        late=any(expansion.late for expansion in expansions),
+        seconds=max(
+            (expansion.seconds for expansion in expansions if expansion.seconds is not None),
+            default=None,
+        ),
+    )
+
+
+def _sum(usages: Iterable[Usage | None]) -> Usage | None:
+    known = [usage for usage in usages if usage]
+    return sum(known, Usage()) if known else None
+
+
+def _distinct(notices: Iterable[Message | None]) -> Message | None:
+    """Return the notices as one, each once, or None."""
+    joined: Message | None = join_messages(*dict.fromkeys(notice for notice in notices if notice))
+    return joined

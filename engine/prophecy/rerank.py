@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
-from engine.closing import Closable
 from engine.embed.fill import batches, embed_batch
 from engine.embed.store import SCALES, VectorStore
 from engine.errors import (
@@ -24,7 +23,7 @@ from engine.ports import Embedder
 from engine.prophecy.order import LEARNED
 from engine.search import Candidate
 from engine.settings.searching import SearchSettings
-from engine.values import Corpus
+from engine.values import Closable, Corpus
 from engine.vectors import Vector
 
 _LONGEST_QUESTION = 1000  # characters

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from bot.adapter import Poster
 from bot.commands import Registry, Services, standard_commands
-from bot.commands.ownership import Ownership
+from bot.commands.rights import Ownership
 from bot.commands.services import (
     Archives,
     Charge,

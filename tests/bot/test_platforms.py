@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from functools import partial
 
-from bot.commands.ownership import CODE_VALID, Ownership
+from bot.commands.rights import CODE_VALID, Ownership
 from bot.platforms import tell_what_is_missing
 from db.chat.chats import Access, Chats
 from db.pool import Database

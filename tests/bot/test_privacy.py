@@ -28,7 +28,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from bot.agents.tools import search_tools
+from bot.agents import search_tools
 from bot.app import App, open_app
 from bot.cli.doctor import examine
 from bot.cli.embed import embed_corpora

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from db.corpus.corpora import Corpora
+from db.corpus.corpora import Corpora, Postings
 from db.corpus.documents import Documents
-from db.corpus.postings import Postings
 from db.pool import Database
 from engine.corpora import Document
 from engine.values import Corpus, Flag, Kind

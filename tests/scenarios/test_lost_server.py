@@ -20,7 +20,7 @@ from bot.app import open_app
 from bot.serve import serve
 from bot.settings import load_settings
 from db.embedded import server as watch
-from db.embedded.data_folder import GATE_LOCK
+from db.embedded.cluster import GATE_LOCK
 from db.embedded.postmaster import PID_FILE, State, observe
 from db.embedded.server import EmbeddedServer, FileLock
 from db.pool import Database

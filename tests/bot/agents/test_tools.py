@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from bot.agents.tools import search_tools
+from bot.agents import search_tools
 from bot.app import App, open_app
 from bot.query_log import log_of
 from bot.settings import load_settings

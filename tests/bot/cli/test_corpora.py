@@ -145,7 +145,7 @@ class TestReindex:
     def test_stores_postings_that_are_missing(
         self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("db.corpus.postings.LONG", 1)
+        monkeypatch.setattr("db.corpus.corpora.LONG", 1)
         assert invoke("corpora", "reindex").out == (
             "mine: 5 texts indexed anew, 0 changed.\nmine: postings stored for 5 texts.\n"
         )

@@ -9,7 +9,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from bot.app import open_app
-from bot.cli.mcp import serve_over_http, with_tools
+from bot.cli.serve import serve_over_http, with_tools
 from bot.settings import load_settings
 from db.pool import Database
 from engine.extras import how_to_install

@@ -4,7 +4,7 @@ from datetime import time
 
 import pytest
 
-from bot.commands.subscription_words import join_with_and
+from bot.commands.subscribe import join_with_and
 from bot.i18n.words import words_for
 from bot.request import Person, Place
 from db.pool import Database

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.adapter import DeliveryError
-from bot.commands.ownership import CODE_SHOWN, CODE_VALID
+from bot.commands.rights import CODE_SHOWN, CODE_VALID
 from bot.reply import Reply
 from bot.request import Person, Place, Trigger
 from bot.settings.sections import ChatSettings

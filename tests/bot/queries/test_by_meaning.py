@@ -16,7 +16,7 @@ from bot.cli.corpora import list_corpora, show_corpus
 from bot.cli.embed import embed_corpora
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
-from bot.jobs.embed import embed_missing, embedding_of
+from bot.jobs.wiring import embed_missing, embedding_of
 from bot.queries.compose import finder, stored_meaning
 from bot.queries.find import find
 from bot.replies.find import find_reply

@@ -11,7 +11,7 @@ from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.i18n.words import words_for
 from bot.reply import Action, Button, Reply
 from bot.slack import render as pictures
-from bot.slack.poster import SlackPoster
+from bot.slack.adapter import SlackPoster
 from engine.chat import Chat as KnownChat
 from tests.fakes.slack import App, Channel, Fault, SlackServer
 

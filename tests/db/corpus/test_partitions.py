@@ -6,7 +6,7 @@ from importlib.resources.abc import Traversable
 
 import pytest
 
-from db.corpus.postings import about_corpus, partition
+from db.corpus.corpora import about_corpus, partition
 
 FILES = [entry for entry in (files("db") / "sql").iterdir() if entry.name.endswith(".sql")]
 _COMMENT = re.compile(r"--(?! name:).*")

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from db.corpus import postings as module
-from db.corpus.corpora import Corpora
+from db.corpus import corpora as module
+from db.corpus.corpora import LONG, Corpora, Postings, has_postings
 from db.corpus.documents import Documents, Retention
 from db.corpus.health import Reindexing, statistics_differ
-from db.corpus.postings import LONG, Postings, has_postings
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.search import Filters

@@ -16,7 +16,7 @@ import pytest
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.pool import Database, PoolSettings
-from db.posting.feed_updates import owe_notices
+from db.posting.feeds import owe_notices
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError

@@ -8,8 +8,7 @@ import asyncpg
 import pytest
 
 from db.pool import PoolSettings
-from db.reader import FallbackReader, Primary
-from db.replicas import Replica
+from db.replicas import FallbackReader, Primary, Replica
 from db.sessions import Sessions
 
 CANCELLED = asyncpg.SerializationError("canceling statement due to conflict with recovery")

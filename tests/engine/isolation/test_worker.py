@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from engine.errors import FeedUnreadable, PresagioError, RecordError, StorageError, UsageError
-from engine.isolation.frames import (
+from engine.isolation.worker import (
     ANSWER,
     FAULT,
     GREEDY,
@@ -17,12 +17,13 @@ from engine.isolation.frames import (
     READY,
     REFUSAL,
     REPLY,
+    Owner,
     pack_frame,
     pack_order,
     pack_refusal,
     unpack_refusal,
+    work,
 )
-from engine.isolation.worker import Owner, work
 from engine.messages import Message
 from tests.patience import PATIENCE
 

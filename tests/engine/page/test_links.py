@@ -22,8 +22,8 @@ from engine.errors import (
 from engine.fetch import FetchLimits
 from engine.fetch.client import Fetcher
 from engine.isolation.process import Isolation
-from engine.page import Page, links
-from engine.page.links import first_link, headline_from_link
+from engine.page import Page, article
+from engine.page.article import first_link, headline_from_link
 from engine.search import Headline
 from engine.settings.reading import FetchSettings
 from tests.fakes.articles import ARGENTINE, BLOG, BRITISH
@@ -213,15 +213,15 @@ async def test_a_page_of_two_megabytes_is_read_and_no_more(
 async def test_the_time_for_fetching_and_reading_is_limited(
     web: WebServer, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert links.PAGE_LIMITS.seconds == 10
-    monkeypatch.setattr(links, "PAGE_LIMITS", FetchLimits(seconds=0.2, bytes=1000))
+    assert article.PAGE_LIMITS.seconds == 10
+    monkeypatch.setattr(article, "PAGE_LIMITS", FetchLimits(seconds=0.2, bytes=1000))
     web.pages["/slow"] = dripping(0.01)
     with pytest.raises(FetchTimeout, match=r"0\.2 s"):
         await headline_from_link(fetcher, HERE, web.url("/slow"), now=NOW)
 
     web.pages["/fast"] = page("<title>It happened</title>")
     async with Isolation() as isolation:  # the process takes longer to start
-        monkeypatch.setattr(links, "PAGE_LIMITS", FetchLimits(seconds=0.02, bytes=1000))
+        monkeypatch.setattr(article, "PAGE_LIMITS", FetchLimits(seconds=0.02, bytes=1000))
         with pytest.raises(FetchTimeout, match=r"0\.02 s"):
             await headline_from_link(fetcher, isolation, web.url("/fast"), now=NOW)
 
@@ -234,7 +234,7 @@ async def test_a_page_is_read_in_a_process_that_may_die(
         assert (
             "tunnel" in (await headline_from_link(fetcher, isolation, web.url("/a"), now=NOW)).text
         )
-        monkeypatch.setattr(links, "read_page", die)
+        monkeypatch.setattr(article, "read_page", die)
         with pytest.raises(PageUnreadable, match="broke down"):
             await headline_from_link(fetcher, isolation, web.url("/a"), now=NOW)
         monkeypatch.setattr(sys, "executable", "/nowhere/python")

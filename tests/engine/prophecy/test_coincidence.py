@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.prophecy.coincidence import Coincidences
+from engine.prophecy.retrieve import Coincidences
 from engine.search import Candidate, Term
 from engine.values import Corpus
 from tests.engine.candidates import CORPUS, candidate

@@ -9,7 +9,7 @@ import pytest
 from engine.corpora import chosen_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora, StorageUnreachable
 from engine.messages import Message
-from engine.prophecy.together import prophesy_from_all, together
+from engine.prophecy.prophecy import prophesy_from_all, together
 from engine.search import Expansion, Headline, Mode, Prophecy, SearchRequest, Verdict
 from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole, Usage

@@ -13,8 +13,7 @@ from engine.embed.local import LocalEmbedder
 from engine.embed.process import LONGEST
 from engine.errors import ModelUnreachable, SettingsError
 from engine.messages import Message
-from engine.rerank.local import Bm25Reranker, MeaningReranker, terms_of
-from engine.rerank.remote import CrossEncoderReranker
+from engine.rerank import Bm25Reranker, CrossEncoderReranker, MeaningReranker, terms_of
 from engine.values import ScoredText
 from engine.vectors import Vector
 from tests.engine.embed.libraries import Library, put_library

@@ -17,7 +17,7 @@ from engine.errors import (
     ModelUnreachable,
     SettingsError,
 )
-from engine.rerank.remote import RemoteReranker, probabilities, read_scores
+from engine.rerank import RemoteReranker, probabilities, read_scores
 from engine.settings.models import RerankSettings
 from engine.values import Usage
 from tests.engine.passages import scored

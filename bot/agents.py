@@ -1,4 +1,4 @@
-"""The typed searches as PydanticAI tools.
+"""Searches as tools for agents. Needs the extra `agents`; nothing else in presagio imports it.
 
     async with open_app(load_settings(), progress=print) as app:
         agent = Agent("openai:gpt-5-mini", toolsets=[search_tools(app)])

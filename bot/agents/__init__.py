@@ -1,1 +1,0 @@
-"""Searches as tools for agents. Needs the extra `agents`; nothing else in presagio imports it."""
