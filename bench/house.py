@@ -7,6 +7,7 @@ import ast
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 WINGS = ("bot", "engine", "db")
@@ -17,6 +18,12 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def modules(root: Path) -> dict[str, list[Path]]:
     """Return the modules of each wing."""
     return {wing: sorted((root / wing).rglob("*.py")) for wing in WINGS}
+
+
+@cache
+def parse(path: Path) -> ast.Module:
+    """Return what a module says; it is read once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def public_names(tree: ast.Module) -> Iterator[str]:
@@ -34,7 +41,7 @@ def circles(found: dict[str, list[Path]], root: Path) -> list[tuple[str, str]]:
     for wing, paths in found.items():
         for path in paths:
             subject = _subject(".".join(path.relative_to(root).with_suffix("").parts))
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(parse(path)):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{wing}."):
                     uses[subject].add(_subject(node.module or ""))
     reached = {subject: _reached(subject, uses) for subject in list(uses)}
@@ -75,7 +82,7 @@ def listing(root: Path) -> Iterator[str]:
 
 
 def _first_line(path: Path) -> str:
-    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    said = ast.get_docstring(parse(path)) or ""
     return said.split("\n")[0]
 
 
@@ -83,7 +90,7 @@ def main(root: Path) -> None:
     """Print the figures."""
     found = modules(root)
     texts = {path: path.read_text(encoding="utf-8") for paths in found.values() for path in paths}
-    trees = {path: ast.parse(text) for path, text in texts.items()}
+    trees = {path: parse(path) for path in texts}
     print(f"modules {len(texts)}, lines {sum(len(text.splitlines()) for text in texts.values()):,}")
     for wing, paths in found.items():
         loose = [path for path in paths if path.parent == root / wing]

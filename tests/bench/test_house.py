@@ -1,11 +1,10 @@
 """The source keeps the rules of CONTRIBUTING.md, and the docs name files that exist."""
 
-import ast
 import re
 from collections import defaultdict
 from pathlib import Path
 
-from bench.house import circles, listing, modules, public_names
+from bench.house import circles, listing, modules, parse, public_names
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a convention calls for: `command` of each command line module, `main` of what runs.
@@ -36,7 +35,7 @@ def test_a_public_name_has_one_meaning() -> None:
     homes: dict[str, set[str]] = defaultdict(set)
     for paths in modules(ROOT).values():
         for path in paths:
-            for name in public_names(ast.parse(path.read_text(encoding="utf-8"))):
+            for name in public_names(parse(path)):
                 homes[name].add(str(path.relative_to(ROOT)))
     twice = {name: homes[name] for name in homes if len(homes[name]) > 1}
     assert {name: places for name, places in twice.items() if name not in SHARED} == {}

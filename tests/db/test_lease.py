@@ -318,15 +318,16 @@ async def test_a_term_is_counted_from_before_the_question(database: Database) ->
     await lease.__aexit__(None, None, None)
 
 
-async def test_a_lease_that_was_renewed_since_it_was_looked_at_is_not_taken(
-    database: Database,
+@pytest.mark.parametrize("since", ["renewals = renewals + 1", "fence = fence + 1"])
+async def test_a_lease_that_was_renewed_or_taken_since_it_was_looked_at_is_not_taken(
+    database: Database, since: str
 ) -> None:
     clock = Clock()
     async with database.connection() as connection:
         await connection.execute("INSERT INTO lease VALUES ($1, 'late', 7, 3, 15, now())", NAME)
     async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
         async with database.transaction() as connection:
-            await connection.execute("UPDATE lease SET renewals = renewals + 1")
+            await connection.execute(f"UPDATE lease SET {since}")
             clock.seconds += 16.0  # it sees the row of before, and has waited for long enough
             await one_waits(database)
         await looks(clock, 3)
@@ -365,6 +366,19 @@ async def test_a_taking_whose_answer_was_lost_is_recognised(database: Database) 
     async with lease:
         assert lease.is_held
         assert lease.fence == 7
+
+
+async def test_a_holder_whose_lease_was_restored_with_another_number_goes_on_with_that_one(
+    database: Database,
+) -> None:
+    """What it writes under the number of before would not be stored."""
+    async with Lease(database, NAME, times=HASTY, clock=Clock()) as lease:
+        async with database.connection() as connection:
+            await connection.execute("UPDATE lease SET fence = 9")
+        async with asyncio.timeout(PATIENCE):
+            while lease.fence != 9:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.01)
+        await until(lease, held=True)
 
 
 async def test_who_leaves_frees_what_it_no_longer_relied_on(database: Database) -> None:

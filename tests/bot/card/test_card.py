@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
+from functools import cache
 from io import BytesIO
 from time import process_time
 from typing import Any
@@ -45,11 +46,15 @@ def draw(card: Card) -> Image.Image:
     return pixels(draw_card(card, shipped()))
 
 
+@cache
+def _draw_blank(shape: Shape) -> Image.Image:
+    return draw(Card(text="", shape=shape))
+
+
 def same_outside_the_safe_area(image: Image.Image) -> bool:
     """Whether the margin holds nothing but paper (and the card's soft shadow)."""
     (shape,) = (shape for shape in Shape if shape.size == image.size)
-    blank = draw(Card(text="", shape=shape))
-    difference = ImageChops.difference(image, blank)
+    difference = ImageChops.difference(image, _draw_blank(shape))
     safe = theme.SAFE
     difference.paste(0, (safe, safe, image.width - safe, image.height - safe))
     bands = (band.getextrema() for band in difference.split())
@@ -109,10 +114,10 @@ def test_right_to_left_text_has_its_ink_on_the_right() -> None:
 
 
 def test_equal_cards_give_equal_bytes_in_any_thread() -> None:
-    cards = [FULL, replace(FULL, text="🔥 שלום"), replace(FULL, headline="سلام " * 30)] * 4
+    cards = [FULL, replace(FULL, text="🔥 שלום"), replace(FULL, headline="سلام " * 30)]
     alone = [draw_card(card, shipped()) for card in cards]
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda card: draw_card(card, shipped()), cards)) == alone
+        assert list(pool.map(lambda card: draw_card(card, shipped()), cards * 2)) == alone * 2
 
 
 def test_different_texts_give_different_pictures() -> None:
@@ -170,7 +175,7 @@ def test_a_hundred_thousand_characters_cost_little_more_than_a_page() -> None:
             draw_card(card, shipped())
             return process_time() - began
 
-        return min(once() for _ in range(5))
+        return min(once() for _ in range(3))
 
     draw_card(small, shipped())
     assert cost(huge) < 3 * cost(small)

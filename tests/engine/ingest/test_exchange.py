@@ -69,6 +69,7 @@ def test_documents_in_parts(tmp_path: Path) -> None:
     assert_comes_back(stored)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "place",
     [
