@@ -174,8 +174,8 @@ class TestUnusableInput:
             (b"\x1f\x8b\x08\x00" + b"x" * 50, "is damaged or cut off"),
             (b"PK\x03\x04" + b"x" * 50, "is damaged or cut off"),
             (b"\xff\xfea\x00", "is written in UTF-16"),
-            (b"\xee\x10\xa3}\r\x93t\xe8\x19", "is not recognised"),
-            (b"\x00" * 100, "is not recognised"),
+            (b"\xee\x10\xa3}\r\x93t\xe8\x19", "is neither text nor"),
+            (b"\x00" * 100, "is neither text nor"),
         ],
         ids=["empty", "gzip", "zip", "UTF-16", "noise", "zeros"],
     )

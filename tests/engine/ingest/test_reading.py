@@ -159,7 +159,7 @@ class TestOrdinaryFiles:
     async def test_that_cannot_be_used_are_told(self, reader: SourceReader, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"none does not exist\. Check the path"):
             await reader.open(str(tmp_path / "none"))
-        with pytest.raises(UnknownFormat, match="not recognised"):
+        with pytest.raises(UnknownFormat, match="neither text nor"):
             await reader.open(str(write(tmp_path / "noise", b"\xee\r\x93\0")))
         file = write(tmp_path / "a.jsonl", line("1", author="ana"))
         with pytest.raises(UsageError, match="no format 'none'"):
