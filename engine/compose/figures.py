@@ -162,6 +162,11 @@ class Figure:
     factor: Decimal = Decimal(1)  # of the measure as written: 1000 for km
 
     @property
+    def written(self) -> frozenset[Decimal]:
+        """The values without the factor of the measure: 5 for "5 km"."""
+        return frozenset(value / self.factor for value in self.values)
+
+    @property
     def may_be_any_unit(self) -> bool:
         """Whether the number stands alone, so that its unit may stand elsewhere."""
         return not self.unit and not self.counted
@@ -400,11 +405,12 @@ class Figures:
         )
 
     def _find(self, figure: Figure) -> Iterator[HeldFigure]:
-        unscaled = frozenset(value / figure.factor for value in figure.values)
         for holder in self.held:
-            # "Caro, 52" is 52 years old: what has no unit is compared as written.
-            values = figure.values if holder.figure.unit else unscaled
-            if values & holder.figure.values and _is_same_role(figure, holder):
+            its = holder.figure
+            # "Caro, 52" is 52 years old: beside what has no unit numbers are compared as written.
+            both = figure.unit and its.unit
+            same = figure.values & its.values if both else figure.written & its.written
+            if same and _is_same_role(figure, holder):
                 yield holder
 
 

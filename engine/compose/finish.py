@@ -42,10 +42,10 @@ holds words of somebody else, repost (all of them) or quote (those in quotation 
 it says.
 
 For each sentence: supported, if its passages, their titles, authors and dates included, say all \
-of it; partly, if they say some of it; not, \
-if they do not say it or say otherwise. Look for swapped names, wrong numbers and dates, negations \
-left out, opinions told as facts, comparisons and causes that the passages do not draw. What you \
-know yourself counts for nothing.
+of it; partly, if they say some of it; not, if they do not say it or say otherwise; a question, by \
+what it takes for granted. Look for swapped names, wrong numbers and dates, negations left out, \
+opinions told as facts, comparisons and causes that the passages do not draw. What you know \
+yourself counts for nothing.
 
 sources names those of its passages that say it, each read by itself; if only several together say \
 it, all of these; [] if none does. A sentence may lean on those before it, and on what it follows, \

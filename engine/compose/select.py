@@ -245,7 +245,7 @@ def _section(place: ItemPlace) -> str | None:
     if not heading or heading == place.title:
         return None
     shown = one_line(heading, _LONGEST_SECTION)
-    return shown if len(shown) == len(heading) else f"{shown}…"
+    return shown if len(shown) == len(heading) else f"{shown.rstrip(' …')}…"
 
 
 def _display_name(author: str | None, corpus: Corpus | None) -> str | None:

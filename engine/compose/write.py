@@ -3,8 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise, takewhile
 
 from engine.answer.cited_answer import split_citations
 from engine.compose.asking import as_line, as_list, close_schema, plain, strict
@@ -15,7 +15,12 @@ from engine.compose.composition import (
     Fact,
     SourcePassage,
 )
-from engine.compose.guard import open_quotation, outside_quotations, without_quotations
+from engine.compose.guard import (
+    makes_claim,
+    open_quotation,
+    outside_quotations,
+    without_quotations,
+)
 from engine.compose.tweets import MOST_TWEETS, over_long
 from engine.llm.asking import Prompt, objects
 from engine.search import told_date
@@ -52,7 +57,7 @@ Write for people who will check, in the voice asked for: plain is to the point; 
 understated wit that lies in the choice of words and adds no claim. Begin with what matters, not \
 with a date; give the day only where the day matters, else the year, and join sentences as a \
 person would. The first tweet of a thread says what is at stake, by what a source says or as a \
-question, which needs no number.
+question, which needs a source only if it holds a number, a date or a superlative.
 
 Call people by the names in author or text; a handle is a name without its @ only where there is \
 no other. "I" in a source is its author. Plain text: no links, no Markdown, no @, no list of \
@@ -174,7 +179,22 @@ def _draft(entry: object, given: Mapping[int, str]) -> Draft:
         if isinstance(candidate, str) and not _SOURCES.match(candidate)
     ]
     read = [read_sentences(text, given) for text in without_counters(texts)]
-    return tuple(tweet for tweet in read if tweet)[: MOST_TWEETS - 1]
+    return _cite_questions(tuple(tweet for tweet in read if tweet)[: MOST_TWEETS - 1])
+
+
+def _cite_questions(draft: Draft) -> Draft:
+    """Return a draft whose questions that claim something, such as a number, cite what the next
+    sentence does."""
+    following: dict[DraftSentence, tuple[int, ...]] = {
+        sentence: after.sources
+        for sentence, after in pairwise(chain.from_iterable(draft))
+        if not sentence.sources and not sentence.unknown
+        if sentence.text.endswith("?") and makes_claim(sentence.text)
+    }
+    return tuple(
+        tuple(replace(each, sources=following.get(each, each.sources)) for each in tweet)
+        for tweet in draft
+    )
 
 
 def without_counters(tweets: Sequence[str]) -> list[str]:

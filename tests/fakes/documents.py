@@ -22,7 +22,7 @@ def pdf(
     """Return a PDF file with these lines on its pages; `outline` maps titles to pages, from 1.
 
     On the pages, numbers from `first_number` are printed. A line has letters of 11 points, one
-    that begins with {8} of 8, with {11b} bold ones.
+    that begins with {8} of 8, with {11b} bold and with {11i} italic ones.
 
     With `password` it opens with no password that anybody knows. `drawn` pages have a line on
     them that is no text.
@@ -35,6 +35,8 @@ def pdf(
 
     font = add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
     bold = add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>")
+    italic = add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Oblique >>")
+    fonts = f"/F1 {font} 0 R /F1b {bold} 0 R /F1i {italic} 0 R"
     kids = []
     for lines in pages:
         shown = " ".join(map(_drawn_line, lines))
@@ -45,7 +47,7 @@ def pdf(
         kids.append(
             add(
                 f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {content} 0 R"
-                f" /Resources << /Font << /F1 {font} 0 R /F1b {bold} 0 R >> >> >>"
+                f" /Resources << /Font << {fonts} >> >> >>"
             )
         )
     outlines = ""
@@ -75,7 +77,7 @@ def pdf(
 
 
 def _drawn_line(line: str) -> str:
-    style = re.match(r"\{(\d+)(b?)\}", line)
+    style = re.match(r"\{(\d+)([bi]?)\}", line)
     shown = f"({_escaped(line[style.end() if style else 0 :])}) Tj T*"
     return f"/F1{style[2]} {style[1]} Tf {shown} /F1 11 Tf" if style else shown
 

@@ -179,8 +179,10 @@ _MOST_PIXELS = 25_000_000
 # Where a line ends within a word, the library puts one of these in place of the hyphen.
 _WITHIN_WORD = re.compile("[\x02\ufffe](?:\\r?\\n)?")
 _CUT_WORD = ("\x02", "\ufffe")
+_FRACTION = "\u2044"  # its raised number may have a line of its own
 _LINE_END = re.compile(r"\r?\n")
-_BOLD = re.compile(rb"bold|black|heavy|demi|cmbx", re.IGNORECASE)  # in the name of a font
+# What stands out is named in the name of its font.
+_EMPHASIS = re.compile(rb"bold|black|heavy|demi|cmbx|italic|oblique|cmti|cmsl", re.IGNORECASE)
 _LONGEST_FONT_NAME = 100
 _SMALL = 0.92  # of the height of other letters
 _NOTE = re.compile(r"\s*(?:\(?\d{1,3}[).\]]?|\[\d{1,3}\]|[*†‡§]{1,3})\s*\S")
@@ -296,26 +298,26 @@ class _Pages:
 class _Line(str):
     """A line of a page, with the height of its letters, 0 if it is not known."""
 
-    __slots__ = ("bold", "size")
+    __slots__ = ("emphatic", "size")
     size: float
-    bold: bool
+    emphatic: bool  # in bold or italic letters
 
-    def __new__(cls, text: str, size: float = 0.0, *, bold: bool = False) -> Self:
+    def __new__(cls, text: str, size: float = 0.0, *, emphatic: bool = False) -> Self:
         """Return the line."""
         line = super().__new__(cls, text)
-        line.size, line.bold = size, bold
+        line.size, line.emphatic = size, emphatic
         return line
 
 
 def _split_lines(text: str, words: Any) -> list[_Line]:
-    """Return the lines of a page; one that ends within a word goes on."""
+    """Return the lines of a page; one that ends within a word or a fraction goes on."""
     found: list[_Line] = []
     start = 0
     pending = ""
     for end in (*(line.span() for line in _LINE_END.finditer(text)), (len(text), len(text))):
         part = text[start : end[0]]
         pending += _WITHIN_WORD.sub("", part)
-        if not part.endswith(_CUT_WORD):
+        if not part.endswith(_CUT_WORD) and not text.startswith(_FRACTION, end[1]):
             found.append(_measure_line(pending, words, text, start, end[0]))
             pending = ""
         start = end[1]
@@ -332,8 +334,8 @@ def _measure_line(line: str, words: Any, text: str, start: int, end: int) -> _Li
     boxes = [words.get_charbox(place, loose=True) for place in samples]
     sizes = sorted(abs(top - bottom) for _, bottom, _, top in boxes)
     size = sizes[len(sizes) // 2] if sizes else 0.0
-    bold = bool(samples) and all(_BOLD.search(_font_name(words, place)) for place in samples)
-    return _Line(line, size, bold=bold)
+    names = [_font_name(words, place) for place in samples]
+    return _Line(line, size, emphatic=bool(names) and all(map(_EMPHASIS.search, names)))
 
 
 def _font_name(words: Any, place: int) -> bytes:
@@ -414,7 +416,7 @@ def _blocks(lines: Sequence[_Line], page: int, body: float, *, recognised: bool)
 
 
 def _split_runs(lines: Sequence[_Line]) -> list[list[_Line]]:
-    """Split lines where the letters become larger, smaller, or bold, as headings and notes do."""
+    """Split lines where letters become larger, smaller or emphatic, as headings and notes do."""
     runs: list[list[_Line]] = []
     for line in lines:
         if runs and not _changes_style(runs[-1][-1], line):
@@ -430,7 +432,7 @@ def _changes_style(line: _Line, following: _Line) -> bool:
     smaller, larger = sorted((line.size, following.size))
     if smaller < _SMALL * larger:
         return True
-    return line.bold != following.bold and not following.lstrip()[0].islower()
+    return line.emphatic != following.emphatic and not following.lstrip()[0].islower()
 
 
 def _join_paragraphs(blocks: Iterator[Block]) -> list[Block]:

@@ -252,6 +252,22 @@ async def test_the_check_reads_what_stands_before_a_sentence_and_cites_nothing(
     assert [line.get("follows") for line in shown] == ["Why is coffee dear?", None]
 
 
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("Why is coffee dear?", ["Why is coffee dear?"]),
+        ("Why did coffee rise by 14 % in 2011?", ["Why did coffee rise by 14 % in 2011? [1]"]),
+        ("Why did coffee rise by 15 % in 2011?", []),
+    ],
+)
+async def test_a_question_with_a_number_cites_what_its_answer_does(
+    bench: Bench, question: str, shown: list[str]
+) -> None:
+    bench.writer.says["draft"] = drafting(question, RIGHT)
+    composition = await bench.compose(thread=True)
+    assert texts(composition)[0][:-1] == [*shown, RIGHT.replace(" [1].", ". [1]")]
+
+
 async def test_the_check_edits_or_removes_once(bench: Bench) -> None:
     bench.writer.says["draft"] = drafting(
         "Frost never killed the harvest [2]. Prices rose by 41 % [1]. Frost killed all [2]. "

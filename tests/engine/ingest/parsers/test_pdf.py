@@ -116,12 +116,15 @@ def test_titles_in_other_letters_stay_apart_from_the_text_below() -> None:
         "They rose for years and years, and",
         "fell.",
     ]
-    found = parse_pdf(pdf([*lines, *bold]), _BLIND)
+    italic = ["{11i}A short one", "Tea did not, which surprised all that", "drank it."]
+    found = parse_pdf(pdf([*lines, *bold, *italic]), _BLIND)
     assert [block.text for block in found.blocks] == [
         "In the Beginning",
         "The project began long ago and it was good for a while.",
         "Prices of all the kinds of coffee here",
         "They rose for years and years, and fell.",
+        "A short one",
+        "Tea did not, which surprised all that drank it.",
     ]
 
 
