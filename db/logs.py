@@ -10,8 +10,7 @@ from enum import StrEnum
 import asyncpg
 import orjson
 
-from db.connection import statements
-from db.pool import Database
+from db.pool import Database, Store
 from engine.errors import StorageError
 from engine.search_log import LoggedSearch
 from engine.values import Corpus
@@ -47,13 +46,12 @@ class LogEntry:
     error: str | None
 
 
-class Log:
+class Log(Store, sql="log"):
     """Keeps searches for `keep`; if that is zero, logs nothing and removes what was logged."""
 
     def __init__(self, database: Database, keep: timedelta) -> None:
-        self._database = database
+        super().__init__(database)
         self._keep = keep
-        self._sql = statements("log")
 
     async def record(self, search: LoggedSearch) -> None:
         """Log a search. Raises only CancelledError, and takes a second at most."""
@@ -65,8 +63,7 @@ class Log:
 
     async def recent(self, *, now: datetime, limit: int, failed: bool = False) -> list[LogEntry]:
         """Return the last searches, newest first; with `failed`, those that found nothing."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["recent"], self._since(now), failed, limit)
+        rows = await self._fetch_rows("recent", self._since(now), failed, limit)
         return [_read_entry(row) for row in rows]
 
     async def list_missed(self, corpus: Corpus, limit: int) -> list[str]:
@@ -74,8 +71,7 @@ class Log:
         from engine.query.query import Word  # noqa: PLC0415 - every search is logged, few are read
         from engine.query.read import parse_query  # noqa: PLC0415 - as above
 
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["missed"], corpus.name, self._keep, limit)
+        rows = await self._fetch_rows("missed", corpus.name, self._keep, limit)
         queries = (parse_query(row["query"]) for row in rows)
         units = (
             alternative.unit
@@ -154,12 +150,8 @@ class JobOutcome:
     last_error: str | None
 
 
-class JobOutcomes:
+class JobOutcomes(Store, sql="posting"):
     """Reads and writes the job_outcome table."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("posting")
 
     async def count(
         self, job: str, outcome: RunOutcome, *, now: datetime, error: str | None = None
@@ -167,27 +159,19 @@ class JobOutcomes:
         """Count one run. `error`, if given, replaces the last one."""
         today = now.astimezone(UTC).date()
         said = error and error[:_LONGEST_ERROR]
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["count_outcome"], job, today, outcome.value, now, said
-            )
+        await self._execute("count_outcome", job, today, outcome.value, now, said)
 
     async def summary(self, since: datetime) -> list[JobOutcome]:
         """Return the sums from the day (UTC) of `since` on, by job and outcome."""
         day = since.astimezone(UTC).date()
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["outcomes"], day)
+        rows = await self._fetch_rows("outcomes", day)
         return [JobOutcome(**{**row, "outcome": RunOutcome(row["outcome"])}) for row in rows]
 
     async def totals(self) -> dict[tuple[str, RunOutcome], int]:
         """Return how often each job had each outcome since the database was set up."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["outcome_totals"])
+        rows = await self._fetch_rows("outcome_totals")
         return {(row["job"], RunOutcome(row["outcome"])): row["times"] for row in rows}
 
     async def forget(self, *, now: datetime) -> None:
         """Forget the days of counts older than 90 days; the totals stay."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["forget_outcomes"], now.astimezone(UTC).date() - _KEPT
-            )
+        await self._execute("forget_outcomes", now.astimezone(UTC).date() - _KEPT)

@@ -8,8 +8,7 @@ from typing import Generic, TypeVar
 import asyncpg
 import orjson
 
-from db.connection import statements
-from db.pool import Database
+from db.pool import Store
 from engine.answer.cited_answer import Claim, ModelAnswer, Objection
 from engine.budget import BudgetSource, Planned
 from engine.messages import message_from_json, message_json
@@ -23,7 +22,7 @@ _KEPT = timedelta(days=90)
 _Answer = TypeVar("_Answer")
 
 
-class _Answers(ABC, Generic[_Answer]):
+class _Answers(Store, ABC, Generic[_Answer], sql="model"):
     """Answers of models by the key of their request; storing a new one removes old ones.
 
     `_table` names the statements that read and write them.
@@ -31,23 +30,15 @@ class _Answers(ABC, Generic[_Answer]):
 
     _table: str
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("model")
-
     async def get(self, key: str) -> _Answer | None:
         """Return the stored answer, or None."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql[self._table], key)
+        row = await self._fetch_row(self._table, key)
         return None if row is None else self._read_row(row)
 
     async def put(self, key: str, answer: _Answer, *, now: datetime) -> None:
         """Store an answer under its key, and remove those older than 90 days."""
         values = self._list_values(answer)
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql[f"store_{self._table}"], key, now, now - _KEPT, *values
-            )
+        await self._execute(f"store_{self._table}", key, now, now - _KEPT, *values)
 
     @abstractmethod
     def _read_row(self, row: asyncpg.Record) -> _Answer:
@@ -128,22 +119,16 @@ def _claim(
     return Claim(text=text, passages=tuple(numbers), supported=supported, objection=objection)
 
 
-class Ledger:
+class Ledger(Store, sql="model"):
     """One row per call, failed ones included, and one per call in progress."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("model")
 
     async def spent(self, day: date) -> dict[BudgetSource, Usage]:
         """Return the sums of that day (UTC); unknown figures count as 0."""
-        async with self._database.connection() as connection:
-            return _sums(await connection.fetch(self._sql["spent"], *_bounds(day), None))
+        return _sums(await self._fetch_rows("spent", *_bounds(day), None))
 
     async def spent_in_all(self) -> Usage:
         """Return the sums of all calls ever made; unknown figures count as 0."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["spent_in_all"])
+        row = await self._fetch_row("spent_in_all")
         assert row is not None  # noqa: S101 - sums have one row
         return Usage(**row)
 
@@ -151,17 +136,16 @@ class Ledger:
         self, usage: Usage, *, model: str, purpose: str, source: BudgetSource, now: datetime
     ) -> None:
         """Add one call."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["record"],
-                now,
-                purpose,
-                model,
-                usage.prompt_tokens,
-                usage.completion_tokens,
-                usage.cost_usd,
-                source.value,
-            )
+        await self._execute(
+            "record",
+            now,
+            purpose,
+            model,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            usage.cost_usd,
+            source.value,
+        )
 
     async def reserve(
         self,
@@ -188,8 +172,7 @@ class Ledger:
 
     async def release(self, place: int) -> None:
         """Stop counting a call as in progress."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["release"], place)
+        await self._execute("release", place)
 
 
 def _bounds(day: date) -> tuple[datetime, datetime]:
@@ -208,17 +191,12 @@ def _sums(rows: Iterable[asyncpg.Record]) -> dict[BudgetSource, Usage]:
     }
 
 
-class WebPages:
+class WebPages(Store, sql="web_cache"):
     """Pages by the canonical address that they were asked for by."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("web_cache")
 
     async def get(self, address: str) -> FetchedPage | None:
         """Return the stored page, or None."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["page"], address)
+        row = await self._fetch_row("page", address)
         if row is None:
             return None
         return FetchedPage(
@@ -235,25 +213,23 @@ class WebPages:
 
     async def put(self, address: str, page: FetchedPage) -> None:
         """Store a page in place of an older one."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["store_page"],
-                address,
-                page.url,
-                page.title,
-                page.author,
-                page.site,
-                page.date,
-                page.text,
-                page.etag,
-                page.last_modified,
-                page.fetched_at,
-            )
+        await self._execute(
+            "store_page",
+            address,
+            page.url,
+            page.title,
+            page.author,
+            page.site,
+            page.date,
+            page.text,
+            page.etag,
+            page.last_modified,
+            page.fetched_at,
+        )
 
     async def forget(self, *, before: datetime, most_bytes: int) -> int:
         """Remove pages fetched before `before`, and the oldest ones beyond `most_bytes` of text.
 
         Returns how many were removed.
         """
-        async with self._database.connection() as connection:
-            return int(await connection.fetchval(self._sql["forget_pages"], before, most_bytes))
+        return int(await self._fetch_value("forget_pages", before, most_bytes))

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import asyncpg
 
 from db import migrate
-from db.connection import Connection, mapped_storage_errors
+from db.connection import Connection, mapped_storage_errors, statements
 from db.replicas import FallbackReader, Primary, Replicas, ReplicaState, Replication
 from db.sessions import (
     SEARCH_PATH,
@@ -23,7 +23,7 @@ from db.sessions import (
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.messages import Message
 
-__all__ = ["Database", "PoolSettings", "Replication", "server_settings"]
+__all__ = ["Database", "PoolSettings", "Replication", "Store", "server_settings"]
 
 _CLOSING = 5.0  # seconds
 
@@ -169,3 +169,37 @@ class Database:
                 await self._sessions.pool.close()
         except TimeoutError:
             self._sessions.pool.terminate()
+
+
+class Store:
+    """The base of what runs the statements of one file, `sql`, on some tables.
+
+    Each of the methods here runs one on a connection of its own. They raise storage errors.
+    """
+
+    _file: ClassVar[str]
+
+    def __init_subclass__(cls, *, sql: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if sql:
+            cls._file = sql
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements(self._file)
+
+    async def _fetch_rows(self, statement: str, *values: Any) -> list[asyncpg.Record]:
+        async with self._database.connection() as connection:
+            return await connection.fetch(self._sql[statement], *values)
+
+    async def _fetch_row(self, statement: str, *values: Any) -> asyncpg.Record | None:
+        async with self._database.connection() as connection:
+            return await connection.fetchrow(self._sql[statement], *values)
+
+    async def _fetch_value(self, statement: str, *values: Any) -> Any:
+        async with self._database.connection() as connection:
+            return await connection.fetchval(self._sql[statement], *values)
+
+    async def _execute(self, statement: str, *values: Any) -> str:
+        async with self._database.connection() as connection:
+            return await connection.execute(self._sql[statement], *values)

@@ -11,7 +11,7 @@ import asyncpg
 from pydantic import TypeAdapter
 
 from db.connection import statements
-from db.pool import Database
+from db.pool import Database, Store
 from engine.chat import Answer, Chat, Favourite, Tally, WallEntry, WallRule, WallState
 from engine.contracts.results import Receipt
 from engine.search import Prophecy
@@ -48,27 +48,22 @@ class EarlierQuestions:
     last: int | None = None
 
 
-class Questions:
+class Questions(Store, sql="questions"):
     """The questions of each chat, and which of them follow others."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("questions")
 
     async def keep(self, asked: AskedQuestion, text: str, *, follows: int | None = None) -> None:
         """Store a question, and the one that it followed."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["keep_question"],
-                asked.chat.id,
-                asked.thread,
-                asked.now,
-                text,
-                asked.corpus,
-                asked.event_id,
-                asked.person,
-                follows,
-            )
+        await self._execute(
+            "keep_question",
+            asked.chat.id,
+            asked.thread,
+            asked.now,
+            text,
+            asked.corpus,
+            asked.event_id,
+            asked.person,
+            follows,
+        )
 
     async def earlier(self, asked: AskedQuestion) -> EarlierQuestions:
         """Return the question of the message replied to, else the person's own last one of the
@@ -76,27 +71,25 @@ class Questions:
 
         Questions about other corpora are left out, so that those about a private one do not leak.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                self._sql["earlier_questions"],
-                asked.chat.id,
-                asked.thread,
-                asked.now - _FOLLOWS,
-                _LAST,
-                asked.corpus,
-                asked.person,
-                asked.chat.platform,
-                asked.quoted_id,
-                asked.quoted_event,
-                asked.event_id,
-            )
+        rows = await self._fetch_rows(
+            "earlier_questions",
+            asked.chat.id,
+            asked.thread,
+            asked.now - _FOLLOWS,
+            _LAST,
+            asked.corpus,
+            asked.person,
+            asked.chat.platform,
+            asked.quoted_id,
+            asked.quoted_event,
+            asked.event_id,
+        )
         texts = tuple(row["text"] for row in reversed(rows))
         return EarlierQuestions(texts=texts, last=rows[0]["id"] if rows else None)
 
     async def forget(self, *, now: datetime) -> None:
         """Remove questions older than a day."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["forget_questions"], now - _QUESTIONS_KEPT)
+        await self._execute("forget_questions", now - _QUESTIONS_KEPT)
 
 
 @cache
@@ -131,35 +124,29 @@ class ShownPage:
     is_post: bool = False
 
 
-class Answers:
+class Answers(Store, sql="conversation"):
     """Reads and writes the answer and vote tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("conversation")
 
     async def keep(
         self, chat: Chat, thread: str | None, answer: Answer, *, event_id: str | None = None
     ) -> int:
         """Store a new answer to an event, if there was one, and return its id."""
-        async with self._database.connection() as connection:
-            return int(
-                await connection.fetchval(
-                    self._sql["keep_answer"],
-                    chat.id,
-                    thread,
-                    answer.asked_at,
-                    answer.first,
-                    answer.last,
-                    prophecy_to_json(answer.prophecy),
-                    event_id,
-                )
+        return int(
+            await self._fetch_value(
+                "keep_answer",
+                chat.id,
+                thread,
+                answer.asked_at,
+                answer.first,
+                answer.last,
+                prophecy_to_json(answer.prophecy),
+                event_id,
             )
+        )
 
     async def get(self, chat: Chat, answer_id: int) -> Answer | None:
         """Return an answer of this chat, or None."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["answer"], answer_id, chat.id)
+        row = await self._fetch_row("answer", answer_id, chat.id)
         return _read_answer(row)
 
     async def last(self, chat: Chat, thread: str | None) -> Answer | None:
@@ -187,8 +174,7 @@ class Answers:
         """Return the page of an answer that a message shows, or that answered its event; None if
         there is none of the last week."""
         values = (chat.id, now - _EVENTS_KNOWN, chat.platform, message, event_id)
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["answer_about"], *values)
+        row = await self._fetch_row("answer_about", *values)
         page = _read_answer(row)
         if row is None or page is None:
             return None
@@ -205,8 +191,7 @@ class Answers:
 
         Each shows the one hit that was posted. Empty if `answer` was not part of a post.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["posted_with"], answer.id)
+        rows = await self._fetch_rows("posted_with", answer.id)
         return [page for row in rows if (page := _read_posted(row))]
 
     async def finish(self, answer: Answer) -> bool:
@@ -217,8 +202,7 @@ class Answers:
 
     async def turn_page(self, answer: Answer) -> None:
         """Store which hits were shown last. The answer must be stored already."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["turn_page"], answer.id, answer.first, answer.last)
+        await self._execute("turn_page", answer.id, answer.first, answer.last)
 
     async def withdraw(self, answer: Answer, rank: int, person: str, value: int) -> bool:
         """Remove a person's vote of this value on one hit. Return whether there was one."""
@@ -230,8 +214,7 @@ class Answers:
         self, answer: Answer, rank: int, person: str, value: int, *, now: datetime
     ) -> None:
         """Store a person's vote (1 or -1) on one hit, replacing an earlier one."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["vote"], answer.id, rank, person, value, now)
+        await self._execute("vote", answer.id, rank, person, value, now)
 
     async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
         """Return the votes on an answer's hits, by rank; hits without votes are left out."""
@@ -324,12 +307,8 @@ def favourite_of(row: asyncpg.Record) -> Favourite | None:
 _BYTES = 32
 
 
-class VotingKeys:
+class VotingKeys(Store, sql="wall"):
     """The keys of all processes on one database. They are deleted for good after their day."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("wall")
 
     async def today(self, *, now: datetime) -> bytes:
         """Return the key of the day, the same for all processes."""
@@ -340,17 +319,15 @@ class VotingKeys:
 
     async def forget(self, *, now: datetime) -> None:
         """Remove the keys of past days."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["forget_keys"], now.astimezone(UTC).date())
+        await self._execute("forget_keys", now.astimezone(UTC).date())
 
 
-class Wall:
+class Wall(Store, sql="wall"):
     """Reads what was voted for under a rule, and writes what the owner decided about it."""
 
     def __init__(self, database: Database, rule: WallRule) -> None:
-        self._database = database
+        super().__init__(database)
         self._rule = rule
-        self._sql = statements("wall")
 
     async def list_shown(self, corpora: Collection[str], *, limit: int) -> list[Favourite]:
         """Return the best-voted hits in some corpora that everybody may see, best first."""

@@ -7,19 +7,15 @@ from typing import Any
 
 import asyncpg
 
-from db.connection import Connection, statements
-from db.pool import Database
+from db.connection import Connection
+from db.pool import Store
 from engine.chat import Admission, AdmissionState, BotOwner, Chat, Listening, PostPicture, Standing
 
 _QUOTAS_KEPT = timedelta(days=7)
 
 
-class Quotas:
+class Quotas(Store, sql="conversation"):
     """Counts uses by scope and day."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("conversation")
 
     async def use(
         self, scope: str, *, now: datetime, title: str | None = None, times: int = 1
@@ -29,15 +25,11 @@ class Quotas:
         `title` is who asks, as the owner is to read it.
         """
         today = now.astimezone(UTC).date()
-        async with self._database.connection() as connection:
-            return int(await connection.fetchval(self._sql["use"], scope, today, title, times))
+        return int(await self._fetch_value("use", scope, today, title, times))
 
     async def forget(self, *, now: datetime) -> None:
         """Remove the counts of days before the last week, which the owner may see."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["forget_quotas"], now.astimezone(UTC).date() - _QUOTAS_KEPT
-            )
+        await self._execute("forget_quotas", now.astimezone(UTC).date() - _QUOTAS_KEPT)
 
 
 _WAITING_KEPT = timedelta(days=1)
@@ -52,12 +44,8 @@ class WaitingMessage:
     written_at: datetime | None
 
 
-class Waiting:
+class Waiting(Store, sql="access"):
     """Reads and writes waiting messages. One may be answered several times, from other archives."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("access")
 
     async def keep(
         self,
@@ -69,34 +57,27 @@ class Waiting:
         now: datetime,
     ) -> int:
         """Store a message and return its id."""
-        async with self._database.connection() as connection:
-            return int(
-                await connection.fetchval(
-                    self._sql["keep_waiting"], chat.id, thread, message, written_at, now
-                )
-            )
+        return int(
+            await self._fetch_value("keep_waiting", chat.id, thread, message, written_at, now)
+        )
 
     async def get(self, chat: Chat, number: int) -> WaitingMessage | None:
         """Return a message of this chat, or None if it is forgotten."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["waiting"], number, chat.id)
+        row = await self._fetch_row("waiting", number, chat.id)
         return None if row is None else WaitingMessage(**dict(row))
 
     async def choose(self, number: int, corpus: str, *, person: str, now: datetime) -> None:
         """Note which archive a person ("platform:id") chose for a message."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["choose"], number, corpus, person, now)
+        await self._execute("choose", number, corpus, person, now)
 
     async def find_choice(self, chat: Chat, person: str, *, since: datetime) -> str | None:
         """Return the archive that a person chose last in this chat since then, or None."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["last_choice"], chat.id, person, since)
+        row = await self._fetch_row("last_choice", chat.id, person, since)
         return None if row is None else str(row["chosen"])
 
     async def forget(self, *, now: datetime) -> None:
         """Remove messages that are older than a day."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["forget_waiting"], now - _WAITING_KEPT)
+        await self._execute("forget_waiting", now - _WAITING_KEPT)
 
 
 _MOST_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
@@ -115,23 +96,17 @@ class Used:
     times: int
 
 
-class Access:
+class Access(Store, sql="access"):
     """Reads and writes owners, their codes, and admissions."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("access")
 
     async def owner(self, platform: str) -> BotOwner | None:
         """Return the owner on the platform, if there is one."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["owner"], platform)
+        row = await self._fetch_row("owner", platform)
         return None if row is None else BotOwner(platform=platform, **dict(row))
 
     async def find_standing(self, platform: str, *, person: str, chat: str) -> Standing:
         """Return what is known of a person who writes in a chat."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["standing"], platform, person, chat)
+        row = await self._fetch_row("standing", platform, person, chat)
         assert row is not None  # noqa: S101 - the statement always returns one row
         states = {AdmissionState(state) for state in row["states"] or ()}
         best = next((state for state in _BEST if state in states), None)
@@ -139,10 +114,7 @@ class Access:
 
     async def code(self, platform: str, fresh: str, *, now: datetime, fresh_since: datetime) -> str:
         """Return the platform's unused code, which is `fresh` if there was none made since then."""
-        async with self._database.connection() as connection:
-            return str(
-                await connection.fetchval(self._sql["code"], platform, fresh, now, fresh_since)
-            )
+        return str(await self._fetch_value("code", platform, fresh, now, fresh_since))
 
     async def claim(
         self, owner: BotOwner, code: str, *, now: datetime, made_since: datetime
@@ -166,26 +138,19 @@ class Access:
         self, platform: str, chat: str, *, title: str | None, language: str, now: datetime
     ) -> bool:
         """Note that a chat asks for leave. Return False if it asked before, or too many wait."""
-        async with self._database.connection() as connection:
-            return bool(
-                await connection.fetchval(
-                    self._sql["ask"], platform, chat, title, language, now, _MOST_WAITING
-                )
-            )
+        return bool(
+            await self._fetch_value("ask", platform, chat, title, language, now, _MOST_WAITING)
+        )
 
     async def keep_message(
         self, platform: str, chat: str, message: str, *, thread: str | None, now: datetime
     ) -> None:
         """Keep what a chat that asks has written last, to be answered if it is let in."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["keep_message"], platform, chat, message, thread, now
-            )
+        await self._execute("keep_message", platform, chat, message, thread, now)
 
     async def take_back(self, platform: str, chat: str) -> None:
         """Forget that a chat asked, because the owner could not be told."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["take_back"], platform, chat)
+        await self._execute("take_back", platform, chat)
 
     async def decide(
         self, platform: str, chat: str, state: AdmissionState, *, now: datetime
@@ -194,34 +159,29 @@ class Access:
 
         The message that it kept is forgotten.
         """
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["decide"], platform, chat, state.value, now)
+        row = await self._fetch_row("decide", platform, chat, state.value, now)
         return None if row is None else _admission(row)
 
     async def allow(
         self, platform: str, chat: str, *, title: str | None, language: str, now: datetime
     ) -> None:
         """Allow a chat that did not ask."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["allow"], platform, chat, title, language, now)
+        await self._execute("allow", platform, chat, title, language, now)
 
     async def admissions(self, platform: str) -> Sequence[Admission]:
         """Return the chats of a platform that asked, those that wait first."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["admissions"], platform)
+        rows = await self._fetch_rows("admissions", platform)
         return [_admission(row) for row in rows]
 
     async def count_use(self, since: datetime) -> Sequence[Used]:
         """Return who was answered since that day (UTC) and how often, the busiest 20 first."""
         day = since.astimezone(UTC).date()
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["used_since"], day, _MOST_USERS)
+        rows = await self._fetch_rows("used_since", day, _MOST_USERS)
         return [_read_used(row) for row in rows]
 
     async def paid(self, since: datetime) -> Mapping[str, float]:
         """Return what models cost since then, in US dollars, by the source of the calls."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["paid_since"], since)
+        rows = await self._fetch_rows("paid_since", since)
         return {row["source"]: row["cost_usd"] for row in rows}
 
 
@@ -252,14 +212,10 @@ class Forgotten:
         return (self.chats, self.votes, self.compositions, self.searches) != (0, 0, 0, 0)
 
 
-class Forgetting:
+class Forgetting(Store, sql="forgetting"):
     """Deletes for good. Owners, refused admissions and the counts of today remain, so that nobody
     gets around a limit; what names nobody remains until it expires.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("forgetting")
 
     async def chat(self, platform: str, external_id: str) -> Forgotten:
         """Delete a chat with all that belongs to it. Raises StorageError."""
@@ -296,12 +252,8 @@ class Forgetting:
         return Forgotten(chats=int(chat_id is not None), searches=searches)
 
 
-class Chats:
+class Chats(Store, sql="conversation"):
     """Reads and writes the chat table."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("conversation")
 
     async def meet(
         self,
@@ -340,27 +292,25 @@ class Chats:
 
     async def on_platform(self, platform: str) -> list[Chat]:
         """Return all chats of a platform, by their names there."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["chats_on"], platform)
+        rows = await self._fetch_rows("chats_on", platform)
         return [chat_from(dict(row)) for row in rows]
 
     async def change(self, chat: Chat) -> None:
         """Store the settings of a chat, and nothing else about it."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["change"],
-                chat.id,
-                chat.language,
-                chat.time_zone,
-                chat.corpus,
-                str(chat.listening),
-                chat.threshold,
-                chat.quiet_from,
-                chat.quiet_to,
-                chat.picture.value,
-                chat.full_answers,
-                chat.asked_in,
-            )
+        await self._execute(
+            "change",
+            chat.id,
+            chat.language,
+            chat.time_zone,
+            chat.corpus,
+            str(chat.listening),
+            chat.threshold,
+            chat.quiet_from,
+            chat.quiet_to,
+            chat.picture.value,
+            chat.full_answers,
+            chat.asked_in,
+        )
 
     async def move(self, platform: str, old: str, new: str) -> None:
         """Give a chat the id that the platform moved it to, and keep all its data.
@@ -378,8 +328,7 @@ class Chats:
 
         Does nothing for an unknown chat.
         """
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["set_active"], platform, external_id, active)
+        await self._execute("set_active", platform, external_id, active)
 
 
 def chat_from(columns: Mapping[str, Any]) -> Chat:

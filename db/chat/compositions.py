@@ -9,8 +9,7 @@ from typing import TypeVar
 import asyncpg
 from pydantic import TypeAdapter
 
-from db.connection import statements
-from db.pool import Database
+from db.pool import Store
 from engine.chat import Chat
 from engine.compose.composition import Composition
 
@@ -62,30 +61,25 @@ def _adapter(kept: type[_Kept]) -> TypeAdapter[_Kept]:
     return TypeAdapter(kept)
 
 
-class Compositions:
+class Compositions(Store, sql="compositions"):
     """Reads and writes tasks and what came of them. Methods raise StorageError.
 
     `process` is the number under which `EventClaims` announced this process.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("compositions")
-
     async def keep(
         self, chat: Chat, thread: str | None, task: ComposeTask, *, now: datetime
     ) -> int:
         """Store a task and return its id."""
-        async with self._database.connection() as connection:
-            return int(
-                await connection.fetchval(
-                    self._sql["keep_task"],
-                    chat.id,
-                    thread,
-                    now,
-                    _adapter(ComposeTask).dump_json(task).decode(),
-                )
+        return int(
+            await self._fetch_value(
+                "keep_task",
+                chat.id,
+                thread,
+                now,
+                _adapter(ComposeTask).dump_json(task).decode(),
             )
+        )
 
     async def begin(self, task_id: int, process: int, message: str | None) -> bool:
         """Note that a process works on a task; return False if it was begun or stopped before."""
@@ -107,38 +101,30 @@ class Compositions:
 
     async def get(self, chat: Chat, task_id: int) -> KeptTask | None:
         """Return a task of this chat, or None."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["task"], task_id, chat.id)
+        row = await self._fetch_row("task", task_id, chat.id)
         return _read_task(row) if row else None
 
     async def take_left(self, platform: str, process: int) -> list[KeptTask]:
         """Take over the unfinished tasks of processes that have ended."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["take_left"], platform, process)
+        rows = await self._fetch_rows("take_left", platform, process)
         return [_read_task(row) for row in rows]
 
     async def draft(self, delivery_key: str) -> Composition | None:
         """Return what was drafted for a delivery, or None."""
-        async with self._database.connection() as connection:
-            found = await connection.fetchval(self._sql["draft"], delivery_key)
+        found = await self._fetch_value("draft", delivery_key)
         return _adapter(Composition).validate_json(found) if found else None
 
     async def keep_draft(self, delivery_key: str, outcome: Composition, *, now: datetime) -> None:
         """Store what was drafted for a delivery."""
         kept = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["keep_draft"], delivery_key, now, _outcome_json(kept)
-            )
+        await self._execute("keep_draft", delivery_key, now, _outcome_json(kept))
 
     async def forget(self, *, now: datetime) -> None:
         """Remove tasks and drafts older than 90 days."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["forget_compositions"], now - _KEPT)
+        await self._execute("forget_compositions", now - _KEPT)
 
     async def _has_changed(self, statement: str, *values: object) -> bool:
-        async with self._database.connection() as connection:
-            return bool(await connection.fetchval(self._sql[statement], *values))
+        return bool(await self._fetch_value(statement, *values))
 
 
 def _outcome_json(outcome: Composition) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from db.connection import statements
 from db.lease import Lease, LeaseTimes
-from db.pool import Database
+from db.pool import Database, Store
 from engine.chat import Answer
 from engine.errors import StorageError
 from engine.values import Closable
@@ -65,23 +65,21 @@ class EventClaim:
             logger.warning("the step %s was not noted: %s", message, error)
 
 
-class EventClaims(Closable):
+class EventClaims(Store, Closable, sql="conversation"):
     """Claims events for this process, which a lease proves alive."""
 
     def __init__(
         self, database: Database, *, times: LeaseTimes | None = None, patience: float = _PATIENCE
     ) -> None:
-        self._database = database
+        super().__init__(database)
         self._patience = patience
-        self._sql = statements("conversation")
         self._times = times
         self._process: int | None = None
         self._presence: Lease | None = None
 
     async def __aenter__(self) -> Self:
         """Announce this process. Raises StorageError."""
-        async with self._database.connection() as connection:
-            self._process = await connection.fetchval(self._sql["process_number"])
+        self._process = await self._fetch_value("process_number")
         self._presence = Lease(self._database, f"process {self.process}", times=self._times)
         await self._presence.__aenter__()
         return self
@@ -127,7 +125,7 @@ class EventClaims(Closable):
         """
         clock = asyncio.get_running_loop().time
         end = clock() + self._patience
-        while (step := await self._fetch_value("take", platform, event_id, now)) is None:
+        while (step := await self._decide("take", platform, event_id, now)) is None:
             if clock() >= end or not await self._has_changed("undecided", platform, event_id):
                 return None
             await asyncio.sleep(_LOOK_SECONDS)
@@ -142,25 +140,16 @@ class EventClaims(Closable):
 
     async def answer_to(self, platform: str, event_id: str, *, since: datetime) -> str | None:
         """Return the id of the message that answered an event since then, or None."""
-        async with self._database.connection() as connection:
-            found: str | None = await connection.fetchval(
-                self._sql["answer_to"], platform, event_id, since
-            )
+        found: str | None = await self._fetch_value("answer_to", platform, event_id, since)
         return found
 
     async def _has_changed(
         self, statement: str, platform: str, event_id: str, *more: object
     ) -> bool:
-        return bool(await self._fetch_value(statement, platform, event_id, *more))
+        return bool(await self._decide(statement, platform, event_id, *more))
 
-    async def _fetch_value(
-        self, statement: str, platform: str, event_id: str, *more: object
-    ) -> object:
-        async with self._database.connection() as connection:
-            found: object = await connection.fetchval(
-                self._sql[statement], platform, event_id, self._process, *more
-            )
-        return found
+    async def _decide(self, statement: str, platform: str, event_id: str, *more: object) -> object:
+        return await self._fetch_value(statement, platform, event_id, self._process, *more)
 
     async def give_back(self, platform: str, event_id: str) -> None:
         """Let an event be claimed again that this process took and did not answer.
@@ -197,27 +186,23 @@ class EventClaims(Closable):
             await connection.execute(statements("lease")["forget"])
 
 
-class Inbox:
+class Inbox(Store, sql="inbox"):
     """Stores the events of one platform that wait to be answered."""
 
     def __init__(self, database: Database, platform: str) -> None:
-        self._database = database
+        super().__init__(database)
         self._platform = platform
-        self._sql = statements("inbox")
 
     async def keep(self, events: Mapping[int, Mapping[str, Any]]) -> None:
         """Store events by number. One that is stored already is not changed."""
         contents = [json.dumps(event) for event in events.values()]
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["keep"], self._platform, list(events), contents)
+        await self._execute("keep", self._platform, list(events), contents)
 
     async def left(self) -> dict[int, dict[str, Any]]:
         """Return the stored events by number, oldest first."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["left"], self._platform)
+        rows = await self._fetch_rows("left", self._platform)
         return {row["number"]: json.loads(row["content"]) for row in rows}
 
     async def drop(self, numbers: Collection[int]) -> None:
         """Remove events that have been dealt with."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["drop"], self._platform, list(numbers))
+        await self._execute("drop", self._platform, list(numbers))

@@ -9,7 +9,7 @@ import asyncpg
 
 from db.connection import Connection, statements
 from db.lease import Lease
-from db.pool import Database
+from db.pool import Database, Store
 from engine.corpora import ALL, USUAL, corpus_named, role_of_new
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.messages import Message
@@ -78,17 +78,13 @@ async def clean_postings(connection: Connection, corpus_id: int) -> None:
     await connection.execute(f"VACUUM (ANALYZE) {postings_table(corpus_id)}", timeout=_TIMEOUT)
 
 
-class Postings:
+class Postings(Store, sql="postings"):
     """Stores the postings of corpora that are to have them and do not have all of them yet.
 
     Each page is one transaction that also stores its position, so a run may be interrupted
     anywhere, repeated, or run in several processes at once. Until the last page is stored, the
     corpus is searched without postings.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("postings")
 
     async def pages(self, corpus: Corpus) -> AsyncGenerator[int, None]:
         """Store the missing postings and yield the number of documents of each page.
@@ -196,16 +192,15 @@ async def add_languages(database: Database) -> list[str]:
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
-class Corpora:
+class Corpora(Store, sql="corpora"):
     """Reads and writes the corpus table and creates one partition per corpus.
 
     Corpora of other kinds than `kinds` are invisible, both by name and in lists.
     """
 
     def __init__(self, database: Database, *, kinds: Collection[Kind] = frozenset(Kind)) -> None:
-        self._database = database
+        super().__init__(database)
         self._kinds = kinds
-        self._sql = statements("corpora")
 
     async def get(self, name: str) -> Corpus:
         """Return the corpus called `name`. Raises CorpusNotFound."""

@@ -12,7 +12,7 @@ import orjson
 
 from db.connection import Connection, statements
 from db.corpus.corpora import about_corpus, clean_postings, language_of, partition
-from db.pool import Database
+from db.pool import Database, Store
 from engine.corpora import Document, Part, part_id
 from engine.errors import CorpusNotFound
 from engine.messages import Message
@@ -224,12 +224,11 @@ def _stored_part(row: asyncpg.Record) -> Part:
 _BATCH_TIMEOUT = 600
 
 
-class Documents:
+class Documents(Store, sql="documents"):
     """Writes batches, one transaction each; triggers keep the statistics exact."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("documents")
+        super().__init__(database)
         self._languages: frozenset[str] | None = None
 
     async def find_outdated(self, corpus: Corpus, digests: Mapping[str, int]) -> set[str]:

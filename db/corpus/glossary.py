@@ -6,9 +6,9 @@ from datetime import datetime
 
 import asyncpg
 
-from db.connection import Connection, statements
+from db.connection import Connection
 from db.corpus.corpora import about_corpus
-from db.pool import Database
+from db.pool import Store
 from engine.errors import InputError
 from engine.glossary.groups import AliasGroup, GroupStatus, Pair, keys, pairs
 from engine.messages import Message
@@ -23,28 +23,22 @@ class RejectedPair:
     pair: Pair
 
 
-class Groups:
+class Groups(Store, sql="glossary"):
     """Reads and writes the glossary. A corpus of None means all corpora.
 
     Writers queue, so that no suggestion is stored while one of its pairs is being rejected.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("glossary")
-
     async def groups(
         self, *, status: GroupStatus | None = None, corpus: Corpus | None = None
     ) -> list[AliasGroup]:
         """Return groups by id; with `corpus`, those that apply in it."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["groups"], status, _scope(corpus))
+        rows = await self._fetch_rows("groups", status, _scope(corpus))
         return [_group(row) for row in rows]
 
     async def rejected_pairs(self, corpus: Corpus | None = None) -> list[RejectedPair]:
         """Return the rejected pairs; with `corpus`, those that apply in it."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["rejected"], _scope(corpus))
+        rows = await self._fetch_rows("rejected", _scope(corpus))
         return [RejectedPair(corpus=r["corpus"], pair=(r["first"], r["second"])) for r in rows]
 
     async def add(self, corpus: Corpus | None, terms: Sequence[str], *, now: datetime) -> bool:

@@ -12,7 +12,7 @@ import asyncpg
 from db.connection import Connection, statements
 from db.corpus.corpora import Corpora, Postings, about_corpus, partition
 from db.corpus.documents import Documents
-from db.pool import Database
+from db.pool import Database, Store
 from engine.chat import WallRule
 from engine.errors import CorpusNotFound
 from engine.text.clean import clean_for_display, respell_search_text
@@ -30,7 +30,7 @@ class Reindexed:
     changed: int
 
 
-class Reindexing:
+class Reindexing(Store, sql="reindex"):
     """Updates the search texts of documents to the rules of this version.
 
     Each page is one transaction that also stores its position, so a run may be interrupted
@@ -39,10 +39,9 @@ class Reindexing:
     """
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self._documents = Documents(database)
         self._postings = Postings(database)
-        self._sql = statements("reindex")
 
     async def rest(self, corpus: Corpus) -> int:
         """Return how many documents are still to be examined."""
@@ -118,8 +117,7 @@ class Reindexing:
                 await connection.execute("SET statement_timeout = 0")
                 await connection.execute(f"VACUUM {partition(corpus.id)}", timeout=_TIMEOUT)
         await self._documents.settle(corpus)
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["finish"], corpus.id, INDEX_VERSION)
+        await self._execute("finish", corpus.id, INDEX_VERSION)
 
 
 def _columns(rows: Sequence[asyncpg.Record]) -> tuple[list[object], ...]:

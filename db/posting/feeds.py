@@ -8,7 +8,7 @@ from operator import itemgetter
 import asyncpg
 
 from db.connection import Connection, statements
-from db.pool import Database
+from db.pool import Store
 from db.posting.subscriptions import subscription_of
 from engine.chat import Chat
 from engine.feeds.decide import (
@@ -28,40 +28,29 @@ SEEN_AGAIN_AFTER = timedelta(days=1)  # entries that stay in a feed are not writ
 _LOCK_OF_NEWS = 7428  # any constant that no other lock uses
 
 
-class SharedFeeds:
+class SharedFeeds(Store, sql="shared_feeds"):
     """Reads and writes the shared_feed table. `Feeds.configured` applies it."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("shared_feeds")
 
     async def add(self, url: str, *, category: str | None = None, now: datetime) -> bool:
         """Share a feed with everybody; if it was shared before, set its category, return False."""
-        async with self._database.connection() as connection:
-            return bool(await connection.fetchval(self._sql["share"], url, category, now))
+        return bool(await self._fetch_value("share", url, category, now))
 
     async def remove(self, url: str) -> bool:
         """Stop sharing a feed with everybody; return False if it was not shared."""
-        async with self._database.connection() as connection:
-            return bool(await connection.fetchval(self._sql["unshare"], url))
+        return bool(await self._fetch_value("unshare", url))
 
     async def list(self) -> list[ConfiguredFeed]:
         """Return the shared feeds, sorted by URL."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["shared"])
+        rows = await self._fetch_rows("shared")
         return [ConfiguredFeed(**row) for row in rows]
 
 
-class FeedOffers:
+class FeedOffers(Store, sql="shared_feeds"):
     """Numbers the feeds that a chat can choose from: a button has no room for an address.
 
     An offered feed that nobody chooses is not polled, and is removed like any feed without
     followers.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("shared_feeds")
 
     async def offer(self, urls: Sequence[str], *, now: datetime) -> Mapping[str, int]:
         """Return a number for each address, the same for as long as the address is known."""
@@ -72,8 +61,7 @@ class FeedOffers:
 
     async def url(self, number: int) -> str | None:
         """Return the address of a number, or None if it was removed."""
-        async with self._database.connection() as connection:
-            found = await connection.fetchval(self._sql["offered_url"], number)
+        found = await self._fetch_value("offered_url", number)
         return None if found is None else str(found)
 
 
@@ -86,12 +74,8 @@ _COUNTED = timedelta(days=7)
 _LOCK_OF_FEEDS = 7429  # any constant that no other lock uses
 
 
-class Feeds:
+class Feeds(Store, sql="news"):
     """Reads and writes the feed, chat_feed, headline and story tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("news")
 
     async def configure_feeds(self, feeds: Sequence[ConfiguredFeed], *, now: datetime) -> None:
         """Give everybody exactly these and the shared feeds. Safe to repeat, in many processes.
@@ -110,18 +94,16 @@ class Feeds:
 
     async def claim_due(self, *, now: datetime, limit: int, lease: timedelta) -> list[Feed]:
         """Return feeds to poll now, reserved for this process until the lease ends."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["claim_due"], now, limit, now + lease)
+        rows = await self._fetch_rows("claim_due", now, limit, now + lease)
         return [_read_feed(row) for row in rows]
 
     async def release(self, feeds: Sequence[Feed]) -> None:
         """Release feeds that were claimed and not polled."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["release_feeds"],
-                [feed.id for feed in feeds],
-                [feed.polled_at for feed in feeds],
-            )
+        await self._execute(
+            "release_feeds",
+            [feed.id for feed in feeds],
+            [feed.polled_at for feed in feeds],
+        )
 
     async def settle(
         self,
@@ -188,14 +170,12 @@ class Feeds:
 
         The category is the chat's own if it set one.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["feeds_of_chat"], chat.id)
+        rows = await self._fetch_rows("feeds_of_chat", chat.id)
         return [_as_known(_read_feed(row), row["own_category"]) for row in rows]
 
     async def health(self, *, now: datetime) -> list[FeedHealth]:
         """Return all feeds with followers, sorted by URL."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["feed_health"], now - _COUNTED)
+        rows = await self._fetch_rows("feed_health", now - _COUNTED)
         return [
             FeedHealth(
                 feed=_read_feed(row),
@@ -211,8 +191,7 @@ class Feeds:
         These are the chats that added it, unless their mode is off, and for a feed of the settings
         also every subscribed chat whose categories include it.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["followers"], feed_id)
+        rows = await self._fetch_rows("followers", feed_id)
         return [subscription_of(row) for row in rows]
 
     async def forget(self, *, before: datetime) -> None:

@@ -16,7 +16,7 @@ import asyncpg
 
 from db.chat.answers import prophecy_to_json
 from db.connection import Connection, statements
-from db.pool import Database
+from db.pool import Store
 from db.posting.subscriptions import chat_of
 from engine.chat import Chat
 from engine.messages import Message, message_from_json, message_json
@@ -184,12 +184,8 @@ _DATES_KEPT = timedelta(days=30)
 _GONE_KEPT = timedelta(days=1)  # a chat that returns later is not told old news
 
 
-class Outbox:
+class Outbox(Store, sql="posting"):
     """Reads and writes the delivery, digest and posted tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("posting")
 
     async def decide(
         self,
@@ -235,10 +231,7 @@ class Outbox:
         A chat waits for a second after each message that was begun, and while its oldest delivery
         waits. Chats that are gone are left out.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                self._sql["lease"], now, platforms, now - _PACE, limit, now + lease
-            )
+        rows = await self._fetch_rows("lease", now, platforms, now - _PACE, limit, now + lease)
         return [_read_leased(row) for row in rows]
 
     async def begin(self, leased: Leased, *, now: datetime) -> bool:
@@ -266,8 +259,7 @@ class Outbox:
 
     async def history(self, chat: Chat, limit: int) -> list[PastDelivery]:
         """Return the last deliveries of a chat, newest first."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["history"], chat.id, limit)
+        rows = await self._fetch_rows("history", chat.id, limit)
         return [_past(row) for row in rows]
 
     async def public_posts(self, corpora: Sequence[str], *, limit: int) -> list[PublicPost]:
@@ -281,8 +273,7 @@ class Outbox:
 
     async def health(self, since: datetime) -> OutboxHealth:
         """Return what is owed, and what was given up since `since`."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["outbox_health"], since)
+        row = await self._fetch_row("outbox_health", since)
         assert row is not None  # noqa: S101 - sums have one row
         last = row["last_error"] and message_from_json(row["last_error"])
         return OutboxHealth(**{**row, "last_error": last})
@@ -296,10 +287,7 @@ class Outbox:
             await connection.execute(self._sql["forget_dates"], (now - _DATES_KEPT).date())
 
     async def _change(self, name: str, leased: Leased, *values: object) -> bool:
-        async with self._database.connection() as connection:
-            changed = await connection.fetchval(
-                self._sql[name], leased.delivery.id, leased.lease, *values
-            )
+        changed = await self._fetch_value(name, leased.delivery.id, leased.lease, *values)
         return bool(changed)
 
 

@@ -9,8 +9,7 @@ import asyncpg
 
 from db.chat.answers import prophecy_from_json, prophecy_to_json
 from db.chat.chats import chat_from
-from db.connection import statements
-from db.pool import Database
+from db.pool import Store
 from engine.chat import Chat
 from engine.feeds.feed import Story
 from engine.posting.delivery import (
@@ -27,17 +26,12 @@ from engine.search import Prophecy
 _COLUMNS = tuple(field.name for field in fields(Story))
 
 
-class Stories:
+class Stories(Store, sql="news"):
     """Reads the story table."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("news")
 
     async def get(self, ids: Sequence[int]) -> list[Story]:
         """Return the known stories among `ids`, by id."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["stories"], ids)
+        rows = await self._fetch_rows("stories", ids)
         return [story_of(row) for row in rows]
 
     async def find_unsearched(
@@ -48,8 +42,7 @@ class Stories:
         With `configured`, the corpus of chats that name none, returns only stories that some active
         subscription to `corpus` can see.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["unsearched"], corpus, since, limit, configured)
+        rows = await self._fetch_rows("unsearched", corpus, since, limit, configured)
         return [story_of(row) for row in rows]
 
     async def changes(self) -> int:
@@ -57,13 +50,11 @@ class Stories:
 
         It may grow some time before the change is visible.
         """
-        async with self._database.connection() as connection:
-            return int(await connection.fetchval(self._sql["changes"]))
+        return int(await self._fetch_value("changes"))
 
     async def forget(self, *, before: datetime) -> None:
         """Remove stories first seen before `before`, with their finds."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["forget_stories"], before)
+        await self._execute("forget_stories", before)
 
 
 def story_of(row: asyncpg.Record) -> Story:
@@ -72,12 +63,8 @@ def story_of(row: asyncpg.Record) -> Story:
     return Story(**{**columns, "categories": tuple(columns["categories"])})
 
 
-class Finds:
+class Finds(Store, sql="news"):
     """Reads and writes the find table."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("news")
 
     async def keep(
         self,
@@ -116,14 +103,12 @@ class Finds:
         self, corpora: Sequence[str], *, since: datetime, limit: int
     ) -> list[Promising]:
         """Return the finds since `since` that wait for the model, best coverage first."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["promising"], corpora, since, limit)
+        rows = await self._fetch_rows("promising", corpora, since, limit)
         return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
 
     async def give_up(self, *, found_before: datetime, below: float) -> None:
         """Stop waiting for the model for finds from before `found_before` with less coverage."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["give_up_waiting"], found_before, below)
+        await self._execute("give_up_waiting", found_before, below)
 
     async def for_chat(
         self, subscription: Subscription, corpus: str, *, since: datetime
@@ -133,10 +118,7 @@ class Finds:
         Judged and unjudged, posted or not. A story is told in the words of the chat's own feeds,
         with the categories under which the chat knows them.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                self._sql["finds_for_chat"], subscription.chat.id, corpus, since
-            )
+        rows = await self._fetch_rows("finds_for_chat", subscription.chat.id, corpus, since)
         return [_find(row) for row in rows]
 
     async def postable(
@@ -147,14 +129,13 @@ class Finds:
         Stories that were posted in the chat and judgments below its threshold are left out: a day
         holds hundreds, and each decision reads them again.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                self._sql["postable_finds"],
-                [subscription.chat.id for subscription, _ in wanted],
-                [corpus for _, corpus in wanted],
-                [subscription.threshold for subscription, _ in wanted],
-                since,
-            )
+        rows = await self._fetch_rows(
+            "postable_finds",
+            [subscription.chat.id for subscription, _ in wanted],
+            [corpus for _, corpus in wanted],
+            [subscription.threshold for subscription, _ in wanted],
+            since,
+        )
         found: dict[int, list[StoryFind]] = {}
         prophecies: dict[int, Prophecy] = {}
         for row in rows:
@@ -168,8 +149,7 @@ class Finds:
         self, corpora: Collection[str], *, since: datetime
     ) -> Mapping[str, list[StoryFind]]:
         """Return, by corpus, the same finds for chats without feeds of their own."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["shared_finds"], list(corpora), since)
+        rows = await self._fetch_rows("shared_finds", list(corpora), since)
         found: dict[str, list[StoryFind]] = {}
         for row in rows:
             found.setdefault(row["corpus"], []).append(_find(row))
@@ -182,14 +162,12 @@ class Finds:
 
         None: not searched in the corpus yet.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["tally"], chat.id, corpus, since)
+        rows = await self._fetch_rows("tally", chat.id, corpus, since)
         return {FindState(row["state"]) if row["state"] else None: row["stories"] for row in rows}
 
     async def forget(self, *, before: datetime) -> None:
         """Remove finds from before `before`."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["forget_finds"], before)
+        await self._execute("forget_finds", before)
 
 
 def _best(prophecy: Prophecy) -> int | None:
@@ -231,12 +209,8 @@ def _freeze_list(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-class Subscriptions:
+class Subscriptions(Store, sql="posting"):
     """Reads and writes the subscription table."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("posting")
 
     async def set(self, subscription: Subscription, *, now: datetime) -> Subscription:
         """Store the subscription of a chat or of one of its topics, and return it as stored.
@@ -265,20 +239,17 @@ class Subscriptions:
 
     async def get(self, chat: Chat, topic: str = "") -> Subscription | None:
         """Return the subscription of a chat or one of its topics, or None if it never set one."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["subscription"], chat.id, topic)
+        row = await self._fetch_row("subscription", chat.id, topic)
         return None if row is None else subscription_of(row)
 
     async def active(self) -> list[Subscription]:
         """Return all subscriptions that are not off, of chats that are not gone."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["active"])
+        rows = await self._fetch_rows("active")
         return [subscription_of(row) for row in rows]
 
     async def corpora(self, configured: str) -> list[str]:
         """Return the corpora of active subscriptions; `configured` for chats that name none."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["corpora"], configured)
+        rows = await self._fetch_rows("corpora", configured)
         return [row["corpus"] for row in rows]
 
     async def wake(self, *, now: datetime) -> None:
@@ -294,8 +265,7 @@ class Subscriptions:
 
         They stay so until `look_again` says otherwise.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["due"], now, limit)
+        rows = await self._fetch_rows("due", now, limit)
         return [
             DueSubscription(
                 subscription=subscription_of(row),
@@ -308,14 +278,13 @@ class Subscriptions:
 
     async def look_again(self, looks: Sequence[tuple[DueSubscription, datetime]]) -> None:
         """Note when each is looked at again, unless it or its chat has changed meanwhile."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["look_again"],
-                [look.subscription.chat.id for look, _ in looks],
-                [look.subscription.topic for look, _ in looks],
-                [look.revision for look, _ in looks],
-                [at for _, at in looks],
-            )
+        await self._execute(
+            "look_again",
+            [look.subscription.chat.id for look, _ in looks],
+            [look.subscription.topic for look, _ in looks],
+            [look.revision for look, _ in looks],
+            [at for _, at in looks],
+        )
 
     async def list_posted(self, chat: Chat, *, since: datetime) -> list[Posted]:
         """Return what was posted in a chat since `since`, or is owed to it, oldest first."""
@@ -325,8 +294,7 @@ class Subscriptions:
         self, chats: Sequence[Chat], *, since: datetime
     ) -> Mapping[int, list[Posted]]:
         """Return the same for several chats, by their ids."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["posted"], [chat.id for chat in chats], since)
+        rows = await self._fetch_rows("posted", [chat.id for chat in chats], since)
         found: dict[int, list[Posted]] = {}
         for row in rows:
             columns = dict(row)
