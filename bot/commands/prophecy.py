@@ -156,9 +156,6 @@ async def _answer_addressed(
 ) -> Reply | None:
     answer = _decide_answer(commands, request)
     if answer.searches or not request.text:
-        headlines = split_headlines(request.text, forwarded=request.written_at is not None)
-        if headlines:
-            return await answer_several(request, services, headlines, _look)
         return await _prophesy(request, services)
     if answer.hint:
         return aside(request, answer.hint)
@@ -186,6 +183,8 @@ async def _prophesy(request: Request, services: Services) -> Reply:
         words = request.words
         text = words.say("Send me a headline, such as: {example}", example=words.say(EXAMPLE))
         return aside(request, text)
+    if headlines := split_headlines(request.text, forwarded=request.written_at is not None):
+        return await answer_several(request, services, headlines, _look)
     search = await _read_search(request, services)
     prophecy = await _search(*search, request, services)
     reply = await _answer(request, services, prophecy)
@@ -364,6 +363,7 @@ PROPHECY = Command(
     handler=_prophesy,
     act=SEARCHES,
     takes_quoted=True,
+    takes_headlines=True,
 )
 MORE = Command(
     name="more",

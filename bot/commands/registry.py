@@ -111,6 +111,7 @@ class Command:
     distinctive: bool = False
     for_channels: bool = False  # its argument may begin with a channel, if written in private
     takes_quoted: bool = False  # without argument, the text of the message it replies to
+    takes_headlines: bool = False  # its argument may be several, each of which is answered
     details: tuple[str, ...] = ()  # further lines of its help, in English
 
     @property
@@ -212,9 +213,13 @@ class Registry:
         act = self._act(request)
         if act is None or not act.counted:
             return 0
-        pasted = request.trigger in (Trigger.ADDRESSED, Trigger.REPLY)
-        several = pasted and request.command_call is None
-        return max(count_headlines(request), 1) if several else 1
+        if called := request.command_call:
+            if not self._by_name[called[0]].takes_headlines:
+                return 1
+            request = replace(request, text=called[1]).with_quoted()
+        elif request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY):
+            return 1
+        return max(count_headlines(request), 1)
 
     def needs_sign(self, request: Request) -> bool:
         """Return whether somebody waits for the answer: talk is answered at once or not at all."""

@@ -12,6 +12,7 @@ from bot.request import Request, Trigger
 from engine.chat import AdmissionState, Standing
 
 START = "start"
+_ASKING = frozenset({"prophecy", "p", "ask", "find"})  # commands that are answered late too
 
 _REMEMBERED = 1000  # names and people
 
@@ -115,10 +116,13 @@ class Doorkeeper:
 
     async def _keep_message(self, request: Request) -> None:
         """Keep a headline or a question, which is answered once its chat is let in."""
-        plain = not request.command_call and request.trigger is Trigger.ADDRESSED
-        if not plain or not may_wait(request.text):
+        called, place = request.command_call, request.place
+        if called:
+            waits = called[0] in _ASKING and bool(called[1])
+        else:
+            waits = request.trigger is Trigger.ADDRESSED and may_wait(request.text)
+        if not waits:
             return
-        place = request.place
         await self._ownership.access.keep_message(
             place.platform, place.chat_id, request.text, thread=place.thread, now=request.now
         )

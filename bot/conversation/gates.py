@@ -264,8 +264,8 @@ def not_meant(request: Request) -> str | None:
         return "own message"
     if request.person.bot:
         return "other bot"
-    # A bare mention is answered with a hint.
-    mentioned = request.trigger is Trigger.ADDRESSED and not request.place.private
+    # A bare mention is answered with a hint, and so is one's own answer that comes back.
+    mentioned = request.trigger is Trigger.ADDRESSED and request.place.kept
     if not (request.text or mentioned or request.is_deletion or request.unreadable):
         return "empty"
     overheard = request.trigger is Trigger.OVERHEARD and not (

@@ -16,6 +16,7 @@ from telegram import (
     InlineQuery,
     Message,
     MessageEntity,
+    MessageOriginUser,
     MessageReactionUpdated,
     ReactionType,
     ReactionTypeEmoji,
@@ -183,6 +184,8 @@ def _said(
         return None
     place = place_of(message, myself)
     trigger, words, source = _meant(message, text, place, myself)
+    if _is_my_answer(message, myself):
+        words = ""  # the texts that it quotes would be found
     if trigger is None:
         return None
     # Anonymous admins speak as the group itself.
@@ -217,6 +220,12 @@ def _read_attachment(message: Message, myself: TelegramIdentity) -> SentFile | N
         fetch=partial(myself.download, document.file_id),
         largest=MOST_DOWNLOADED,
     )
+
+
+def _is_my_answer(message: Message, myself: TelegramIdentity) -> bool:
+    """Return whether somebody forwards what the bot has said."""
+    origin = message.forward_origin
+    return isinstance(origin, MessageOriginUser) and origin.sender_user.id == myself.id
 
 
 def _is_shown_to_me(message: Message, myself: TelegramIdentity) -> bool:

@@ -86,6 +86,13 @@ async def test_those_without_an_answer_are_named(storage: Database) -> None:
         )
 
 
+async def test_a_command_takes_several_too(storage: Database) -> None:
+    async with bot_on(storage, limits=ChatSettings(user_daily=3)) as bot:
+        reply = await bot.say(f"/p {COFFEE}\n{WIND}\n{TRAINS}", trigger=Trigger.COMMAND)
+        assert [item.hit.rank for item in reply.items] == [1, 2, 3]
+        assert "That was enough for today" in ((await bot.say(COFFEE)).text or "")
+
+
 async def test_each_counts_for_the_quota(storage: Database) -> None:
     async with bot_on(storage, limits=ChatSettings(user_daily=3)) as bot:
         assert (await bot.say(f"{COFFEE}\n{WIND}\n{TRAINS}\n{CANAL}")).items

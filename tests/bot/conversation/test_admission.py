@@ -129,13 +129,15 @@ async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, pos
     assert (await bot.say(HEADLINE, person=BOB, place=INLINE)).hits
 
 
+@pytest.mark.parametrize("asked", [HEADLINE, f"/p {HEADLINE}"])
 async def test_what_was_asked_while_the_owner_was_away_is_answered_once_let_in(
-    bot: Bot, post: Post
+    bot: Bot, post: Post, asked: str
 ) -> None:
     await owned(bot)
     await bot.say("/start", person=BOB, place=BOBS)
     assert await bot.hear(event("hola", person=BOB, place=BOBS)) is None
-    assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None
+    assert await bot.hear(event(asked, person=BOB, place=BOBS)) is None
+    assert await bot.hear(event("/help", person=BOB, place=BOBS)) is None
     await bot.conversation.answer(
         event(_allow(post), person=OWNER, place=HOME, trigger=Trigger.BUTTON), bot.adapter
     )

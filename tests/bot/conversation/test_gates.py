@@ -57,8 +57,8 @@ class TestNotMeant:
         [
             (event("Hi", person=Person(id="me", bot=True, myself=True)), "own message"),
             (event("Hi", person=Person(id="it", bot=True)), "other bot"),
-            (event(""), "empty"),
-            (event(" \n\0\t").strip_unstorable(), "empty"),
+            (overheard(""), "empty"),
+            (overheard(" \n\0\t").strip_unstorable(), "empty"),
             (overheard("see you all tomorrow at five then"), "overheard, no headline"),
         ],
     )

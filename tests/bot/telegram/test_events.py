@@ -142,6 +142,15 @@ def test_what_says_nothing_to_anybody_is_no_request(fields: dict[str, Any]) -> N
     assert read(**fields) is None
 
 
+def test_what_the_bot_said_is_no_headline_when_it_comes_back() -> None:
+    myself = {"id": 1, "is_bot": True, "first_name": "Presagio"}
+    back = read(text="It rains", forward_origin={"type": "user", "date": 1, "sender_user": myself})
+    others = read(text="It rains", forward_origin={"type": "user", "date": 1, "sender_user": ALICE})
+    assert back
+    assert others
+    assert (back.text, others.text) == ("", "It rains")
+
+
 OF_2018 = 1543827600
 ORIGIN = {"type": "hidden_user", "date": OF_2018, "sender_user_name": "Somebody"}
 
