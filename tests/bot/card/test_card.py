@@ -12,7 +12,7 @@ from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageChops
 
@@ -23,6 +23,7 @@ from engine.errors import NotDrawn
 from engine.isolation.process import Isolation
 from tests.bot.card.library import shipped
 from tests.bot.card.test_layout import FULL
+from tests.conftest import FEW_EXAMPLES
 
 HOSTILE = [
     "\x00" * 100, "\u202eevil", "a" * 100_000, "\U0001f469\u200d" * 5000,
@@ -141,7 +142,7 @@ def test_hostile_text_in_every_field_is_drawn_within_the_page(hostile: str) -> N
     assert same_outside_the_safe_area(image)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@FEW_EXAMPLES
 @given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=60))
 def test_any_text_is_drawn_within_the_page(headline: str, text: str, other: str) -> None:
     card = Card(

@@ -113,7 +113,7 @@ class TestDrop:
         assert ask(mine, "SELECT documents FROM corpus") == 5
 
     @pytest.mark.parametrize(
-        ("said", "code", "left"), [(b"y\n", 0, 0), (b"n\n", 1, 1), (b"\n", 1, 1), (b"\x04", 1, 1)]
+        ("said", "code", "left"), [(b"y\n", 0, 0), (b"\n", 1, 1), (b"\x04", 1, 1)]
     )
     def test_on_a_terminal_asks_first(self, mine: str, said: bytes, code: int, left: int) -> None:
         ours, theirs = pty.openpty()

@@ -1,6 +1,5 @@
 """Backups and programs beside the database, as commands."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from db.embedded.postmaster import State, observe
 from db.migrate import Migration, available
 from tests.bot.command_line import ask, finish, presagio, start, write_tweets
 from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
 from tests.database import execute, wait_for
 from tests.fakes.pooler import pooler
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_restored_is_one_line(database: str, tmp_path: Path, invo
 
 def test_a_failure_of_a_program_is_one_line(database: str, tmp_path: Path, backup: Path) -> None:
     wait_for(execute(database, "CREATE VIEW theirs AS SELECT name FROM corpus"))
-    failed = presagio("restore", str(backup), "--replace", env=dict(os.environ))
+    failed = forked("restore", str(backup), "--replace")
     assert "view theirs" in failed.complaint()
 
 
@@ -143,12 +143,12 @@ class TestRun:
         done = presagio("database", "run", "psql", "-Atc", "SELECT 6 * 7", cwd=tmp_path)
         assert (done.code, done.out, done.err) == (0, "42\n", "")
         script = "import os; print(os.environ['DATABASE_URL'])"
-        done = presagio("database", "run", "--", sys.executable, "-c", script)
+        done = forked("database", "run", "--", sys.executable, "-c", script)
         assert done.out == f"{database}\n"
 
     def test_the_exit_code_is_the_program_s(self, database: str) -> None:
         def code(*command: str) -> int:
-            return presagio("database", "run", *command).code
+            return forked("database", "run", *command).code
 
         assert code("/bin/sh", "-c", "exit 5") == 5
         assert code("/bin/sh", "-c", "kill -9 $$") == 128 + 9

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.bot.command_line import presagio
 from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
 
 FIELDS = {
     "query", "canonical", "expanded", "filters", "corpus", "plan", "counts", "elapsed_ms", "notice",
@@ -147,6 +147,6 @@ def test_other_lists_are_such_tables_too(
 
 
 def test_as_a_process_with_a_query_that_begins_with_a_minus(demo: str) -> None:
-    done = presagio("find", "-hillary is:odd", "--limit", "1", env={"DATABASE_URL": demo})
+    done = forked("find", "-hillary is:odd", "--limit", "1", env={"DATABASE_URL": demo})
     assert done.code == 0, done
     assert '"is:odd" is no filter' in done.out

