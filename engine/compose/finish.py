@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import StrEnum
 from itertools import pairwise
 from types import MappingProxyType
@@ -19,7 +20,7 @@ from engine.compose.composition import (
     Tweet,
     Variant,
 )
-from engine.compose.figures import stems
+from engine.compose.figures import YEAR, figures, stems
 from engine.compose.guard import Finding, guard
 from engine.compose.tweets import LONGEST, fit_sentences, sources_tweet, tweet_length, tweet_text
 from engine.compose.write import read_sentence
@@ -435,22 +436,38 @@ def _find_warnings(
 
 def _find_quote(position: int, facts: Sequence[Fact], drafts: Sequence[Draft]) -> str:
     """Return the quote of a passage that is nearest to what the sentences which cite it say."""
-    said = {
-        stem
+    said = " ".join(
+        sentence.text
         for draft in drafts
         for tweet in draft
         for sentence in tweet
         if position in sentence.sources
-        for stem in stems(sentence.text)
-    }
+    )
+    words, numbers = frozenset(stems(said)), _read_numbers(said)
     own = [fact for fact in facts if fact.passage == position]
     return max(
-        own, key=lambda fact: (_count_common(fact, said), fact.confidence), default=_NO_FACT
+        own, key=lambda fact: (_weigh_fact(fact, words, numbers), fact.confidence), default=_NO_FACT
     ).quote
 
 
 _NO_FACT = Fact(text="", quote="", passage=0, confidence=0.0)
 
 
-def _count_common(fact: Fact, said: Collection[str]) -> int:
-    return len(set(stems(f"{fact.text} {fact.quote}")) & set(said))
+def _weigh_fact(fact: Fact, words: Collection[str], numbers: Collection[Decimal]) -> int:
+    """Return how near a fact is to what is said; a number in its quote that is not said counts
+    against it."""
+    common = len(set(stems(f"{fact.text} {fact.quote}")) & set(words))
+    return common - _FOREIGN_NUMBER * len(_read_numbers(fact.quote) - set(numbers))
+
+
+_FOREIGN_NUMBER = 2  # words in common that it outweighs
+
+
+def _read_numbers(text: str) -> frozenset[Decimal]:
+    """Return the numbers of a text that are no years."""
+    return frozenset(
+        value
+        for figure in figures(text)
+        if figure.unit != YEAR and not figure.may_be_year
+        for value in figure.written
+    )

@@ -123,28 +123,27 @@ def best(
 ) -> list[SourcePassage]:
     """Return the best passages, those of corpora weighing `boost` times as much.
 
-    The request's own texts always stay, and so do the best `per_gap` of each gap, in up to a half
-    of the places and one more. At most `per_site` others come from one web site.
+    The request's own texts always stay, and so do the best `per_gap` of each gap. Those of the web
+    take a half of the places and one more, or what corpora leave. At most `per_site` of those that
+    no gap keeps come from one web site.
     """
     scored = [replace(passage, score=scores.get(passage.key, 0.0)) for passage in passages]
     ordered = sorted(
         scored, key=lambda passage: (not passage.pinned, -round(_weight(passage, boost), 9))
     )
-    of_gaps = _best_of_gaps(ordered, per_gap)[: most // 2 + 1]
-    free = most - len(of_gaps)
-    sites: Counter[str] = Counter()
-    chosen: list[SourcePassage] = []
-    for passage in ordered:
-        site = _site(passage)
-        if passage.key in of_gaps:
-            chosen.append(passage)
-        elif passage.pinned or (free > 0 and (not site or sites[site] < per_site)):
-            chosen.append(passage)
-            free -= 1
-        else:
-            continue
-        sites[site] += 1
-    return chosen
+    most_of_web = most // 2 + 1
+    chosen = set(_best_of_gaps(ordered, per_gap)[:most_of_web])
+    sites = Counter(_site(passage) for passage in ordered if passage.key in chosen)
+    for web in (most_of_web, most):
+        for passage in ordered:
+            site = _site(passage)
+            full = len(chosen) >= most or (site and sites[site] >= per_site)
+            if site and sites.total() - sites[""] >= web:
+                full = True
+            if passage.key not in chosen and (passage.pinned or not full):
+                chosen.add(passage.key)
+                sites[site] += 1
+    return [passage for passage in ordered if passage.key in chosen]
 
 
 def _best_of_gaps(ordered: Sequence[SourcePassage], per_gap: int) -> list[str]:

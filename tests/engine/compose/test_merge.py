@@ -169,20 +169,23 @@ def test_a_text_that_ocr_has_read_is_known_as_such() -> None:
 
 
 @pytest.mark.parametrize("reranked", [False, True])
-async def test_a_page_found_for_each_gap_reaches_the_evidence(reranked: bool) -> None:
-    """It is ranked by the query that found it, as it has no word of the request."""
+@pytest.mark.parametrize("score", [0.9, 0.1])
+async def test_a_page_found_for_each_gap_reaches_the_evidence(reranked: bool, score: float) -> None:
+    """It is ranked by the query that found it, as it has no word of the request; the other places
+    are for texts of corpora, however well further pages answer those queries."""
     topics = ("frost", "tariffs", "ships", "wages", "fungus")
     pages = [
         WebPage(
-            url=f"https://{name}.example/a",
+            url=f"https://{name}.example/{part}",
             title="Report",
-            text=f"A report about {name} in the tropics.",
+            text=f"{part} report about {name} in the tropics.",
             query=f"{name} in the tropics",
         )
         for name in topics
+        for part in ("first", "second", "third")
     ]
     held = [
-        passage(f"The price of coffee rose, said nobody, time {at}.", key=str(at), score=0.9)
+        passage(f"The price of coffee rose, said nobody, time {at}.", key=str(at), score=score)
         for at in range(50)
     ]
     chooser = Chooser(ComposeSettings(), Preferring("coffee") if reranked else None)
@@ -192,3 +195,4 @@ async def test_a_page_found_for_each_gap_reaches_the_evidence(reranked: bool) ->
         f"{name}.example" for name in topics
     }
     assert len(chosen) == ComposeSettings().passages
+    assert len([one for one in chosen if one.gap]) == len(topics)
