@@ -30,11 +30,12 @@ from bot.replies.prophecy import prophecy_answer, prophecy_reply
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.search import Filters, Headline, Prophecy, SearchRequest
+from engine.search import Filters, Headline, Mode, Prophecy, SearchRequest
 from engine.settings.searching import MOST_MONTHS
 
 if TYPE_CHECKING:
     from bot.app import App
+    from bot.settings import Settings
 
 
 _STANDARD_INPUT = "-"
@@ -79,15 +80,16 @@ _COLUMNS = (
 
 async def write_prophecy(
     app: "App", typed: TypedHeadline, options: SearchOptions, *, now: datetime, output: Output
-) -> None:
-    """Write the answer to a headline or a link. Raises FetchError if its page cannot be read.
+) -> Prophecy:
+    """Write and return the answer to a headline or a link. Raises FetchError if its page cannot be
+    read.
 
     The dates of the options have been joined to those that were typed.
     """
     prophecy, elapsed_ms = await _find_prophecy(app, typed, options, now=now)
     if options.json:
         output.json(prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms).to_json())
-        return
+        return prophecy
     words = words_for(DEFAULT, operator=True)
     near = options.near and prophecy.near
     if prophecy.hits or not near:
@@ -100,6 +102,7 @@ async def write_prophecy(
         from bot.replies.receipt import receipt
 
         output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
+    return prophecy
 
 
 async def _find_prophecy(
@@ -128,10 +131,14 @@ async def write_prophecies(
     now: datetime,
     output: Output,
 ) -> None:
-    """Write the answers to headlines in order, see `write_prophecy`; as CSV a line for each hit."""
+    """Write the answers to headlines in order, see `write_prophecy`, and what the last one compared;
+    as CSV a line for each hit."""
     if not options.csv:
         for typed in asked:
-            await write_prophecy(app, typed, options, now=now, output=output)
+            prophecy = await write_prophecy(app, typed, options, now=now, output=output)
+        compared = _say_compared(app.settings, prophecy)
+        if compared and not (options.json or options.explain or options.mode):
+            output.remark(compared)
         return
     rows: list[dict[str, object]] = []
     for typed in asked:
@@ -139,6 +146,23 @@ async def write_prophecies(
         answer = prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms).to_json()
         rows += [answer | hit for hit in answer["hits"]]
     output.csv(rows, _COLUMNS)
+
+
+def _say_compared(settings: "Settings", prophecy: Prophecy) -> str | None:
+    """Return what an unjudged answer compared by meaning, or how it could; None if it may not."""
+    if prophecy.judged:
+        return None
+    if prophecy.compared:
+        return f"Compared by meaning: the best {prophecy.compared}, by {prophecy.embedding_model}."
+    from engine.embed.local import is_installed
+    from engine.extras import how_to_install
+
+    chosen, modes = settings.embeddings, {settings.search.mode, prophecy.mode}
+    if chosen.backend != "auto" or modes != {"auto", Mode.LEXICAL} or is_installed(chosen.model):
+        return None
+    return (
+        f"By words alone: a model on this machine leaves out most junk. {how_to_install('local')}"
+    )
 
 
 async def _headline(app: "App", typed: TypedHeadline, *, now: datetime) -> Headline:

@@ -64,6 +64,20 @@ def assert_contract(found: dict[str, Any]) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_without_a_model_one_line_says_how_to_get_one(
+    invoke: Invoke, demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "auto")
+    monkeypatch.setattr("engine.embed.local.find_spec", lambda _: None)
+    (line,) = [line for line in invoke("search", HEADLINE).err.splitlines() if "alone" in line]
+    assert line.startswith("By words alone")
+    assert "local]" in line
+    for option in ("--json", "--mode=lexical"):
+        assert "By words alone" not in invoke("search", HEADLINE, option).err
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "null")  # as somebody chose
+    assert "By words alone" not in invoke("search", HEADLINE).err
+
+
 class TestJson:
     def test_has_the_promised_names_and_types(self, invoke: Invoke, demo: str) -> None:
         found = invoke("search", HEADLINE, "--json").json
