@@ -131,8 +131,8 @@ async def write_prophecies(
     now: datetime,
     output: Output,
 ) -> None:
-    """Write the answers to headlines in order, see `write_prophecy`, and what the last one compared;
-    as CSV a line for each hit."""
+    """Write the answers to headlines in order and what the last one compared, see
+    `write_prophecy`; as CSV a line for each hit."""
     if not options.csv:
         for typed in asked:
             prophecy = await write_prophecy(app, typed, options, now=now, output=output)
