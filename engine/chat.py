@@ -293,6 +293,7 @@ class WallEntry:
     answer_id: int
     favourite: Favourite
     state: WallState
+    decided_at: datetime | None = None
 
     @property
     def id(self) -> str:

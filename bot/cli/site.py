@@ -39,9 +39,11 @@ _ASSETS = re.compile(r"/(?:static|media)/.+|/picture\.png")
 _MARK = ".presagio-site"  # in a folder that may be written again
 _LONGEST_INDEXING = 3_600  # seconds
 _UNSAFE = re.compile(r"[^\w@=+-]")
-# What needs a server: forms, scripts, feeds, and the choice of a language.
+# What needs a server: forms, scripts, feeds, pictures that are drawn, and the choice of a language.
 _DROPPED = (
-    "form, script, link[rel=alternate], link[rel=search], link[rel=manifest], footer p + p,"
+    'meta[property^="og:image"], meta[property="og:url"], meta[name="twitter:card"],'
+    ' figure.picture, a[href="#picture"],'
+    " form, script, link[rel=alternate], link[rel=search], link[rel=manifest], footer p + p,"
     ' header nav a[href="/"], header nav a[href^="/?"]'
 )
 _FOUND = """<link rel="stylesheet" href="{root}pagefind/pagefind-ui.css">

@@ -34,7 +34,8 @@ logger = logging.getLogger("presagio.web")
 # Only resources from this server: no other host, no inline script or style.
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; media-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
 )
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
@@ -52,7 +53,8 @@ TOOLS_PATH = "/mcp"
 _TOOL_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Content-Type", "Mcp-Method", "Mcp-Name")
 _PROBES = ("/healthz", "/readyz")
 _PROGRAMS = ("/api/", TOOLS_PATH, *_PROBES, "/metrics", "/openapi.json")
-_STATIC = "/static/"
+# What readers of feeds and previews of links may show on pages of theirs; none of it asks a model.
+_SHOWN_ELSEWHERE = ("/static/", "/card/")
 _READING = ("GET", "OPTIONS")
 
 
@@ -129,7 +131,7 @@ class OwnRequests:
     def _check(self, scope: Scope) -> None:
         headers, own, path = Headers(scope=scope), self._shared.own, scope["path"]
         require_own_name(headers, own, arrived_at=(scope.get("server") or ("",))[0])
-        if not path.startswith(_STATIC):
+        if not path.startswith(_SHOWN_ELSEWHERE):
             named_may = path.startswith(_PROGRAMS) or scope["method"] in _READING
             require_own_page(headers, scope["method"], own, named_may=named_may)
 

@@ -1,31 +1,39 @@
-"""Feeds of the prophecies that were posted: Atom at /feed.xml, JSON Feed at /feed.json."""
+"""Feeds of the prophecies that were posted or approved: Atom at /feed.xml, JSON Feed at /feed.json.
+
+A browser that opens one is shown a page.
+"""
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import orjson
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from bot.i18n.words import Words
+from bot.card import can_draw
 from bot.replies.dates import say_age
-from bot.reply import labels, say_date
-from bot.web.rendering import web_address
+from bot.reply import labels, say_date, signature
+from bot.web.rendering import render, render_fragment, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import Visitor, find_visitor, format_day, own_address
+from bot.web.visitor import find_visitor, format_day, own_address, wall_rule
+from db.chat.answers import Wall
 from db.posting.outbox import Outbox
 from db.search.shown import Shown
+from engine.chat import WallEntry
 from engine.feeds.markup import without_forbidden
+from engine.page.article import first_link
 from engine.posting.delivery import PublicPost
 from engine.search import Candidate
 from engine.text.address import address_candidate
 
 MOST_ENTRIES = 30
 _KEEP_SECONDS = 300
+_VARY = "Accept, Accept-Language"
 _ATOM = "http://www.w3.org/2005/Atom"
 _JSON_FEED = "https://jsonfeed.org/version/1.1"
 _NAMESPACE = uuid.UUID("5d0e2c52-7e4b-4c5c-9a67-3d3b3fa9b6b1")
@@ -34,15 +42,50 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A prophecy that everybody may know of: it was posted, or the operator approved it."""
+
+    name: str  # what tells it from others, the same for good
+    title: str
+    headline: str  # its words, as they were searched for
+    link: str | None
+    source: str | None
+    published: datetime
+    corpus: str
+    external_id: str
+    told_at: datetime
+
+    @property
+    def pair(self) -> tuple[str, str, str]:
+        """Return the headline and the text, by which what is told twice is known."""
+        return self.headline, self.corpus, self.external_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PostedEntry:
-    """A headline, and the old text that foretold it."""
+    """A headline, and the old text that foretold it. All addresses are whole."""
 
     id: str  # a URN, the same for all languages and addresses
     title: str
     url: str
-    text: str
+    quote: str
     author: str | None
+    when: str  # the date of the text, how long before that was, its labels
+    original: str | None
+    source: str
+    link: str | None  # of the news
+    news_day: str
+    news_date: str
+    picture: str | None
     posted_at: datetime
+    html: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the entry without markup: what foretold it, when, where both can be read."""
+        source = " · ".join(filter(None, (self.source, self.link)))
+        said = (f"“{self.quote}”", self.when, self.original, source)
+        return "\n\n".join(filter(None, said))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +96,7 @@ class PostedFeed:
     language: str
     home: str
     url: str
+    icon: str
     entries: Sequence[PostedEntry]
 
     @property
@@ -65,14 +109,30 @@ class PostedFeed:
 
 @router.get("/feed.xml")
 async def _send_atom(request: Request, shared: SharedOf) -> Response:
-    return _respond(request, render_atom(await _read_feed(request, shared)), "application/atom+xml")
+    feed = await _read_feed(request, shared)
+    if _is_read_by_people(request):
+        return _show_feed(request, feed)
+    return _respond(request, render_atom(feed), "application/atom+xml")
 
 
 @router.get("/feed.json")
 async def _send_json(request: Request, shared: SharedOf) -> Response:
-    return _respond(
-        request, render_json_feed(await _read_feed(request, shared)), "application/feed+json"
-    )
+    feed = await _read_feed(request, shared)
+    if _is_read_by_people(request):
+        return _show_feed(request, feed)
+    return _respond(request, render_json_feed(feed), "application/feed+json")
+
+
+def _is_read_by_people(request: Request) -> bool:
+    """Tell whether a browser opens the feed as a page. Readers of feeds name feeds first, or
+    nothing."""
+    return request.headers.get("accept", "").strip().startswith("text/html")
+
+
+def _show_feed(request: Request, feed: PostedFeed) -> Response:
+    page = render(request, "feed.html", feed=feed, corpus=request.query_params.get("corpus", ""))
+    page.headers["Vary"] = _VARY
+    return page
 
 
 async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
@@ -81,50 +141,90 @@ async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
     asked = request.query_params.get("corpus", "").strip()
     shown = await shared.app.corpora.list()
     corpora = [await shared.app.corpora.get(asked)] if asked else shown
-    origin = own_address(request)
-    posts = await Outbox(shared.app.database).public_posts(
-        [corpus.name for corpus in corpora], limit=MOST_ENTRIES
-    )
     by_name, texts = {corpus.name: corpus for corpus in corpora}, Shown(shared.app.database)
     entries = []
-    for post in posts:
-        corpus = by_name[post.corpus]
+    for told in await _list_told(shared, list(by_name)):
+        corpus = by_name[told.corpus]
         # A text that has been removed from its corpus since is not shown any more.
-        if document := await texts.document(corpus, post.external_id):
+        if document := await texts.document(corpus, told.external_id):
             found = address_candidate(document.candidate, corpus)
-            entries.append(_build_entry(post, found, visitor, origin))
+            entries.append(_build_entry(request, told, found))
+    origin = own_address(request)
     return PostedFeed(
         title=f"Presagio · {asked}" if asked else "Presagio",
         language=visitor.words.language,
         home=origin + visitor.link("/"),
         url=origin + visitor.link(request.url.path, corpus=asked),
+        icon=f"{origin}/static/icon-512.png",
         entries=entries,
     )
 
 
-def _build_entry(post: PublicPost, found: Candidate, visitor: Visitor, origin: str) -> PostedEntry:
-    named = f"{post.story_id} {post.corpus} {post.external_id}"
-    return PostedEntry(
-        id=uuid.uuid5(_NAMESPACE, named).urn,
+async def _list_told(shared: SharedState, corpora: Sequence[str]) -> list[Told]:
+    """Return what was posted and what the operator approved, each once, newest first."""
+    database = shared.app.database
+    posts = await Outbox(database).public_posts(corpora, limit=MOST_ENTRIES)
+    wall = Wall(database, await wall_rule(database, shared.settings.web))
+    approved = await wall.list_approved(corpora, limit=MOST_ENTRIES)
+    every = (*map(_tell_post, posts), *map(_tell_approved, approved))
+    once = {told.pair: told for told in reversed(every)}  # as it was posted, if it was
+    return sorted(once.values(), key=lambda told: told.told_at, reverse=True)[:MOST_ENTRIES]
+
+
+def _tell_post(post: PublicPost) -> Told:
+    return Told(
+        name=f"{post.story_id} {post.corpus} {post.external_id}",
         title=post.title,
-        url=origin
-        + visitor.link(
-            "/prophecy", headline=post.headline, date=format_day(post.published), corpus=post.corpus
-        ),
-        text="\n\n".join(_write_paragraphs(post, found, visitor.words)),
-        author=found.author,
-        posted_at=post.posted_at,
+        headline=post.headline,
+        link=post.link,
+        source=post.source,
+        published=post.published,
+        corpus=post.corpus,
+        external_id=post.external_id,
+        told_at=post.posted_at,
     )
 
 
-def _write_paragraphs(post: PublicPost, found: Candidate, words: Words) -> list[str]:
-    """Return the text that foretold, when, and where both can be read."""
-    age = say_age(found.created_at, post.published, words)
+def _tell_approved(entry: WallEntry) -> Told:
+    liked = entry.favourite
+    return Told(
+        name=f"wall {entry.answer_id} {liked.hit.rank}",
+        title=liked.headline.text,
+        headline=liked.headline.text,
+        link=first_link(liked.headline.original),
+        source=None,
+        published=liked.headline.date or liked.asked_at,
+        corpus=liked.corpus,
+        external_id=liked.hit.candidate.external_id,
+        told_at=entry.decided_at or liked.asked_at,
+    )
+
+
+def _build_entry(request: Request, told: Told, found: Candidate) -> PostedEntry:
+    visitor, origin = find_visitor(request), own_address(request)
+    words, day = visitor.words, format_day(told.published)
     date = say_date(found.created_at, found.dated_by, words)
-    source = " · ".join(part for part in (post.source, web_address(post.link)) if part)
-    when = " · ".join(filter(None, (date, age, *labels(found.flags.names, words))))
-    said = [f"“{found.text}”", when, web_address(found.url), source]
-    return [part for part in said if part]
+    age = say_age(found.created_at, told.published, words)
+    picture = visitor.link(
+        f"/card/{told.corpus}/{quote(told.external_id)}.png", headline=told.headline
+    )
+    entry = PostedEntry(
+        id=uuid.uuid5(_NAMESPACE, told.name).urn,
+        title=told.title,
+        url=origin
+        + visitor.link("/prophecy", headline=told.headline, date=day, corpus=told.corpus),
+        quote=found.text,
+        author=signature(found.voice, found.author, in_item=found.place is not None),
+        when=" · ".join(filter(None, (date, age, *labels(found.flags.names, words)))),
+        original=web_address(found.url),
+        source=told.source or "",
+        link=web_address(told.link),
+        news_day=day,
+        news_date=words.date(told.published),
+        picture=origin + picture if can_draw() else None,
+        posted_at=told.told_at,
+    )
+    return replace(entry, html=render_fragment(request, "posted.html", entry=entry))
 
 
 def render_atom(feed: PostedFeed) -> bytes:
@@ -133,16 +233,18 @@ def render_atom(feed: PostedFeed) -> bytes:
     _add(root, "id", feed.url)
     _add(root, "title", feed.title)
     _add(root, "updated", feed.updated_at.astimezone(UTC).isoformat())
+    _add(root, "icon", feed.icon)
     SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": feed.url})
     SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": feed.home})
     for posted in feed.entries:
         entry = SubElement(root, "entry")
         _add(entry, "id", posted.id)
         _add(entry, "title", posted.title)
+        _add(entry, "published", posted.posted_at.astimezone(UTC).isoformat())
         _add(entry, "updated", posted.posted_at.astimezone(UTC).isoformat())
         SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": posted.url})
         _add(SubElement(entry, "author"), "name", posted.author or feed.title)
-        _add(entry, "content", posted.text, type="text")
+        _add(entry, "content", posted.html, type="html")
     return bytes(tostring(root, encoding="utf-8", xml_declaration=True))
 
 
@@ -153,8 +255,10 @@ def render_json_feed(feed: PostedFeed) -> bytes:
             "id": posted.id,
             "url": posted.url,
             "title": posted.title,
+            "content_html": posted.html,
             "content_text": posted.text,
             "date_published": posted.posted_at.astimezone(UTC).isoformat(),
+            **({"image": posted.picture} if posted.picture else {}),
             "authors": [{"name": posted.author}] if posted.author else [],
         }
         for posted in feed.entries
@@ -166,6 +270,7 @@ def render_json_feed(feed: PostedFeed) -> bytes:
             "language": feed.language,
             "home_page_url": feed.home,
             "feed_url": feed.url,
+            "icon": feed.icon,
             "items": items,
         }
     )
@@ -180,7 +285,7 @@ def _respond(request: Request, body: bytes, media_type: str) -> Response:
     tag = f'"{sha256(body).hexdigest()[:32]}"'
     headers = {
         "ETag": tag,
-        "Vary": "Accept-Language",
+        "Vary": _VARY,
         "Cache-Control": f"public, max-age={_KEEP_SECONDS}",
     }
     if tag in request.headers.get("if-none-match", ""):

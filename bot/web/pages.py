@@ -11,12 +11,10 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.card import can_draw, draw_apart, require_pictures
 from bot.i18n.words import Words
 from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_label, quote_labels
 from bot.replies.buttons import place_text
-from bot.replies.picture import card_of, picture_answer
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.reply import labels, say_date, signature
 from bot.web.archive import archive
@@ -27,6 +25,7 @@ from bot.web.rendering import (
     JUDGING,
     STATIC,
     build_cards,
+    has_picture,
     is_foretold,
     render,
     render_fragment,
@@ -40,6 +39,7 @@ from bot.web.shared_state import (
     limit_answers,
     limit_requests,
 )
+from bot.web.sharing import sharing
 from bot.web.streaming import stream_work, wants_events
 from bot.web.visitor import (
     Asked,
@@ -59,16 +59,13 @@ from bot.web.visitor import (
 )
 from db.search.shown import Shown
 from engine.answer.cited_answer import CitedAnswer, CitedSource
-from engine.chat import Answer
 from engine.corpora import ALL
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.search import Hit, Prophecy, SearchRequest
 
-_PICTURE_SECONDS = 3600
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
-PICTURE_SIZE = (1200, 630)  # pixels
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 _DEAR = [Depends(limit_answers)]
@@ -131,7 +128,7 @@ def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    for pages in (router, reading, archive):
+    for pages in (router, reading, archive, sharing):
         app.include_router(pages)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
@@ -247,10 +244,10 @@ async def _describe_findings(
         "asked": asked,
         "voice": None if together else (await shared.corpus(asked.corpus)).voice,
         "judging": judging,
-        "pictures": can_draw() and bool(prophecy.hits),
-        "picture_size": PICTURE_SIZE,
+        "pictures": has_picture(prophecy),
         "votable": usual if votes else 0,
         "foretold": is_foretold(prophecy),
+        "judged": prophecy.judged,
         "cards": build(hits, tallies=await Ballots(shared).tallies(prophecy) if votes else {}),
         "near": build(near, near=True),
         "more": not asked.more and not judging and len(hits or near) >= usual,
@@ -271,25 +268,6 @@ async def _mark_words(
     for name, listed in ids.items():
         marked |= await shown.mark_words(await shared.corpus(name), listed, lexemes)
     return marked
-
-
-@router.get("/picture.png", dependencies=_DEAR)
-async def _show_picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    require_pictures()
-    asked = read_asked(request.query_params)
-    prophecy = await prophesy_asked(shared, asked)
-    if not prophecy.hits:
-        raise Refusal(HTTPStatus.NOT_FOUND, Message("Nothing foretold this."))
-    answer = Answer(prophecy=prophecy, asked_at=shared.now(), first=0, last=1)
-    card = card_of(
-        picture_answer(answer),
-        visitor.words,
-        avatar=await shared.app.corpora.avatar(prophecy.corpus),
-        footer=shared.settings.pictures.footer,
-    )
-    picture = await draw_apart(shared.app.isolation, card)
-    keep = {"Cache-Control": f"public, max-age={_PICTURE_SECONDS}"}
-    return Response(picture, media_type="image/png", headers=keep)
 
 
 @router.post("/vote", dependencies=_DEAR)

@@ -14,6 +14,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from bot.card import Shape, can_draw
 from bot.i18n.words import LANGUAGES, Words, marked
 from bot.replies.prophecy import hit_view
 from bot.reply import HitView
@@ -76,6 +77,8 @@ TEXTS = {
     "fewer": marked("Only the best"),
     "ask_about": marked("Ask what was said about it"),
     "to_picture": marked("Picture to share"),
+    "picture_of": marked("Picture of this text, to share"),
+    "by_words": marked("Nearest by their words:"),
     "nav_next": marked("What to do next"),
     "again": marked("Another headline"),
     "nav_questions": marked("Ask"),
@@ -121,7 +124,8 @@ TEXTS = {
     "permalink": marked("Link"),
     "copy": marked("Copy the link"),
     "copied": marked("Copied."),
-    "download": marked("Download the picture"),
+    "download": marked("Download for links"),
+    "download_tall": marked("Download for chats"),
     "share": marked("Share"),
     "whole": marked("The whole time"),
     "read_more": marked("Read the original"),
@@ -158,10 +162,16 @@ TEXTS = {
     "failed": marked("That did not work"),
     "home": marked("Back to the beginning"),
     "api": marked("For programs"),
+    "nav_feed": marked("Feed"),
+    "feed_about": marked("What was posted, and what whoever runs this page approved."),
+    "feed_hint": marked("To read it as it grows, give this address to a reader of feeds:"),
+    "news": marked("The news"),
     "feed": marked("Feed of what was posted"),
     "source": marked("Old texts that foresaw today's headlines."),
 }
 
+# Of the page, as page.css has it.
+COLOURS = {"light": "#f4efe6", "dark": "#181613"}
 STATIC = Path(str(files("bot.web") / "static"))
 _NAMES = {"en": "English", "es": "Español"}
 
@@ -293,6 +303,12 @@ def is_foretold(prophecy: Prophecy) -> bool:
     return any(sureness(hit) is not Sureness.PERHAPS for hit in prophecy.hits)
 
 
+def has_picture(prophecy: Prophecy) -> bool:
+    """Return whether there is something to share: not where a model found that nothing foretold
+    it."""
+    return bool(prophecy.hits) and (is_foretold(prophecy) or not prophecy.judged)
+
+
 def split_marks(text: str) -> list[Piece]:
     """Split a text at its marks. Unpaired marks are ignored."""
     first, *rest = text.split(MARK_BEGINS)
@@ -392,6 +408,9 @@ def render_fragment(request: Request, template: str, **values: object) -> str:
             visitor=visitor,
             link=visitor.link,
             origin=own_address(request),
+            colours=COLOURS,
+            draws=can_draw(),
+            picture_size=Shape.LINK.size,
             composes=shared.app.client is not None and shared.settings.web.judge,
             **values,
         )

@@ -333,6 +333,10 @@ class Wall(Store, sql="wall"):
         """Return the best-voted hits in some corpora that everybody may see, best first."""
         return [entry.favourite for entry in await self._read_wall("shown", limit, list(corpora))]
 
+    async def list_approved(self, corpora: Collection[str], *, limit: int) -> list[WallEntry]:
+        """Return the hits in some corpora that the owner approved, what was approved last first."""
+        return await self._read_wall("approved", limit, list(corpora))
+
     async def list_entries(self, *, limit: int) -> list[WallEntry]:
         """Return what was voted for or decided about, what waits for a decision first."""
         return await self._read_wall("listed", limit)
@@ -368,7 +372,12 @@ class Wall(Store, sql="wall"):
 def _read_entries(rows: Iterable[asyncpg.Record]) -> Iterable[WallEntry]:
     for row in rows:
         if favourite := favourite_of(row):
-            yield WallEntry(answer_id=row["answer_id"], favourite=favourite, state=_state(row))
+            yield WallEntry(
+                answer_id=row["answer_id"],
+                favourite=favourite,
+                state=_state(row),
+                decided_at=row["decided_at"],
+            )
 
 
 def _state(row: asyncpg.Record) -> WallState:

@@ -10,7 +10,7 @@ DELETE FROM voting_key WHERE day < $1
 -- name: voted
 -- Hits that were voted on in the chats $2, and whether everybody may see them. An address is another
 -- voter the next day, so the voters of a crowd are those of one day.
-SELECT a.id AS answer_id, v.rank, a.asked_at, a.prophecy, v.up, v.down, d.approved,
+SELECT a.id AS answer_id, v.rank, a.asked_at, a.prophecy, v.up, v.down, d.approved, d.decided_at,
        v.up > v.down
        AND coalesce(d.approved, a.chat_id = ANY ($3::bigint[]) OR v.crowd >= nullif($4::integer, 0),
                     false) AS shown
@@ -25,14 +25,21 @@ SELECT a.id AS answer_id, v.rank, a.asked_at, a.prophecy, v.up, v.down, d.approv
   LEFT JOIN wall_decision d ON d.answer_id = v.answer_id AND d.rank = v.rank
 
 -- name: shown(limit, chats, trusted, voters, corpora)
-SELECT answer_id, rank, asked_at, prophecy::text AS prophecy, up, down, approved, shown
+SELECT answer_id, rank, asked_at, prophecy::text AS prophecy, up, down, approved, shown, decided_at
   FROM ({voted}) AS voted
  WHERE shown AND prophecy ->> 'corpus' = ANY ($5::text[])
  ORDER BY up - down DESC, asked_at, answer_id, rank
  LIMIT $1
 
+-- name: approved(limit, chats, trusted, voters, corpora)
+SELECT answer_id, rank, asked_at, prophecy::text AS prophecy, up, down, approved, shown, decided_at
+  FROM ({voted}) AS voted
+ WHERE approved AND shown AND prophecy ->> 'corpus' = ANY ($5::text[])
+ ORDER BY decided_at DESC, answer_id, rank
+ LIMIT $1
+
 -- name: listed(limit, chats, trusted, voters)
-SELECT answer_id, rank, asked_at, prophecy::text AS prophecy, up, down, approved, shown
+SELECT answer_id, rank, asked_at, prophecy::text AS prophecy, up, down, approved, shown, decided_at
   FROM ({voted}) AS voted
  WHERE approved IS NOT NULL OR up > down
  ORDER BY approved IS NOT NULL OR shown, up - down DESC, asked_at, answer_id, rank

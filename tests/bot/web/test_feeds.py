@@ -1,12 +1,16 @@
 """The feeds of what was posted, as feed readers read them."""
 
+import html
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 
 import feedparser
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from bot.web.feeds import PostedEntry, PostedFeed, render_atom, render_json_feed
+from bot.web.visitor import wall_rule
+from db.chat.answers import Wall
 from db.pool import Database
 from db.posting.outbox import Outbox
 from engine.feeds.read import read_json_feed
@@ -15,6 +19,7 @@ from engine.values import Kind
 from tests.ages import say_years
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
+from tests.bot.web.test_pages import one, texts
 from tests.db.news import MINUTE, NOW, configured, decide_instant, some_chosen, subscribed
 
 FEED = "application/atom+xml"
@@ -43,11 +48,11 @@ async def posted(database: Database, number: int) -> Sequence[Chosen]:
 
 
 async def filled(database: Database, chosen: Sequence[Chosen], kind: Kind = Kind.TWEETS) -> None:
-    texts = [
-        text_of(one.hit.candidate.external_id, f"I said so <{one.find.story.id}>", days_ago=4000)
-        for one in chosen
+    said = [
+        text_of(pick.hit.candidate.external_id, f"I said so <{pick.find.story.id}>", days_ago=4000)
+        for pick in chosen
     ]
-    await fill(database, "demo", kind, texts)
+    await fill(database, "demo", kind, said)
 
 
 async def test_it_holds_what_was_sent_once_and_newest_first(web: WebStage) -> None:
@@ -59,14 +64,21 @@ async def test_it_holds_what_was_sent_once_and_newest_first(web: WebStage) -> No
     assert not read.bozo
     assert read.feed.title == "Presagio"
     assert [entry.title for entry in read.entries] == [
-        f"{one.find.story.text}!" for one in reversed(chosen)
+        f"{pick.find.story.text}!" for pick in reversed(chosen)
     ]
     newest = read.entries[0]
-    assert f"“I said so <{chosen[-1].find.story.id}>”" in newest.content[0].value
+    assert newest.content[0].type == "text/html"
+    said = LexborHTMLParser(newest.content[0].value)
+    assert texts(said, "blockquote p") == [f"I said so <{chosen[-1].find.story.id}>"]
+    assert one(said, "a img").parent.attributes["href"] == newest.link  # type: ignore[union-attr]  # it has one
     assert say_years(10) in newest.content[0].value
     assert datetime.fromisoformat(newest.updated) == NOW + MINUTE
     assert newest.link.startswith(f"{ADDRESS}/prophecy?headline=number1")
-    assert (await web.get(newest.link.removeprefix(ADDRESS))).status_code == 200
+    assert datetime.fromisoformat(newest.published) == NOW + MINUTE
+    assert read.feed.icon == f"{ADDRESS}/static/icon-512.png"
+    picture = str(one(said, "img").attributes["src"])
+    for linked in (newest.link, picture, read.feed.icon):
+        assert (await web.get(linked.removeprefix(ADDRESS))).status_code == 200
 
 
 async def test_both_forms_say_the_same(web: WebStage) -> None:
@@ -78,9 +90,46 @@ async def test_both_forms_say_the_same(web: WebStage) -> None:
     told = answered.json()
     assert (told["version"], told["language"]) == ("https://jsonfeed.org/version/1.1", "es")
     assert [item["id"] for item in told["items"]] == [entry.id for entry in atoms]
-    assert say_years(10, "es") in told["items"][0]["content_text"]
+    newest = told["items"][0]
+    for content in (newest["content_text"], newest["content_html"]):
+        assert say_years(10, "es") in content
+    assert newest["image"] in html.unescape(newest["content_html"])
     read = read_json_feed(answered.text, f"{ADDRESS}/feed.json")
     assert [entry.title for entry in read.entries] == [entry.title for entry in atoms]
+
+
+async def test_a_browser_is_shown_a_page(web: WebStage) -> None:
+    chosen = await posted(web.app.database, 2)
+    await filled(web.app.database, chosen)
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    for path in ("/feed.xml", "/feed.json"):
+        answered = await web.client.get(path, headers=browser)
+        assert answered.headers["content-type"].startswith("text/html")
+        assert "Accept" in answered.headers["vary"].split(", ")
+        page = LexborHTMLParser(answered.text)
+        assert texts(page, "blockquote p") == [
+            f"I said so <{pick.find.story.id}>" for pick in reversed(chosen)
+        ]
+        assert len(page.css("h2 a[href*='/prophecy?'], a img")) == 4
+
+
+async def test_a_page_alone_tells_what_its_operator_approved(coffee_url: str) -> None:
+    voted = {"headline": "Coffee prices soar", "date": "2023-05-04", "corpus": "demo", "vote": "up"}
+    async with web_stage({"DATABASE_URL": coffee_url}) as web:
+        page = LexborHTMLParser((await web.get("/prophecy", **voted)).text)
+        for hidden in page.css("form.vote [name=id]")[:2]:
+            await web.client.post("/vote", data=voted | {"id": str(hidden.attributes["value"])})
+        assert (await web.json("/feed.json"))["items"] == []
+        wall = Wall(web.app.database, await wall_rule(web.app.database, web.shared.settings.web))
+        first, second = await wall.list_entries(limit=9)
+        await wall.decide(first.answer_id, first.favourite.hit.rank, approved=True, now=NOW)
+        await wall.decide(second.answer_id, second.favourite.hit.rank, approved=False, now=NOW)
+        (item,) = (await web.json("/feed.json"))["items"]
+        assert item["title"] == voted["headline"]
+        assert item["date_published"] == NOW.isoformat()
+        assert first.favourite.hit.candidate.text in item["content_text"]
+        picture = await web.get(item["image"].removeprefix(ADDRESS))
+        assert picture.headers["content-type"] == "image/png"
 
 
 async def test_a_text_that_was_removed_is_not_shown(web: WebStage) -> None:
@@ -128,13 +177,16 @@ async def test_pages_name_the_feeds(web: WebStage) -> None:
 def test_anything_may_stand_in_a_text() -> None:
     strange = "a\x0b & <b> ]]> 🌍 العربية"
     entry = PostedEntry(
-        id="urn:x", title=strange, url="http://x/?a=1&b=2", text=strange, author=None,
-        posted_at=datetime(2020, 1, 1, tzinfo=UTC),
+        id="urn:x", title=strange, url="http://x/?a=1&b=2", quote=strange, author=None, when="",
+        original=None, source="", link=None, news_day="2020-01-01", news_date="", picture=None,
+        posted_at=datetime(2020, 1, 1, tzinfo=UTC), html=f"<p>{html.escape(strange)}</p>",
     )  # fmt: skip
-    feed = PostedFeed(title="t", language="en", home="http://x", url="http://x/f", entries=[entry])
+    feed = PostedFeed(
+        title="t", language="en", home="http://x", url="http://x/f", icon="", entries=[entry]
+    )
     read = feedparser.parse(render_atom(feed))
     assert not read.bozo
     assert read.entries[0].link == entry.url
-    assert "& <b>" in read.entries[0].content[0].value
+    assert "&amp; &lt;b&gt;" in read.entries[0].content[0].value
     assert "العربية" in read.entries[0].content[0].value
     assert b"jsonfeed" in render_json_feed(feed)

@@ -124,7 +124,9 @@ class TestProphecy:
         assert texts(page, "#found") == ["Nothing foretold this. Nearest:"]
         assert len(page.css(".near .card")) == 3
         assert not texts(page, ".near .tag")
-        assert not page.css("form.vote, meta[property='og:image']")
+        assert not page.css("form.vote, figure.picture")
+        icon = one(page, "meta[property='og:image']").attributes["content"]
+        assert icon == f"{ADDRESS}/static/icon-512.png"
         assert picture.status_code == 404
 
     async def test_a_card_says_how_sure_it_is_and_why_and_numbers_are_folded_away(
@@ -163,7 +165,9 @@ class TestProphecy:
     async def test_without_the_libraries_no_picture_is_named(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
         assert page.css("meta[property='og:title']")
-        assert not page.css("meta[property='og:image']")
+        assert not page.css("figure.picture")
+        icon = one(page, "meta[property='og:image']").attributes["content"]
+        assert icon == f"{ADDRESS}/static/icon-512.png"
         refused = await coffee_web.get("/picture.png", **HEADLINE_AND_DATE)
         assert refused.status_code == 501
         assert "Whoever runs me can install what is missing." in refused.text
@@ -368,7 +372,8 @@ class TestEveryPage:
             for node in page.css(_LOADING)
         ]
         assert loaded
-        assert all(one.startswith(("/static/", "/picture.png?")) for one in loaded)
+        own = ("/static/", "/picture.png?", "/card/", "/manifest.webmanifest", "/opensearch.xml")
+        assert all(one.startswith(own) for one in loaded)
         assert not page.css("style, [style], [onclick], script:not([src])")
         policy = answered.headers["content-security-policy"]
         assert "default-src 'none'" in policy

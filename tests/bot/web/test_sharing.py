@@ -1,0 +1,155 @@
+"""What is shared: pictures, and the page itself as an app and as a search engine."""
+
+from io import BytesIO
+from urllib.parse import parse_qs, urlsplit
+from xml.etree.ElementTree import fromstring
+
+import pytest
+from PIL import Image
+from selectolax.lexbor import LexborHTMLParser
+
+from bot.web.rendering import COLOURS, STATIC
+from tests.bot.web.stage import ADDRESS, NOW, WebStage, web_stage
+from tests.bot.web.test_open_access import IMAGE
+from tests.bot.web.test_pages import HEADLINE_AND_DATE, one
+from tests.fakes.model import ModelServer, scoring
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    return Image.open(BytesIO(png)).size
+
+
+async def read_image_tags(web: WebStage, path: str, **asked: object) -> dict[str, str]:
+    page = LexborHTMLParser((await web.get(path, **asked)).text)
+    return {
+        str(tag.attributes["property"]): str(tag.attributes["content"])
+        for tag in page.css("meta[property^='og:image']")
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/prophecy", HEADLINE_AND_DATE),
+        ("/documents/demo/1", {}),
+        ("/timeline", {"q": "coffee"}),
+        ("/corpora/demo/most-liked", {}),
+    ],
+)
+async def test_a_page_that_shows_a_text_names_its_picture(
+    coffee_web: WebStage, path: str, asked: dict[str, str]
+) -> None:
+    tags = await read_image_tags(coffee_web, path, **asked)
+    shown = await coffee_web.get(tags["og:image"].removeprefix(ADDRESS))
+    told = int(tags["og:image:width"]), int(tags["og:image:height"])
+    assert told == size_of(shown.content) == (1200, 630)
+    assert tags["og:image:alt"]
+
+
+async def test_other_pages_name_the_icon(coffee_web: WebStage) -> None:
+    for path in ("/", "/ask", "/corpora", "/nothing"):
+        tags = await read_image_tags(coffee_web, path)
+        icon = await coffee_web.get(tags["og:image"].removeprefix(ADDRESS))
+        assert size_of(icon.content) == (512, 512)
+
+
+async def test_a_page_offers_its_picture_for_links_and_for_chats(coffee_web: WebStage) -> None:
+    for path, asked in (("/prophecy", HEADLINE_AND_DATE), ("/documents/demo/1", {})):
+        page = LexborHTMLParser((await coffee_web.get(path, **asked)).text)
+        links = [str(link.attributes["href"]) for link in page.css("figure.picture a[download]")]
+        drawn = [(await coffee_web.get(link)).content for link in links]
+        assert [size_of(png) for png in drawn] == [(1200, 630), (1080, 1350)]
+
+
+async def test_nothing_is_to_be_shared_of_what_a_model_doubts(coffee_url: str) -> None:
+    async with ModelServer([scoring(lambda _headline, _candidate: 3)]) as model:
+        environ = {
+            "DATABASE_URL": coffee_url,
+            "PRESAGIO_LLM__BASE_URL": model.base_url,
+            "PRESAGIO_WEB__JUDGE": "true",
+        }
+        async with web_stage(environ) as web:
+            page = LexborHTMLParser((await web.get("/prophecy", **HEADLINE_AND_DATE)).text)
+            picture = await web.get("/picture.png", **HEADLINE_AND_DATE)
+    assert one(page, "#found").text().startswith("Nothing foretold this")
+    assert page.css("main .card")
+    assert not page.css("figure.picture, a[href='#picture']")
+    assert picture.status_code == 404
+
+
+async def test_nobody_puts_a_headline_of_their_own_beside_a_text(coffee_web: WebStage) -> None:
+    alone = await coffee_web.get("/card/demo/1.png")
+    assert alone.status_code == 200
+    assert (await coffee_web.get("/card/demo/1.png", headline="Mine")).status_code == 404
+    assert (await coffee_web.get("/card/demo/none.png")).status_code == 404
+
+
+async def test_readers_of_feeds_may_show_the_picture_of_a_text(coffee_web: WebStage) -> None:
+    shown = await coffee_web.client.get("/card/demo/1.png", headers=IMAGE)
+    assert shown.headers["content-type"] == "image/png"
+
+
+async def test_a_phone_is_told_how_the_page_is_installed(coffee_web: WebStage) -> None:
+    home = await coffee_web.get("/", lang="es")
+    page = LexborHTMLParser(home.text)
+    assert "manifest-src 'self'" in home.headers["content-security-policy"]
+    described = await coffee_web.get(str(one(page, "link[rel=manifest]").attributes["href"]))
+    assert described.headers["content-type"] == "application/manifest+json"
+    manifest = described.json()
+    assert (manifest["lang"], manifest["start_url"]) == ("es", "/?lang=es")
+    for icon in manifest["icons"]:
+        shown = await coffee_web.get(icon["src"])
+        assert shown.headers["content-type"].startswith(icon["type"])
+        if icon["sizes"] != "any":
+            assert "x".join(map(str, size_of(shown.content))) == icon["sizes"]
+    colours = [tag.attributes["content"] for tag in page.css("meta[name=theme-color]")]
+    assert colours == list(COLOURS.values())
+    style = (STATIC / "page.css").read_text()
+    assert all(f"--paper: {colour};" in style for colour in COLOURS.values())
+
+
+@pytest.mark.parametrize(
+    ("shared", "headline"),
+    [
+        ({"url": "https://a.example/1", "title": "News"}, "https://a.example/1"),
+        ({"text": "Read this: https://a.example/1", "title": "News"}, "https://a.example/1"),
+        ({"text": "Coffee is dear", "title": "News"}, "Coffee is dear"),
+        ({"title": "News"}, "News"),
+        ({"title": "https:evil"}, "https:evil"),
+        ({}, None),
+    ],
+)
+async def test_what_a_phone_shares_is_asked(
+    coffee_web: WebStage, shared: dict[str, str], headline: str | None
+) -> None:
+    manifest = await coffee_web.json("/manifest.webmanifest")
+    target = manifest["share_target"]
+    named = {target["params"][name]: value for name, value in shared.items()}
+    answered = await coffee_web.get(target["action"], **named)
+    led = urlsplit(answered.headers["location"])
+    assert (answered.status_code, led.netloc) == (303, "")
+    assert led.path == ("/prophecy" if headline else "/")
+    assert parse_qs(led.query).get("headline") == ([headline] if headline else None)
+
+
+async def test_a_browser_is_told_how_headlines_are_asked(coffee_web: WebStage) -> None:
+    page = LexborHTMLParser((await coffee_web.get("/", lang="es")).text)
+    described = await coffee_web.get(str(one(page, "link[rel=search]").attributes["href"]))
+    assert described.headers["content-type"] == "application/opensearchdescription+xml"
+    spaces = {"": "http://a9.com/-/spec/opensearch/1.1/"}
+    (template,) = fromstring(described.text).findall("Url", spaces)
+    address = template.attrib["template"].replace("{searchTerms}", "Caf%C3%A9%20%26%20t%C3%A9")
+    asked = await coffee_web.get(address.removeprefix(ADDRESS))
+    led = parse_qs(urlsplit(asked.headers["location"]).query)
+    assert (led["headline"], led["lang"]) == (["Café & té"], ["es"])
+    assert led["date"] == [NOW.date().isoformat()]
+
+
+@pytest.mark.parametrize(
+    ("path", "side"),
+    [("/favicon.ico", 48), ("/apple-touch-icon.png", 180), ("/static/touch.png", 180)],
+)
+async def test_icons_are_where_they_are_looked_for(
+    coffee_web: WebStage, path: str, side: int
+) -> None:
+    assert size_of((await coffee_web.get(path)).content) == (side, side)
