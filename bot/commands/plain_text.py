@@ -3,7 +3,7 @@ question, or a command without its slash."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from bot.commands.headline_detection import (
@@ -209,6 +209,27 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
     if _QUESTION.fullmatch(text.strip()):
         return PlainText(Plain.QUESTION, f"/ask {text.strip()}")
     return PlainText(Plain.HEADLINE)
+
+
+# What is said to the bot about its answers in place of a command, in English or Spanish.
+_BARE_COMMANDS: Mapping[str, str] = {
+    "why": "why", "por qué": "why", "por que": "why", "porqué": "why", "porque": "why",
+    "more": "more", "más": "more", "mas": "more",
+    "picture": "picture", "imagen": "picture",
+    "help": "help", "ayuda": "help",
+}  # fmt: skip
+_BARE_COMMAND = re.compile(
+    rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?\s?[?!.]?", re.IGNORECASE
+)
+
+
+def name_command(request: Request) -> Request:
+    """Return a request in which "why 2", said to the bot, is the command that it means."""
+    found = _BARE_COMMAND.fullmatch(request.text)
+    if found is None or request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY):
+        return request
+    written = f"/{_BARE_COMMANDS[found[1].lower()]} {found[2] or ''}".rstrip()
+    return replace(request, text=written)
 
 
 def may_wait(text: str) -> bool:

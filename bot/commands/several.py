@@ -64,10 +64,14 @@ async def answer_several(
         for headline in answered
         if not (headline.answer and headline.answer.page)
     ]
-    left = None
+    left = []
     if rest := headlines[MOST_HEADLINES:]:
         named = ", ".join(_shorten_headline(written) for written in rest)
-        left = request.words.say("I answer three at a time. Left out: {headlines}", headlines=named)
+        left = [
+            request.words.say("I answer three at a time. Left out: {headlines}", headlines=named)
+        ]
+    # Those without a tweet follow the others, which nothing does that is no notice.
+    text, notice = ([], [*remarks, *left]) if found else (remarks, left)
     items = tuple(_item(headline, answer, request) for headline, answer in found)
     signed = len({item.hit.signature for item in items}) > 1
     more = request.words.say("More")
@@ -75,8 +79,8 @@ async def answer_several(
         words=request.words,
         shows=found[0][1] if found else None,
         items=tuple(replace(item, hit=replace(item.hit, signed=signed)) for item in items),
-        text="\n".join(remarks) or None,
-        notice=left,
+        text="\n".join(text) or None,
+        notice="\n".join(notice) or None,
         buttons=(
             tuple(
                 Button(

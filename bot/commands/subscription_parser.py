@@ -32,7 +32,8 @@ _PHRASES = tuple(
     (re.compile(rf"\b(?:{written})", re.IGNORECASE), meant)
     for written, meant in (
         (r"every day|todos los d[ií]as|cada d[ií]a", "mon-sun"),
-        (r"every weekday", "mon-fri"),
+        (r"every weekday|weekdays(?=\s*$|\s+(?:at\b|\d))", "mon-fri"),
+        (r"(?:every )?weekends?\b|(?:los )?fines de semana", "sat,sun"),
         (r"de (?=(?:lun|mar|mi[eé]|jue|vie|s[aá]b|dom)\w*\b)", ""),
         (r"entre semana", "mon-fri"),
         (r"al momento|enseguida", "instant"),

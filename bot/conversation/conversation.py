@@ -19,6 +19,7 @@ from functools import partial
 from weakref import WeakValueDictionary
 
 from bot.adapter import Adapter, ChatGone, DeliveryError, Refused
+from bot.commands.plain_text import name_command
 from bot.commands.registry import Registry
 from bot.commands.services import Services
 from bot.commands.votes import count_reaction
@@ -97,7 +98,7 @@ class Conversation:
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
-        request = request.strip_unstorable()
+        request = name_command(request.strip_unstorable())
         self._pasted.note(request)
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)

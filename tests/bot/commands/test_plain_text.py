@@ -140,6 +140,16 @@ async def test_who_asks_for_help_gets_it(bot: Bot, text: str, trigger: Trigger) 
     assert bot.engine.calls == []
 
 
+@pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
+async def test_a_word_about_an_answer_is_the_command(bot: Bot, trigger: Trigger) -> None:
+    await bot.say("Coffee prices soar", place=GROUP)
+    for text, shown in (("why 2?", "2. "), ("¿Por qué?", "1. ")):
+        said = await bot.say(text, place=GROUP, trigger=trigger)
+        assert (said.text or "").startswith(shown)
+    more = await bot.say("Más", place=GROUP, trigger=trigger)
+    assert [hit.rank for hit in more.hits] == [4, 5]
+
+
 @pytest.mark.parametrize(
     "text", ["that's wrong", "sos un genio", "you are so dumb", "haha nailed it", "😂"]
 )
@@ -153,7 +163,7 @@ async def test_a_remark_by_name_is_not_searched_for(bot: Bot, text: str) -> None
     [
         ("hi", "Hello! Send me a headline or a link; I look for old tweets that foretold it."),
         ("thanks!", "You are welcome. Send me another headline whenever you like."),
-        ("why 2", "Commands begin with a slash: /why 2"),
+        ("feeds list", "Commands begin with a slash: /feeds list"),
         (
             "what did he say about wind?",
             "I answer questions like this: /ask what did he say about wind?",

@@ -77,7 +77,7 @@ async def test_those_without_an_answer_are_named(storage: Database) -> None:
     async with bot_on(storage, read_headline=read) as bot:
         reply = await bot.say(f"{A} {B}")
         assert [one.headline for one in reply.items] == [COFFEE]
-        assert reply.text == f"2. {B}: I could not open it."
+        assert (reply.text, reply.notice) == (None, f"2. {B}: I could not open it.")
         bot.engine.found = 0
         nothing = await bot.say(f"{COFFEE}\n{WIND}")
         assert (nothing.items, nothing.buttons) == ((), ())
