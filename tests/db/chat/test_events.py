@@ -94,11 +94,11 @@ async def processes_present(database: Database) -> int:
         return int(await connection.fetchval(PRESENT))
 
 
-async def cut_presence(database: Database, claims: EventClaims) -> None:
+async def cut_presence(database: Database, claims: EventClaims, until: str = "now()") -> None:
     """Let a process be taken for dead, as one that was frozen or cut off for long is."""
     async with database.connection() as connection:
         await connection.execute(
-            "UPDATE lease SET expires_at = now(), fence = fence + 1 WHERE name = $1",
+            f"UPDATE lease SET expires_at = {until}, fence = fence + 1 WHERE name = $1",
             f"process {claims.process}",
         )
 
@@ -116,10 +116,21 @@ async def test_the_step_of_a_dead_process_is_passed_on(
     assert successor
     assert successor.step == "m7"
     await claim.shows_step("m8")  # too late: it is no longer its own
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT answered_by FROM turn") == "m7"
     assert await successor.begin_answer()
     successor.message = "m7"
     await other._settle(*EVENT, successor)
     assert await other.answer_to(*EVENT, since=NOW) == "m7"
+
+
+async def test_a_late_step_takes_the_place_of_no_answer(claims: EventClaims) -> None:
+    async with claims.claim(*EVENT, now=NOW) as claim:
+        assert claim
+        assert await claim.begin_answer()
+        claim.message = "m1"
+    await claim.shows_step("m2")
+    assert await claims.answer_to(*EVENT, since=NOW) == "m1"
 
 
 async def test_one_of_many_concurrent_deliveries_is_taken(
@@ -158,6 +169,34 @@ async def test_an_answer_is_begun_once(claims: EventClaims) -> None:
         assert await claim.begin_answer()
         assert not await claim.begin_answer()
         assert claim.sending
+
+
+async def test_an_answer_that_is_begun_is_not_given_back(
+    claims: EventClaims, other: EventClaims
+) -> None:
+    claim = await held(claims)
+    assert claim
+    assert await claim.begin_answer()
+    await claims.give_back(*EVENT)
+    assert not await taken(other)
+
+
+async def test_a_duplicate_of_what_this_process_answers_waits_for_nobody(
+    database: Database,
+) -> None:
+    async with EventClaims(database, patience=PATIENCE) as claims:
+        assert await taken(claims)
+        async with asyncio.timeout(PATIENCE / 2):
+            assert not await taken(claims)
+
+
+async def test_a_process_that_a_clock_left_in_the_future_holds_nothing(
+    database: Database, claims: EventClaims, other: EventClaims
+) -> None:
+    """The server's clock has been set back since the process died."""
+    assert await taken(claims)
+    await cut_presence(database, claims, until="now() + interval '1 year'")
+    assert await taken(other)
 
 
 async def test_what_is_cancelled_before_it_is_sent_is_given_back(
