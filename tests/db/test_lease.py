@@ -258,6 +258,7 @@ async def test_a_restored_database_makes_no_second_holder(database: Database, ba
             "INSERT INTO lease VALUES ($1, 'another', 7, 3, 15, now() + interval '15 s')", NAME
         )
     async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
+        outcome = asyncio.create_task(lease.wait_until_settled())
         await looks(clock, 1)
         clock.seconds += 14.0
         async with database.transaction() as connection:
@@ -272,8 +273,10 @@ async def test_a_restored_database_makes_no_second_holder(database: Database, ba
         clock.seconds += 14.0
         await looks(clock, 3)
         assert not lease.is_held, "the other relies on what was restored away"
+        assert not outcome.done(), "nobody was seen to renew it"
         clock.seconds += 1.1
         await until(lease, held=True)
+        assert await outcome
 
 
 async def test_a_lease_that_is_held_cannot_be_deleted(database: Database) -> None:
