@@ -1,6 +1,7 @@
 """The result of a query as a reply."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from bot.i18n.words import Words
 from bot.replies.buttons import place_text
@@ -20,10 +21,7 @@ def brief_find_reply(found: Found, words: Words, *, longest: int, after: int = 0
 
     Texts longer than `longest` characters are cut.
     """
-    hits = tuple(
-        HitView.of(hit.document.candidate, words, rank=hit.rank, text=_text(hit, longest))
-        for hit in found.hits[after:]
-    )
+    hits = tuple(_view_hit(hit, words, longest) for hit in found.hits[after:])
     shown = _summary(found, words).partition("\n")[0]
     left_out = after or len(hits) < found.counts.passing
     if hits and left_out and found.plan is not Plan.NEAREST:
@@ -39,6 +37,12 @@ def brief_find_reply(found: Found, words: Words, *, longest: int, after: int = 0
         hits=hits,
         notice=" ".join(words.render(said) for said in found.notices) or None,
     )
+
+
+def _view_hit(hit: FindHit, words: Words, longest: int) -> HitView:
+    found = hit.document.candidate
+    view = HitView.of(found, words, rank=hit.rank, text=_text(hit, longest))
+    return replace(view, place=place_text(found.place, words)) if found.place else view
 
 
 def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Reply:

@@ -12,6 +12,7 @@ from engine.errors import CorpusNotFound
 from engine.query.query import Phrase
 from engine.query.read import parse_query
 from engine.query.results import Match
+from engine.search import ItemPlace
 from tests.bot.conversing import GROUP, Bot
 from tests.bot.finds import StandInFind, make_find_hit, make_found
 from tests.bot.prophecies import NOW
@@ -54,6 +55,13 @@ async def test_a_short_answer_has_no_scores(bot: Bot) -> None:
         (1, "Text number 1 about coffee", ""),
         (2, "Text number 2 about coffee", ""),
     ]
+
+
+def test_a_short_answer_cites_a_part_of_a_document_by_title_and_page() -> None:
+    place = ItemPlace(item=1, part=2, page=12, pages=40, title="Harbours")
+    hit = make_find_hit(created_at=None, place=place)
+    reply = brief_find_reply(make_found("coffee", hit), words_for("en"), longest=280)
+    assert [(view.place, view.date_text) for view in reply.hits] == [("Harbours, p. 12", "")]
 
 
 def test_a_short_answer_says_why_it_shows_fewer_than_it_counts() -> None:
