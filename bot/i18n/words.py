@@ -113,10 +113,13 @@ class Words:
     def date(self, moment: datetime, zone: tzinfo | None = None) -> str:
         """Return a day as people write it: "March 14, 2012", "14 de marzo de 2012"."""
         local = moment.astimezone(zone) if zone else moment
-        month = _MONTHS[self.language][local.month - 1]
-        if self.language == DEFAULT:
-            return f"{month} {local.day}, {local.year}"
-        return f"{local.day} de {month} de {local.year}"
+        day = self.day(local)
+        return f"{day}, {local.year}" if self.language == DEFAULT else f"{day} de {local.year}"
+
+    def day(self, moment: datetime) -> str:
+        """Return a day of any year: "March 14", "14 de marzo"."""
+        month = _MONTHS[self.language][moment.month - 1]
+        return f"{month} {moment.day}" if self.language == DEFAULT else f"{moment.day} de {month}"
 
 
 def _has_two_wordings(message: Message) -> bool:

@@ -237,4 +237,4 @@ async def _render_failure(request: Request, error: Exception) -> Response:
         problem = failure.problem()
         headers = dict(failure.headers)
         return JSONResponse(problem.model_dump(), problem.status, headers, PROBLEM_TYPE)
-    return render_failure(request, failure)
+    return await render_failure(request, failure)

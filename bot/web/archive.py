@@ -20,7 +20,14 @@ from bot.web.failures import Refusal
 from bot.web.reading import TimelineEntry
 from bot.web.rendering import render, split_marks, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import Asked, VisitorOf, find_visitor, format_day, list_choices
+from bot.web.visitor import (
+    Asked,
+    VisitorOf,
+    find_visitor,
+    format_day,
+    list_choices,
+    say_span,
+)
 from db.search.shown import ArchiveText, Order, Shown
 from engine.corpora import corpus_named
 from engine.messages import Message
@@ -79,7 +86,7 @@ async def _show_corpus(
         corpus=known,
         asked=Asked(headline="", date=None, corpus=known.name),
         bars=draw_bars(months),
-        busiest=_say_month(busiest, words),
+        busiest=say_span(busiest, words),
         most=months.get(busiest, 0),
         span=await _say_span(shared, known, words),
         leads=describe_leads([(known, lead) for lead in exhibit.leads], words),
@@ -92,7 +99,7 @@ async def _show_corpus(
 async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name: str) -> Response:
     today = shared.now().astimezone(UTC)
     span = DateSpan(month=today.month, day=today.day)
-    title = visitor.words.date(today)
+    title = visitor.words.day(today)
     return await _list_texts(request, shared, name=name, span=span, title=title)
 
 
@@ -154,7 +161,7 @@ async def _list_texts(
         corpus=known,
         title=title,
         when=when,
-        bars=[(bar, _say_month(bar.name, words)) for bar in bars],
+        bars=[(bar, say_span(bar.name, words)) for bar in bars],
         entries=[_describe_text(text, known, words) for text in texts[:ON_A_PAGE]],
         order=order.value,
         usual=usual.value,
@@ -187,8 +194,3 @@ async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequen
     """Return the dates of the first and the last text, as far as there are any."""
     moments = await shared.app.corpora.span(corpus)
     return [words.date(moment.astimezone(UTC)) for moment in moments if moment]
-
-
-def _say_month(month: str, words: Words) -> str:
-    """Return a month ("2012-03") as people write it, "" for none."""
-    return words.month(int(month[:4]), int(month[5:7])) if month else ""

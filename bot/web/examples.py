@@ -10,7 +10,7 @@ from functools import partial
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.dates import age_between, read_date
 from bot.reply import labels
-from bot.web.rendering import is_foretold, place_in_time
+from bot.web.rendering import is_foretold
 from bot.web.shared_state import SharedState
 from bot.web.visitor import format_day, wall_rule
 from db.chat.answers import Wall
@@ -137,7 +137,7 @@ async def read_exhibits_together(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadView:
-    """A headline and the text that foretold it, in a line of time."""
+    """A headline and the text that foretold it."""
 
     headline: str
     day: str
@@ -147,14 +147,10 @@ class LeadView:
     date_text: str
     labels: Sequence[str]
     age: str
-    since: str
-    until: str
-    start: int
 
 
 def describe_leads(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[LeadView]:
-    """Return prophecies in lines of time that are as long as the longest lead."""
-    longest = max((lead.until - lead.created_at for _, lead in leads), default=None)
+    """Return prophecies as lists show them."""
     return [
         LeadView(
             headline=lead.headline,
@@ -165,11 +161,6 @@ def describe_leads(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[L
             date_text=words.date(lead.created_at.astimezone(UTC)),
             labels=labels(lead.flags.names, words),
             age=age_between(lead.created_at, lead.until).said(words),
-            since=format_day(lead.created_at)[:4],
-            until=format_day(lead.until)[:4],
-            start=place_in_time(lead.created_at, lead.until - longest, lead.until)
-            if longest
-            else 0,
         )
         for corpus, lead in leads
     ]

@@ -21,10 +21,12 @@ from bot.web.archive import archive
 from bot.web.examples import choose_examples, choose_lead, describe_leads
 from bot.web.failures import Failure, Refusal
 from bot.web.reading import reading
+from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,
     STATIC,
     build_cards,
+    draw_axis,
     has_picture,
     is_foretold,
     render,
@@ -60,10 +62,11 @@ from bot.web.visitor import (
 from db.search.shown import Shown
 from engine.answer.cited_answer import CitedAnswer, CitedSource
 from engine.corpora import ALL
-from engine.errors import UsageError
+from engine.errors import PresagioError, UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.search import Hit, Prophecy, SearchRequest
+from engine.values import Corpus
 
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 
@@ -128,14 +131,15 @@ def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    for pages in (router, reading, archive, sharing):
+    for pages in (router, reading, archive, sharing, reference):
         app.include_router(pages)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
-def render_failure(request: Request, failure: Failure) -> Response:
-    """Return the page that explains a failure."""
+async def render_failure(request: Request, failure: Failure) -> Response:
+    """Return the page that explains a failure; where nothing is found, with what there is."""
     words = find_visitor(request).words
+    corpora, chosen = await _list_found(request, failure.status)
     page = render(
         request,
         "failure.html",
@@ -143,9 +147,23 @@ def render_failure(request: Request, failure: Failure) -> Response:
         message=words.render(failure.message),
         fix=words.render(failure.fix) if failure.fix else None,
         asked=recover_asked(request, failure.status),
+        elsewhere=Asked(headline="", date=None, corpus=chosen),
+        corpora=corpora,
     )
     page.headers.update(failure.headers)
     return page
+
+
+async def _list_found(request: Request, status: HTTPStatus) -> tuple[Sequence[Corpus], str]:
+    """Return the corpora to look in, and which is chosen, for who found nothing at an address."""
+    shared: SharedState = request.app.state.shared
+    if status is not HTTPStatus.NOT_FOUND:
+        return (), ""
+    try:
+        await limit_requests(request, shared)  # strange addresses are not counted otherwise
+        return await list_choices(shared, "")
+    except PresagioError:
+        return (), ""
 
 
 @router.get("/")
@@ -248,6 +266,7 @@ async def _describe_findings(
         "votable": usual if votes else 0,
         "foretold": is_foretold(prophecy),
         "judged": prophecy.judged,
+        "axis": draw_axis(hits or near, until),
         "cards": build(hits, tallies=await Ballots(shared).tallies(prophecy) if votes else {}),
         "near": build(near, near=True),
         "more": not asked.more and not judging and len(hits or near) >= usual,

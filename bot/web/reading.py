@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
+from datetime import UTC
 from http import HTTPStatus
 
 from fastapi import APIRouter, Depends, Request
@@ -39,7 +39,7 @@ from bot.web.rendering import (
 )
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import Asked, Ballots, VisitorOf, format_day, list_choices
+from bot.web.visitor import Asked, Ballots, VisitorOf, format_day, list_choices, say_span
 from db.corpus.health import Neighbour
 from db.search.shown import Shown
 from engine.errors import UsageError
@@ -79,6 +79,7 @@ class Span:
     """A year ("2015") or a month ("2015-03") with its texts; "" holds those without a date."""
 
     name: str
+    title: str  # the name as people write it
     texts: int  # in total
     entries: Sequence[TimelineEntry]  # the texts that are shown
     percent: int  # of the span with the most texts
@@ -163,6 +164,7 @@ async def timeline(
     spans = [
         Span(
             name=name,
+            title=say_span(name, words),
             texts=number,
             entries=entries.get(name, ()),
             percent=round(100 * number / most),
@@ -226,6 +228,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
         "timeline.html",
         query=query,
         when=when,
+        title=say_span(when, words) if found else "",
         asked=Asked(headline="", date=None, corpus=chosen),
         corpora=corpora,
         timeline=found,
@@ -242,8 +245,6 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     favourites = [
         (answer, answer.headline.date or answer.asked_at) for answer in await Ballots(shared).wall()
     ]
-    dated = ((favourite.hit.candidate.created_at, until) for favourite, until in favourites)
-    leads = [until - written for written, until in dated if written]
     for favourite, until in favourites:
         cards.append(
             (
@@ -257,7 +258,6 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
                     marked={},
                     tally=favourite.tally,
                     judged=False,
-                    earliest=until - max(leads, default=timedelta()),
                 ),
             )
         )
@@ -319,7 +319,12 @@ async def _show_document(
         before=_describe_neighbour(before, words),
         after=_describe_neighbour(after, words),
         foretold=[
-            (headline, format_day(until), say_age(found.created_at, until, words))
+            (
+                headline,
+                format_day(until),
+                words.date(until.astimezone(UTC)),
+                say_age(found.created_at, until, words),
+            )
             for headline, until in foretold
         ],
     )

@@ -29,6 +29,7 @@ from engine.values import Flag
 # An address up to what ends the sentence around it, and an account of X.
 _LINKED = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,:;!?)\]…]|(?<![\w@])@\w{1,15}\b")
 _X = frozenset({"x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com"})
+_YEAR_ROOM = 15  # percent of a line of time
 _SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
 
 JUDGING = marked("Found by words. The model is judging them…")
@@ -142,10 +143,12 @@ TEXTS = {
     "vote": marked("Was this foretold?"),
     "up": marked("Yes"),
     "down": marked("No"),
+    "votes_up": marked("Votes for it:"),
+    "votes_down": marked("Votes against it:"),
     "query": marked("What to look for"),
     "query_hint": marked('Words, "exact phrases", -excluded, before:2015, from:account.'),
     "look": marked("Look"),
-    "timeline_about": marked("See when a corpus spoke of something."),
+    "timeline_about": marked("See when an archive spoke of something."),
     "years": marked("Texts by year"),
     "months": marked("Texts by month"),
     "all_texts": marked("All texts, oldest first"),
@@ -166,6 +169,19 @@ TEXTS = {
     "feed_about": marked("What was posted, and what whoever runs this page approved."),
     "feed_hint": marked("To read it as it grows, give this address to a reader of feeds:"),
     "news": marked("The news"),
+    "api_title": marked("The API"),
+    "api_about": marked("What this page finds, as JSON for programs."),
+    "api_keys": marked("Each request needs a key, which whoever runs this page gives."),
+    "api_no_keys": marked("No key is needed to ask."),
+    "api_machine": marked("For machines:"),
+    "needed": marked("needed"),
+    "open_example": marked("Open this example"),
+    "answer_fields": marked("The answer"),
+    "errors": marked("Errors"),
+    "errors_about": marked(
+        "An error says what happened and what to do about it, in the form of RFC 9457"
+        " (application/problem+json)."
+    ),
     "feed": marked("Feed of what was posted"),
     "source": marked("Old texts that foresaw today's headlines."),
 }
@@ -211,9 +227,14 @@ class CardView:
     reason: str | None
     matched: Sequence[str]
     tally: Tally
-    since: str  # the year of the text
-    until: str  # the year of the headline
-    start: int  # where the text stands in time, 0 (the earliest of the page) to 100 (the headline)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisMark:
+    """A year on a line of time; `start` is where, 0 to 100. "" is not written, for want of room."""
+
+    year: str
+    start: int
 
 
 def build_card(
@@ -226,12 +247,10 @@ def build_card(
     tally: Tally | None = None,
     near: bool = False,
     judged: bool = True,
-    earliest: datetime | None = None,
 ) -> CardView:
     """Return a hit as its card shows it; `marked` holds texts with marks, by id.
 
-    Where no text was `judged`, no card says so of its own. `earliest` is the date of the oldest
-    text on the page.
+    Where no text was `judged`, no card says so of its own.
     """
     view, found = hit_view(hit, until, words, near=near), hit.candidate
     if not judged:
@@ -255,9 +274,6 @@ def build_card(
         reason=view.reason(words),
         matched=hit.matched,
         tally=tally or Tally(),
-        since=format_day(found.created_at)[:4],
-        until=format_day(until)[:4],
-        start=place_in_time(found.created_at, earliest or found.created_at, until),
     )
 
 
@@ -271,9 +287,7 @@ def build_cards(
     tallies: Mapping[str, Tally] = MappingProxyType({}),
     near: bool = False,
 ) -> list[CardView]:
-    """Return the cards of hits of a prophecy, which share one span of time."""
-    dates = (hit.candidate.created_at for hit in hits)
-    earliest = min(filter(None, dates), default=until)
+    """Return the cards of hits of a prophecy."""
     return [
         build_card(
             hit,
@@ -284,18 +298,24 @@ def build_cards(
             tally=tallies.get(hit.candidate.external_id),
             near=near,
             judged=prophecy.judged,
-            earliest=earliest,
         )
         for hit in hits
     ]
 
 
-def place_in_time(moment: datetime | None, earliest: datetime | None, until: datetime) -> int:
-    """Return where a moment stands between two others, 0 to 100."""
-    if moment is None or earliest is None:
-        return 0
-    whole = (until - earliest).total_seconds()
-    return _percent((moment - earliest).total_seconds() / whole) if whole > 0 else 0
+def draw_axis(hits: Sequence[Hit], until: datetime) -> list[AxisMark]:
+    """Return a line of time from the oldest of some texts to the headline, whose mark is the last;
+    empty if there are no dates to show."""
+    dates = sorted(filter(None, (hit.candidate.created_at for hit in hits)))
+    if not dates or dates[0] >= until:
+        return []
+    marks, written = list[AxisMark](), -_YEAR_ROOM
+    for moment in (*dates, until):
+        start = _percent((moment - dates[0]) / (until - dates[0]))
+        fits = moment == until or written + _YEAR_ROOM <= start <= 100 - _YEAR_ROOM
+        written = start if fits else written
+        marks.append(AxisMark(year=format_day(moment)[:4] if fits else "", start=start))
+    return marks
 
 
 def is_foretold(prophecy: Prophecy) -> bool:

@@ -36,16 +36,17 @@ SELECT * FROM (
  LIMIT $5
 
 -- A word of several headlines is a subject of several; a headline counts once, however often it was
--- posted.
+-- posted. Forms of a word ("price", "prices") are one subject, in the form that most headlines have.
 -- name: subjects(corpus, chats, trusted, voters, limit)
-SELECT word, count(DISTINCT headline) AS headlines
-  FROM (SELECT lower(said.word) AS word, f.headline
+SELECT mode() WITHIN GROUP (ORDER BY word) AS word, count(DISTINCT headline) AS headlines
+  FROM (SELECT DISTINCT lower(said.word) AS word, f.headline,
+               to_tsvector(('presagio_' || d.language)::regconfig, said.word)::text AS lexemes
           FROM ({foretold}) AS f
           JOIN {document} d ON d.corpus_id = {corpus} AND d.external_id = f.external_id
          CROSS JOIN LATERAL json_array_elements(f.prophecy -> 'hits') AS hit
          CROSS JOIN LATERAL json_array_elements_text(hit -> 'matched') AS said (word)
          WHERE f.corpus = $1 AND hit -> 'candidate' ->> 'external_id' = f.external_id) AS words
- GROUP BY word
+ GROUP BY coalesce(nullif(lexemes, ''), word)
  ORDER BY headlines DESC, word
  LIMIT $5
 

@@ -23,7 +23,7 @@ def make_hit(
     rank: int = 1,
     *,
     text: str | None = None,
-    created_at: datetime = datetime(2014, 3, 1, 9, tzinfo=UTC),
+    created_at: datetime | None = datetime(2014, 3, 1, 9, tzinfo=UTC),
     author: str | None = "ana",
     url: str | None = "https://x.com/ana/status/9007199254740993",
     flags: Flag = Flag.NONE,

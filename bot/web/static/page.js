@@ -15,6 +15,9 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
   });
 }
 
+// On a narrow screen the pages are listed in a row that may be longer than the screen.
+document.querySelector(".top nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
 for (const field of document.querySelectorAll("form.ask textarea")) {
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {

@@ -17,6 +17,9 @@ PATHS = (
     "corpora/demo/2012",
     "corpora/demo/2012/3",
     "ask?question=What+of+coffee",
+    "corpora/demo/on-this-day",
+    "corpora/demo/most-liked",
+    "docs",
     "nowhere",
 )
 CARDS = "document.querySelectorAll('.card').length"
@@ -64,6 +67,7 @@ async def test_the_same_without_scripts(visit: Visit) -> None:
 
 async def test_the_keyboard_reaches_everything_and_is_seen(visit: Visit) -> None:
     await visit.open(PATHS[1])
+    await visit.read("document.querySelector('.again').open = true")
     reached: list[object] = []
     for _ in range(60):
         await visit.browser.press("Tab")

@@ -79,6 +79,58 @@ class TestTools:
                     timed.pop("elapsed_ms", None)
                 assert answered == told
 
+    async def test_three_short_hits_have_less_than_1500_bytes(self, demo_web: WebStage) -> None:
+        headline = "Container Ship Wedged Across Canal Halts Trade for Sixth Day"
+        async with Client(create_tool_server(demo_web.shared)) as client:
+            tools = (await client.list_tools()).tools
+            assert all(tool.output_schema for tool in tools)
+            for tool, asked in (
+                ("prophecy", {"headline": headline, "date": "2021-03-28"}),
+                ("search", {"q": "ship canal", "limit": 3}),
+                ("find", {"query": "ship", "limit": 3}),
+            ):
+                long = await client.call_tool(tool, asked)
+                short = await client.call_tool(tool, asked | {"short": True})
+                hits = short.structured_content["hits"]
+                assert [hit["id"] for hit in hits] == [
+                    hit["id"] for hit in long.structured_content["hits"]
+                ]
+                assert len(hits) in (2, 3)
+                assert len(said(short).encode()) < 1500
+                assert {"text", "created_at", "url"} <= hits[0].keys()
+
+    async def test_short_texts_are_cut_by_their_bytes(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        texts = [text_of(str(n), f"coffee {'кофе дорожает ' * 40}") for n in range(3)]
+        await fill(database, "demo", Kind.TWEETS, texts)
+        await database.close()
+        async with (
+            web_stage({"DATABASE_URL": database_url}) as stage,
+            Client(create_tool_server(stage.shared)) as client,
+        ):
+            found = await client.call_tool("search", {"q": "coffee", "short": True})
+            none = {"headline": "zebra", "short": True}
+            nothing = (await client.call_tool("prophecy", none)).structured_content
+        assert all(hit["text"].endswith("…") for hit in found.structured_content["hits"])
+        assert len(said(found).encode()) < 1500
+        assert nothing == {"corpus": "demo", "hits": []}
+
+    async def test_a_prompt_asks_what_foretold_a_headline(self, coffee_web: WebStage) -> None:
+        async with Client(create_tool_server(coffee_web.shared)) as client:
+            [prompt] = (await client.list_prompts()).prompts
+            assert prompt.arguments is not None
+            assert [(each.name, each.required) for each in prompt.arguments] == [
+                ("headline", True), ("corpus", False)
+            ]  # fmt: skip
+            asked = {"headline": HEADLINE, "corpus": "demo"}
+            [message] = (await client.get_prompt(prompt.name, asked)).messages
+            assert isinstance(message.content, TextContent)
+            for part in (HEADLINE, "`prophecy`", "corpus=demo", "nothing foretold it"):
+                assert part in message.content.text
+            for name, given in ((prompt.name, {}), (prompt.name, {"headline": " "}), ("x", asked)):
+                with pytest.raises(MCPError):
+                    await client.get_prompt(name, given)
+
     async def test_a_text_found_can_be_read_whole(self, coffee_web: WebStage) -> None:
         async with Client(create_tool_server(coffee_web.shared)) as client:
             found = await client.call_tool("find", {"query": "coffee -prices", "limit": 1})

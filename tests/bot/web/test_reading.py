@@ -67,6 +67,21 @@ class TestCorpora:
         timeline = read(await coffee_web.get(href(page, ".subjects a")))
         assert page.css(".entries li") or timeline.css(".entries li")
 
+    async def test_forms_of_a_word_are_one_subject(self, coffee_web: WebStage) -> None:
+        for headline in (
+            "Coffee prices hit a record",
+            "A record: coffee price",
+            "Prices of coffee",
+        ):
+            asked = {**HEADLINE_AND_DATE, "headline": headline, "id": "1", "vote": "up"}
+            assert (await coffee_web.client.post("/vote", data=asked, headers=OWN)).is_redirect
+        await decided(coffee_web)
+        page = read(await coffee_web.get("/wall"))
+        words, counts = texts(page, ".subjects tbody th"), texts(page, ".subjects td")
+        subjects = dict(zip(words, counts, strict=True))
+        assert (subjects["coffee"], subjects["prices"]) == ("3", "3")
+        assert "price" not in subjects
+
     async def test_what_was_voted_down_or_elsewhere_is_not_shown(
         self, coffee_web: WebStage
     ) -> None:

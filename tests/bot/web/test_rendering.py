@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.words import words_for
-from bot.web.rendering import Piece, build_card, place_in_time, split_marks
+from bot.web.rendering import AxisMark, Piece, build_card, draw_axis, split_marks
 from tests.bot.prophecies import NOW, make_hit
 
 EARLIEST, YEAR = datetime(2010, 1, 1, tzinfo=UTC), timedelta(days=365)
@@ -50,10 +50,21 @@ def test_figures_are_the_parts_that_there_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moment", "start"), [(EARLIEST, 0), (EARLIEST + YEAR, 25), (UNTIL, 100), (UNTIL + YEAR, 100)]
+    ("moments", "marks"),
+    [
+        ([EARLIEST], [("2010", 0), ("2013", 100)]),
+        (
+            [EARLIEST + YEAR, None, EARLIEST, EARLIEST + YEAR * 1.1],
+            [("2010", 0), ("2011", 25), ("", 28), ("2013", 100)],  # the third has no room
+        ),
+        ([EARLIEST, UNTIL - YEAR / 10], [("2010", 0), ("", 98), ("2013", 100)]),
+        ([UNTIL], []),
+        ([None], []),
+        ([], []),
+    ],
 )
-def test_a_moment_stands_between_the_earliest_text_and_the_headline(
-    moment: datetime, start: int
+def test_texts_stand_in_one_line_of_time_that_ends_at_the_headline(
+    moments: list[datetime | None], marks: list[tuple[str, int]]
 ) -> None:
-    assert place_in_time(moment, EARLIEST, UNTIL) == start
-    assert place_in_time(moment, UNTIL, UNTIL) == 0
+    hits = [make_hit(created_at=moment) for moment in moments]
+    assert draw_axis(hits, UNTIL) == [AxisMark(year=year, start=start) for year, start in marks]

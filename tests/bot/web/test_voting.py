@@ -16,7 +16,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from bot.cli.wall import decide_entries, list_entries
 from bot.console.screen import Output
-from bot.web.mcp import TOOLS
+from bot.web.tools import TOOLS
 from db.chat.answers import VotingKeys
 from tests.bot.web.stage import NOW, WebStage, web_stage
 from tests.bot.web.test_service import served
@@ -174,7 +174,15 @@ class TestAStrangersWords:
     """They appear nowhere but on their own page until the owner has approved them."""
 
     async def test_all_addresses_are_looked_at(self, coffee_web: WebStage) -> None:
-        known = {"/feed.json", "/feed.xml", "/metrics", "/openapi.json", "/robots.txt", "/compose"}
+        known = {
+            "/feed.json",
+            "/feed.xml",
+            "/metrics",
+            "/openapi.json",
+            "/robots.txt",
+            "/compose",
+            "/docs",
+        }
         assert {*PUBLIC, *QUESTIONS, *known} <= set(addresses(coffee_web))
         assert {*ARGUMENTS, "compose"} == {tool.name for tool in TOOLS}
 

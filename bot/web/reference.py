@@ -1,0 +1,167 @@
+"""The page that describes the API to people: the OpenAPI document in tables, with examples."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+
+from bot.web.failures import STEERING
+from bot.web.rendering import render
+from bot.web.shared_state import SharedOf, limit_requests
+from bot.web.visitor import list_choices
+
+reference = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
+
+_ANSWERED = "200"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldView:
+    """A parameter of an operation, or a field of its answer."""
+
+    name: str
+    values: str
+    about: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationView:
+    """What can be asked at one path, and an example of it: an address, for POST with a body."""
+
+    method: str
+    path: str
+    title: str
+    about: str
+    asks: bool  # rather than operates the server
+    steers: bool
+    parameters: Sequence[FieldView]
+    fields: Sequence[FieldView]
+    address: str
+    body: str
+
+
+@reference.get("/docs")
+async def _show_reference(request: Request, shared: SharedOf) -> Response:
+    listed = await shared.app.corpora.list()
+    corpus = (await list_choices(shared, ""))[1] if listed else "NAME"
+    document = request.app.openapi()
+    operations = describe_operations(document, corpus)
+    return render(
+        request,
+        "docs.html",
+        operations=sorted(operations, key=lambda each: not each.asks),
+        problem=_read_example_problem(document),
+        keys_needed=shared.keys.asks_for_keys(),
+        tools=shared.settings.web.mcp,
+    )
+
+
+def describe_operations(document: Mapping[str, Any], corpus: str) -> Iterator[OperationView]:
+    """Return the operations of an OpenAPI document; their examples ask `corpus`."""
+    schemas = document["components"]["schemas"]
+    for path, operations in document["paths"].items():
+        for method, told in operations.items():
+            given = told.get("parameters", ())
+            body = _resolve(_read_content(told.get("requestBody", {})), schemas)
+            answer = _resolve(_read_content(told["responses"][_ANSWERED]), schemas)
+            yield OperationView(
+                method=method.upper(),
+                path=path,
+                title=told["summary"],
+                about=told.get("description", ""),
+                asks="ask" in told["tags"],
+                steers=path.startswith(STEERING),
+                parameters=[
+                    *_describe_fields(_read_given(given), schemas),
+                    *_describe_fields(body, schemas),
+                ],
+                fields=list(_describe_fields(answer, schemas)),
+                address=_build_address(path, given, corpus),
+                body=_build_body(body, corpus),
+            )
+
+
+def _read_content(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema: Mapping[str, Any] = (
+        told.get("content", {}).get("application/json", {}).get("schema", {})
+    )
+    return schema
+
+
+def _read_given(given: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return parameters of a path or a query as the schema of an object."""
+    return {
+        "properties": {each["name"]: each["schema"] for each in given},
+        "required": [each["name"] for each in given if each["required"]],
+    }
+
+
+def _resolve(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema that is meant: the first that is not null, where there are several."""
+    for each in schema.get("anyOf", ()):
+        if each.get("type") != "null":
+            return _resolve(each, schemas)
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return schemas[name] if name else schema
+
+
+def _describe_fields(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterator[FieldView]:
+    needed = schema.get("required", ())
+    for name, each in schema.get("properties", {}).items():
+        yield _describe_field(name, each, schemas, required=name in needed)
+
+
+def _describe_field(
+    name: str, schema: Mapping[str, Any], schemas: Mapping[str, Any], *, required: bool
+) -> FieldView:
+    values = _say_values(_resolve(schema, schemas))
+    usual = schema.get("default")
+    return FieldView(
+        name=name,
+        values=values if usual in (None, []) else f"{values}; {json.dumps(usual).strip(chr(34))}",
+        about=schema.get("description", ""),
+        required=required,
+    )
+
+
+def _say_values(schema: Mapping[str, Any]) -> str:
+    """Return which values a schema allows, in few words."""
+    if "enum" in schema:
+        return ", ".join(map(str, schema["enum"]))
+    if {"minimum", "maximum"} <= schema.keys():
+        return f"{schema['minimum']}–{schema['maximum']}"
+    return {"string": "text", "array": "list"}.get(kind := str(schema.get("type", "text")), kind)
+
+
+def _build_address(path: str, given: Sequence[Mapping[str, Any]], corpus: str) -> str:
+    """Return a path with an example of each parameter that it needs."""
+    values = {
+        each["name"]: corpus
+        if each["name"] == "corpus"
+        else str((each["schema"].get("examples") or [each["name"].upper()])[0])
+        for each in given
+        if each["required"] or each["name"] == "corpus"
+    }
+    inside = {each["name"] for each in given if each["in"] == "path"}
+    query = urlencode({name: value for name, value in values.items() if name not in inside})
+    return path.format_map(values) + (f"?{query}" if query else "")
+
+
+def _build_body(schema: Mapping[str, Any], corpus: str) -> str:
+    """Return an example of what is sent as JSON, "" for nothing."""
+    if not schema:
+        return ""
+    known = schema["properties"]
+    needed = {name: known[name]["examples"][0] for name in schema.get("required", ())}
+    return json.dumps(needed | ({"corpora": [corpus]} if "corpora" in known else {}))
+
+
+def _read_example_problem(document: Mapping[str, Any]) -> str:
+    """Return a problem as the document has one, in lines."""
+    told = document["paths"]["/api/search"]["get"]["responses"]["404"]["content"]
+    return json.dumps(next(iter(told.values()))["example"], indent=2)

@@ -1,0 +1,52 @@
+"""The page of the API shows what there is, with examples that are answered."""
+
+import json
+import shlex
+
+from bot.web.application import create_application
+from bot.web.failures import Problem
+from tests.bot.web.stage import ADDRESS, WebStage, web_stage
+from tests.bot.web.test_pages import one, read, texts
+
+
+async def test_every_operation_is_there_with_its_parameters_and_an_example(
+    coffee_web: WebStage,
+) -> None:
+    document = create_application(coffee_web.shared).openapi()
+    page = read(await coffee_web.get("/docs"))
+    for path, operations in document["paths"].items():
+        for method, told in operations.items():
+            section = one(
+                page, f"section[aria-labelledby='{method.upper()}{path.replace('/', '-')}']"
+            )
+            assert told["summary"] in section.text()
+            named = {node.text() for node in section.css(".operation > .fields dt code")}
+            assert {each["name"] for each in told.get("parameters", ())} <= named
+            command = shlex.split(one(section, "pre").text())
+            assert command[0] == "curl"
+            assert any(word.startswith(ADDRESS) for word in command)
+            if "-d" in command:
+                assert json.loads(command[command.index("-d") + 1])["corpora"] == ["demo"]
+    assert len(page.css("section.operation")) == 12
+    Problem.model_validate(json.loads(texts(page, "section:not(.operation) pre")[0]))
+
+
+async def test_its_links_are_answered(coffee_web: WebStage) -> None:
+    page = read(await coffee_web.get("/docs"))
+    links = [str(link.attributes["href"]) for link in page.css(".operation > p > a")]
+    assert "/api/corpora" in links
+    assert len(links) == 8
+    for link in links:
+        assert (await coffee_web.get(link)).status_code == 200, link
+
+
+async def test_a_key_is_shown_where_one_is_needed(coffee_url: str) -> None:
+    async with web_stage({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k"}) as web:
+        page = read(await web.get("/docs"))
+        assert all("Bearer KEY" in node.text() for node in page.css("[id='GET-api-find'] ~ pre"))
+        assert not page.css("a[href^='/api/']")
+
+
+async def test_it_is_there_before_the_first_archive(database_url: str) -> None:
+    async with web_stage({"DATABASE_URL": database_url}) as web:
+        assert "corpus=NAME" in (await web.get("/docs")).text
