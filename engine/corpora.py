@@ -182,6 +182,14 @@ def meant_corpora(
     return [corpus for corpus in usable if corpus.kind is kind]
 
 
+def default_corpus(corpora: Sequence[Corpus], *, configured: str = "") -> Corpus:
+    """Return the corpus of chats that were subscribed without naming one: the oldest that fits.
+
+    There was only one then, and their posts go on when others are added. Raises CorpusNotFound.
+    """
+    return min(meant_corpora(corpora, configured=configured), key=lambda corpus: corpus.id)
+
+
 def chosen_corpora(
     corpora: Sequence[Corpus], name: str = "", *, configured: str = ""
 ) -> list[Corpus]:

@@ -18,7 +18,7 @@ from bot.jobs.content import NothingFound, content_to_json, draft_of, picture_of
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat, PostPicture
-from engine.corpora import resolve_corpus
+from engine.corpora import default_corpus, resolve_corpus
 from engine.errors import CorpusNotFound
 from engine.posting.choose import (
     AGAIN_AFTER,
@@ -304,8 +304,10 @@ def deciding_of(app: App) -> Deciding:
         for chat in chats:
             shown = every if chat.corpus and app.trusts(chat) else public
             with suppress(CorpusNotFound):
-                names[chat.id] = resolve_corpus(
-                    shown, chat.corpus or "", configured=app.settings.search.corpus
+                names[chat.id] = (
+                    resolve_corpus(shown, chat.corpus)
+                    if chat.corpus
+                    else default_corpus(shown, configured=app.settings.search.corpus)
                 ).name
         return names
 

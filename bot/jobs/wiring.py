@@ -33,6 +33,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Stories, Subscriptions
 from db.search.embeddings import Embeddings
 from engine.budget import Budget, BudgetSource, require_budget
+from engine.corpora import default_corpus
 from engine.embed.fill import KeepUp
 from engine.errors import (
     BudgetExhausted,
@@ -255,7 +256,10 @@ async def open_jobs(
         stack.push_async_callback(_store, troubles)
 
         async def corpus(name: str | None) -> Corpus:
-            return await (app.corpus(name) if name else app.public.corpus(""))
+            if name:
+                return await app.corpus(name)
+            public = await app.public.corpora.list()
+            return default_corpus(public, configured=settings.search.corpus)
 
         await subscribe_webhooks(database, settings.webhooks, now=now())
         yield Jobs(

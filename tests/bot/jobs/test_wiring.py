@@ -17,6 +17,7 @@ CHAT = Chat(id=1, platform="telegram", external_id="42", private=False)
     ("kinds", "chosen", "told"),
     [
         ({"mine": Kind.TWEETS}, None, "mine"),
+        ({"zebra": Kind.TWEETS, "ant": Kind.TWEETS}, None, "zebra"),  # the one that there was
         ({"diary": Kind.PERSONAL}, None, None),  # never by chance, trusted or not
         ({"mine": Kind.TWEETS, "diary": Kind.PERSONAL}, "diary", {"trusted": "diary"}),
         ({"mine": Kind.TWEETS}, "gone", None),
