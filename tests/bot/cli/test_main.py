@@ -663,6 +663,7 @@ class TestExamples:
             assert f"\n  Example: presagio {example_of(text)}\n" in done.out
             assert example_of(text).split()[: len(words)] == list(words)
 
+    @pytest.mark.slow
     def test_all_of_them_work(
         self,
         invoke: Invoke,

@@ -15,6 +15,7 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
+from bench.house import parse
 from bot import adapter
 from bot.i18n.words import words_for
 from bot.web import failures
@@ -58,11 +59,7 @@ ERRORS = {
 def sources() -> list[tuple[str, ast.Module]]:
     paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
     named = [(path.relative_to(ROOT).as_posix(), path) for path in paths]
-    return [
-        (name, ast.parse(path.read_text("utf-8")))
-        for name, path in named
-        if not name.startswith(ENGLISH_ONLY)
-    ]
+    return [(name, parse(path)) for name, path in named if not name.startswith(ENGLISH_ONLY)]
 
 
 def calls(names: set[str]) -> Iterator[tuple[str, ast.Call]]:

@@ -14,6 +14,7 @@ from babel.messages import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
+from bench.house import parse
 from bot.i18n import words as module
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.dates import age_between
@@ -70,7 +71,7 @@ def said_in_the_sources() -> set[Text]:
 
 
 def said_in(path: Path) -> Iterator[Text]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parse(path)):
         if not isinstance(node, ast.Call):
             continue
         function = node.func

@@ -81,6 +81,7 @@ async def test_a_process_says_what_the_reader_says(parser: FeedParser) -> None:
     assert await parser.parse(dated, "text/xml", URL) == read_feed(dated, "text/xml", URL)
 
 
+@pytest.mark.slow
 async def test_real_feeds_pass_whole(parser: FeedParser, shared_data: Path) -> None:
     for name in ("guardian.rss", "giantbomb-podcast.rss"):
         body = (shared_data / "feeds" / "real" / name).read_bytes()

@@ -33,6 +33,7 @@ def only(feed: ParsedFeed) -> FeedEntry:
     return entry
 
 
+@pytest.mark.slow
 def test_published_feeds_have_the_entries_that_their_authors_wrote(real: Path) -> None:
     files = [*real.glob("*.rss"), *real.glob("*.atom")]
     written = {file.name: len(ITEM.findall(file.read_bytes())) for file in files}

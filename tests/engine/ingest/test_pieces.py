@@ -55,7 +55,6 @@ def cut(function: Callable[[io.BufferedReader], Iterator[Piece]], data: bytes) -
     return list(function(io.BufferedReader(io.BytesIO(data))))
 
 
-@settings(deadline=None, max_examples=60)
 @given(OBJECTS, st.booleans(), st.integers(1, 40))
 def test_an_array_is_cut_into_its_objects(
     objects: list[dict[str, object]], indented: bool, size: int

@@ -10,6 +10,8 @@ from engine.ingest.load import normalise
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("path", "form", "number"),
@@ -25,8 +27,8 @@ from tests.engine.ingest.reading import documents, moment_of, records
         ("exports/mastodon_philhawksworth/outbox.json", "mastodon", 216),
         ("exports/telegram_fragment", "telegram", 7),
         ("exports/telegram_fragment/result.json", "telegram", 7),
-        pytest.param("tweets/trump_archive.jsonl", "jsonl", 56_573, marks=pytest.mark.slow),
-        pytest.param("tweets/argentina_2019.jsonl", "jsonl", 47_755, marks=pytest.mark.slow),
+        ("tweets/trump_archive.jsonl", "jsonl", 56_573),
+        ("tweets/argentina_2019.jsonl", "jsonl", 47_755),
     ],
 )
 def test_every_record_of_a_real_export_becomes_a_document(

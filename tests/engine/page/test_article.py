@@ -104,6 +104,7 @@ def test_without_the_libraries_it_says_what_to_install() -> None:
         article(REPORT.encode(), now=NOW)
 
 
+@pytest.mark.slow
 def test_real_articles_come_out_whole_and_alone(shared_data: Path) -> None:
     folder = shared_data / "documents" / "html"
     truth = json.loads((folder / "truth.json").read_text())

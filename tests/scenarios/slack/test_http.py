@@ -98,34 +98,31 @@ async def test_what_is_not_slacks_is_refused_without_a_trace(
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        (b"{", "application/json"),
-        (b"garbage", "application/json"),
-        (b"[]", "application/json"),
-        (b"5", "application/json"),
-        (b"null", "application/json"),
-        (b"[" * 100_000, "application/json"),
-        (b"1" * 10_000, "application/json"),
-        (b'{"type": "event_callback", "event": 5}', "application/json"),
-        (b'{"type": "event_callback", "event": {"type": ["message"]}}', "application/json"),
-        (b'{"type": "event_callback", "authorizations": 5, "event": {}}', "application/json"),
-        (b"payload={", "application/x-www-form-urlencoded"),
-        (b"payload=5", "application/x-www-form-urlencoded"),
-        (b'payload={"type": "block_actions", "actions": 5}', "application/x-www-form-urlencoded"),
-        (b'payload={"type": "block_actions", "actions": []}', "application/x-www-form-urlencoded"),
-        (b"{}", "text/plain; charset=klingon"),
-    ],
-    ids=lambda value: str(value[:60]),
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+NO_EVENTS = (
+    (b"{", JSON),
+    (b"garbage", JSON),
+    (b"[]", JSON),
+    (b"5", JSON),
+    (b"null", JSON),
+    (b"[" * 100_000, JSON),
+    (b"1" * 10_000, JSON),
+    (b'{"type": "event_callback", "event": 5}', JSON),
+    (b'{"type": "event_callback", "event": {"type": ["message"]}}', JSON),
+    (b'{"type": "event_callback", "authorizations": 5, "event": {}}', JSON),
+    (b"payload={", FORM),
+    (b"payload=5", FORM),
+    (b'payload={"type": "block_actions", "actions": 5}', FORM),
+    (b'payload={"type": "block_actions", "actions": []}', FORM),
+    (b"{}", "text/plain; charset=klingon"),
 )
+
+
 async def test_what_is_signed_and_no_event_is_told_so(
-    http_bot: SlackStage,
-    request_url: RequestUrl,
-    caplog: pytest.LogCaptureFixture,
-    body: bytes,
-    kind: str,
+    http_bot: SlackStage, request_url: RequestUrl, caplog: pytest.LogCaptureFixture
 ) -> None:
-    status, _ = await request_url.post(body, {"Content-Type": kind})
-    assert status == 400
+    for body, kind in NO_EVENTS:
+        status, _ = await request_url.post(body, {"Content-Type": kind})
+        assert status == 400, body[:60]
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
