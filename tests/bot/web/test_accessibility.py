@@ -17,7 +17,8 @@ _FOUND = """
 axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map(
   (one) => [one.id, one.nodes.map((node) => node.html)]))
 """
-_ALSO = ("?lang=es", "compose", "timeline", "ask", "prophecy?headline=zebra&date=2024-01-01",
+_ALSO = ("?lang=es", "compose", "feed.xml", "timeline", "ask",
+         "prophecy?headline=zebra&date=2024-01-01",
          "prophecy?headline=Coffee+prices&date=2024-01-01&corpus=demo&more=1")  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not _AXE.is_file(), reason="axe-core is absent; see .ci/axe")
