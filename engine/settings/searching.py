@@ -27,7 +27,7 @@ class SearchSettings(Section):
         " re-orders the best.",
     )
     rerank_seconds: float = Field(
-        10,
+        20,
         gt=0,
         le=60,
         description="Seconds to wait for vectors of the best tweets of a corpus without any, which"
