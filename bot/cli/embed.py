@@ -83,7 +83,7 @@ async def embed_if_quick(app: "App", corpus: str, output: Output) -> None:
         seconds = missing * await _time_a_text(embedder, chosen)
         if seconds <= _LONGEST:
             filled = await embed_corpus(app, chosen, output=output)
-            output.remark(f"{filled.documents:,} texts can be found by their meaning.")
+            output.remark(f"Texts that can be found by their meaning: {filled.documents:,}.")
         else:
             minutes = max(1, round(seconds / 60))
             output.remark(

@@ -112,7 +112,7 @@ def article(
     date, dated_by = _choose_date(page, _read_date(found.date))
     return Article(
         title=_as_line(found.title, _LONGEST_TITLE) or page.title,
-        author=_as_line(found.author, _LONGEST_NAME),
+        author=_read_author(found.author),
         date=date,
         dated_by=dated_by,
         site=page.site or _as_line(found.sitename, _LONGEST_NAME),
@@ -210,6 +210,15 @@ def _pieces(element: Any) -> Iterator[str]:
             if child.tail:
                 waiting.append(child.tail.replace("\n", " "))
             waiting.append(child)
+
+
+_NOBODY = re.compile(r"unknown(?: author)?|admin(?:istrator)?|author|none", re.IGNORECASE)
+
+
+def _read_author(text: str | None) -> str | None:
+    """Return the author that a page names, unless the name is what a program fills in."""
+    name = _as_line(text, _LONGEST_NAME)
+    return None if name and _NOBODY.fullmatch(name) else name
 
 
 def _as_line(text: str | None, longest: int) -> str | None:

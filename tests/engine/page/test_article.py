@@ -23,6 +23,11 @@ def read(markup: str | bytes, **more: Any) -> Article:
     return found
 
 
+@pytest.mark.parametrize("name", ["Unknown", "admin"])
+def test_what_a_program_fills_in_is_no_author(name: str) -> None:
+    assert read(REPORT.replace("Ana Ruiz", name)).author is None
+
+
 def test_a_report_with_headings_a_list_and_a_table() -> None:
     found = read(REPORT, url="https://harbour.example/report")
     assert (found.title, found.author, found.site, found.language) == (
