@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from io import BytesIO
 
 import pytest
+from PIL import Image
 
+from bot.card import Shape
 from bot.card.content import readable_tweet
 from bot.i18n.words import words_for
 from bot.replies.picture import Pictured, Pictures, card_of, file_name, picture_answer
@@ -99,5 +102,6 @@ async def test_the_caption_has_the_headline_and_the_facts() -> None:
     )
     (item,) = reply.items
     assert (item.headline, item.link, item.hit.rank) == (SHOWN.headline, SHOWN.link, 2)
-    assert (reply.picture or b"").startswith(b"\x89PNG")
+    drawn = Image.open(BytesIO(reply.picture or b""))
+    assert (drawn.format, drawn.size) == ("PNG", Shape.CHAT.size)
     assert reply.picture_name == "2014-03-01-coffee-prices-soar.png"
