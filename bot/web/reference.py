@@ -76,10 +76,13 @@ def describe_operations(document: Mapping[str, Any], corpus: str) -> Iterator[Op
                 about=told.get("description", ""),
                 asks="ask" in told["tags"],
                 steers=path.startswith(STEERING),
-                parameters=[
-                    *_describe_fields(_read_given(given), schemas),
-                    *_describe_fields(body, schemas),
-                ],
+                parameters=sorted(
+                    [
+                        *_describe_fields(_read_given(given), schemas),
+                        *_describe_fields(body, schemas),
+                    ],
+                    key=lambda field: not field.required,
+                ),
                 fields=list(_describe_fields(answer, schemas)),
                 address=_build_address(path, given, corpus),
                 body=_build_body(body, corpus),
