@@ -1,6 +1,5 @@
 """Headlines and tweets full of markup, tricks and far too much: shown as text or cut."""
 
-
 from bot.replies.limits import utf16_length
 from tests.fakes.model import scoring
 from tests.fakes.telegram import Chat
