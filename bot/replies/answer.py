@@ -83,7 +83,8 @@ def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitV
     found = source.passage.hit.candidate
     view = HitView.of(found, words, rank=source.number, text=_cited_text(source, answer))
     place = place_text(found.place, words) if found.place else None
-    return replace(view, place=place, small=True)
+    # Of an archive with one voice, everybody knows whose texts they are.
+    return replace(view, place=place, small=True, signed=view.voice is None and place is None)
 
 
 def _read(answer: CitedAnswer, words: Words) -> str:

@@ -42,6 +42,16 @@ def test_of_several_corpora_each_source_names_its_own() -> None:
     assert "@ana · me\n" in said(replace(ANSWERED, corpora=("me", "you")))
 
 
+def test_a_short_answer_names_the_authors_of_an_archive_without_one_voice() -> None:
+    (hit,) = brief_answer_reply(ANSWERED, words_for("en")).hits
+    assert hit.introduction == ("@ana",)
+    spoken = replace(SOURCE.passage.hit.candidate, voice="Ana Ruiz")
+    passage_of_hers = replace(SOURCE.passage, hit=replace(SOURCE.passage.hit, candidate=spoken))
+    answer = replace(ANSWERED, sources=(replace(SOURCE, passage=passage_of_hers),))
+    (hit,) = brief_answer_reply(answer, words_for("en")).hits
+    assert hit.introduction == ()
+
+
 def test_without_a_model_it_says_so_and_quotes() -> None:
     quoted = (Sentence(text="Coffee is dear.", sources=(1,), quoted=True),)
     notice = Message("Not answered by a model: no language model is set up.")
