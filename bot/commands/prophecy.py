@@ -319,7 +319,7 @@ def _buttons(
     )
 
 
-async def _more(request: Request, services: Services) -> Reply:
+async def _more(request: Request, services: Services) -> Reply | None:
     """Show what follows the page of an answer that was shown last, also in reply to another."""
     meant = await meant_answer(request, services)
     if meant is None:

@@ -292,6 +292,8 @@ def too_old(request: Request) -> Reply:
     return aside(request, request.words.say("This button is too old."))
 
 
-def nothing_yet(request: Request) -> Reply:
-    """Return the reply to a request about the last answer when there is none."""
+def nothing_yet(request: Request) -> Reply | None:
+    """Return the reply to a request about an answer when there is none; a remark gets none."""
+    if request.trigger is Trigger.REPLY:
+        return None
     return aside(request, request.words.say("Send me a headline first."))

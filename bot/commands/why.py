@@ -12,7 +12,7 @@ from bot.replies.buttons import SHARE, WRITE
 from bot.replies.picture import picture_answer
 from bot.replies.receipt import candidates_line, find_reasons, find_receipt, reasons, receipt
 from bot.reply import Action, Reply, aside
-from bot.request import Request
+from bot.request import Request, Trigger
 from engine.chat import Answer
 from engine.contracts.results import Receipt
 from engine.errors import UsageError
@@ -20,7 +20,7 @@ from engine.messages import Message
 from engine.search import Hit
 
 
-async def _why(request: Request, services: Services) -> Reply:
+async def _why(request: Request, services: Services) -> Reply | None:
     meant = await meant_answer(request, services)
     if meant is None:
         return nothing_yet(request)
@@ -43,13 +43,16 @@ async def meant_answer(
 
     It is the one that the request replies to, else the last one; without `finds` that of a query
     only if it is replied to. In a thread below an answer, what was asked there since goes first.
-    Raises UsageError if the one replied to is gone.
+    A word without a slash in reply to something else ("why?") is about that alone. Raises
+    UsageError if the one replied to is gone.
     """
     if request.in_quoted_thread:
         last = await _last_answer(request, services, finds=finds)
         return last or await _quoted_answer(request, services)
     quoted = await _quoted_answer(request, services)
-    return quoted or await _last_answer(request, services, finds=finds)
+    if quoted or request.trigger is Trigger.REPLY:
+        return quoted
+    return await _last_answer(request, services, finds=finds)
 
 
 async def _last_answer(
@@ -189,7 +192,7 @@ WHY = Command(
 )
 
 
-async def _picture(request: Request, services: Services) -> Reply:
+async def _picture(request: Request, services: Services) -> Reply | None:
     answer = await meant_answer(request, services, finds=False)
     if isinstance(answer, Receipt):
         return aside(request, request.words.say("Nothing foretold this."))

@@ -143,11 +143,19 @@ async def test_who_asks_for_help_gets_it(bot: Bot, text: str, trigger: Trigger) 
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
 async def test_a_word_about_an_answer_is_the_command(bot: Bot, trigger: Trigger) -> None:
     await bot.say("Coffee prices soar", place=GROUP)
+    quoted = Quoted(message="m1")
     for text, shown in (("why 2?", "2. "), ("¿Por qué?", "1. ")):
-        said = await bot.say(text, place=GROUP, trigger=trigger)
+        said = await bot.say(text, place=GROUP, trigger=trigger, quoted=quoted)
         assert (said.text or "").startswith(shown)
-    more = await bot.say("Más", place=GROUP, trigger=trigger)
+    more = await bot.say("Más", place=GROUP, trigger=trigger, quoted=quoted)
     assert [hit.rank for hit in more.hits] == [4, 5]
+
+
+@pytest.mark.parametrize("text", ["why?", "more", "picture"])
+async def test_a_word_about_what_is_no_answer_is_a_remark(bot: Bot, text: str) -> None:
+    await bot.say("Coffee prices soar", place=GROUP)
+    remark = event(text, place=GROUP, trigger=Trigger.REPLY, quoted=Quoted(message="gone"))
+    assert await bot.hear(remark) is None
 
 
 @pytest.mark.parametrize(
