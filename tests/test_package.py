@@ -75,19 +75,13 @@ def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
     assert extra == {"bot/build.json", "bot/i18n/locale/es.mo"}
 
 
-def start_unpacked(wheel: Path, *arguments: str, **environ: str) -> str:
+def start_unpacked(wheel: Path, *arguments: str) -> str:
     """Run the command of the unpacked wheel, as its script would start it."""
     program = "import bot.__main__ as program; program.main()"
     command = (sys.executable, "-P", "-c", program, *arguments)
-    done = run(*command, cwd=wheel.parent / "out", PYTHONPATH=str(wheel), **environ)
+    done = run(*command, cwd=wheel.parent / "out", PYTHONPATH=str(wheel))
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_the_wheel_answers_the_demo(wheel: Path, database_url: str) -> None:
-    assert "a container ship will wedge itself" in start_unpacked(
-        wheel, "demo", DATABASE_URL=database_url
-    )
 
 
 def test_a_wheel_names_its_commit_its_date_and_its_place(wheel: Path) -> None:

@@ -48,6 +48,7 @@ def test_time_grows_no_faster_than_a_text(package: str) -> None:
     assert [slow for use in found if (slow := hostile(use))] == []
 
 
+@pytest.mark.slow  # it tests what finds them
 @pytest.mark.parametrize(
     ("pattern", "way"),
     [

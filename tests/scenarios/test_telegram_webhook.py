@@ -45,13 +45,13 @@ async def test_a_pushed_headline_is_answered_once(pushed: Stage) -> None:
     assert pushed.telegram.called("getUpdates") == []
 
 
-@pytest.mark.parametrize("given", [None, "", "wrong", SECRET + "x", SECRET.upper(), "\u00e9"])
-async def test_a_wrong_secret_is_refused(pushed: Stage, given: str | None) -> None:
+async def test_a_wrong_secret_is_refused(pushed: Stage) -> None:
     url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
-    headers = {} if given is None else {HEADER: given}
     async with pushed.serving(), aiohttp.ClientSession() as session:
-        async with session.post(url, json={"update_id": 1}, headers=headers) as answer:
-            assert answer.status == 403
+        for given in (None, "", "wrong", SECRET + "x", SECRET.upper(), "\u00e9"):
+            headers = {} if given is None else {HEADER: given}
+            async with session.post(url, json={"update_id": 1}, headers=headers) as answer:
+                assert answer.status == 403, given
         async with session.post(url, data=b"{", headers={HEADER: SECRET}) as answer:
             assert answer.status == 400
         async with session.post(url, json={"update_id": 1}, headers={HEADER: SECRET}) as answer:
@@ -129,36 +129,35 @@ async def test_from_webhook_to_polling_nothing_is_lost(pushed: Stage) -> None:
         assert "Coffee prices" in (await asked.answer()).text
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"garbage",
-        b"\xff\xfe",
-        b"[]",
-        b"5",
-        b"null",
-        b"{}",
-        b"[" * 100_000,
-        b"1" * 10_000,
-        b'{"update_id": "one"}',
-        b'{"update_id": true}',
-        b'{"update_id": 1, "message": {"message_id": 1, "date": 1, "text": 5,'
-        b' "chat": {"id": 1, "type": "private"}, "from": {"id": 1, "is_bot": false,'
-        b' "first_name": "A"}}}',
-    ],
-    ids=lambda body: str(body[:20]),
+NO_UPDATES = (
+    b"",
+    b"garbage",
+    b"\xff\xfe",
+    b"[]",
+    b"5",
+    b"null",
+    b"{}",
+    b"[" * 100_000,
+    b"1" * 10_000,
+    b'{"update_id": "one"}',
+    b'{"update_id": true}',
+    b'{"update_id": 1, "message": {"message_id": 1, "date": 1, "text": 5,'
+    b' "chat": {"id": 1, "type": "private"}, "from": {"id": 1, "is_bot": false,'
+    b' "first_name": "A"}}}',
 )
+
+
 async def test_what_is_no_update_is_told_so(
-    pushed: Stage, body: bytes, caplog: pytest.LogCaptureFixture
+    pushed: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
     headers = {HEADER: SECRET, "Content-Type": "application/json; charset=klingon"}
     async with pushed.serving(), aiohttp.ClientSession() as session:
-        async with session.post(url, data=body, headers=headers) as answer:
-            assert answer.status == 400
-        async with session.post(url, json={"update_id": 1}, headers=headers) as answer:
-            assert answer.status == 200
+        for number, body in enumerate(NO_UPDATES, start=1):
+            async with session.post(url, data=body, headers=headers) as answer:
+                assert answer.status == 400, body[:60]
+            async with session.post(url, json={"update_id": number}, headers=headers) as answer:
+                assert answer.status == 200
     assert [one for one in caplog.records if one.levelname == "ERROR"] == []
 
 
