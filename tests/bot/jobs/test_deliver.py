@@ -1,0 +1,151 @@
+"""What is sent is leased for longer than sending takes, looked up if in doubt, and given back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import cast
+
+import pytest
+
+from bot.adapter import Unsure
+from bot.i18n.words import words_for
+from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
+from bot.replies.picture import Pictures
+from bot.reply import Reply
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.pool import Database
+from db.posting.feeds import owe_notices
+from db.posting.outbox import Outbox
+from engine.chat import Chat
+from engine.errors import StorageUnreachable
+from engine.messages import Message
+from engine.posting.delivery import Leased, OwedNotice
+from tests.db.news import HOUR, MINUTE, NOW, met
+from tests.patience import PATIENCE
+
+
+class Poster:
+    """A platform that does with a post what a test wants, and notes since when it is searched."""
+
+    platform = "test"
+
+    def __init__(self, post: Callable[[], Awaitable[str]]) -> None:
+        self._post = post
+        self.searched_since: list[datetime] = []
+
+    async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
+        return await self._post()
+
+    async def find_posted(
+        self, chat: Chat, thread: str | None, key: str, since: datetime
+    ) -> str | None:
+        self.searched_since.append(since)
+        return "found"
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture
+async def outbox(storage: Database, monkeypatch: pytest.MonkeyPatch) -> Outbox:
+    """An outbox with one delivery, whose content is of no interest."""
+
+    async def reply_of(*_: object, **__: object) -> Reply:
+        return Reply(words=words_for("en"), text="Rust and rain")
+
+    monkeypatch.setattr("bot.jobs.deliver.reply_of", reply_of)
+    notice = OwedNotice(chat=await met(storage), thread=None, key="k", content="{}")
+    async with storage.connection() as connection:
+        await owe_notices(connection, [notice], now=NOW)
+    return Outbox(storage)
+
+
+def to(poster: Poster, storage: Database, outbox: Outbox) -> Delivering:
+    return Delivering(
+        outbox=outbox,
+        answers=Answers(storage),
+        chats=Chats(storage),
+        posters={"test": poster},
+        pictures=cast(Pictures, None),  # none is drawn
+    )
+
+
+async def lease(outbox: Outbox, now: datetime = NOW) -> list[Leased]:
+    return await outbox.lease(["test"], now=now, limit=9, lease=MINUTE)
+
+
+async def sent() -> str:
+    return "m"
+
+
+class Halted:
+    """Something that is reached and does not go on."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+
+    async def __call__(self, *_: object, **__: object) -> str:
+        self.reached.set()
+        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]  # never
+
+
+async def cancel_at(halted: Halted, work: Delivering) -> None:
+    delivering = asyncio.create_task(deliver(work, clock=lambda: NOW))
+    async with asyncio.timeout(PATIENCE):
+        await halted.reached.wait()
+    delivering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await delivering
+
+
+async def test_nobody_else_leases_what_is_being_sent_for_as_long_as_that_may_take(
+    storage: Database, outbox: Outbox
+) -> None:
+    halted = Halted()
+    await cancel_at(halted, to(Poster(halted), storage, outbox))
+    assert await lease(outbox, NOW + timedelta(seconds=2 * DELIVERY_SECONDS)) == []
+    assert len(await lease(outbox, NOW + HOUR)) == 1
+
+
+async def test_what_is_cancelled_before_it_is_sent_may_be_leased_at_once(
+    storage: Database, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halted = Halted()
+    monkeypatch.setattr("bot.jobs.deliver.reply_of", halted)
+    await cancel_at(halted, to(Poster(sent), storage, outbox))
+    (leased,) = await lease(outbox)
+    assert not leased.delivery.begun_before
+
+
+async def test_what_may_have_arrived_is_searched_from_before_it_was_owed(
+    storage: Database, outbox: Outbox
+) -> None:
+    """The platform's clock may be late."""
+
+    async def lost() -> str:
+        raise Unsure(Message("No answer."))
+
+    work = to(Poster(lost), storage, outbox)
+    await deliver(work, clock=lambda: NOW)
+    again = Poster(lost)
+    assert await deliver(to(again, storage, outbox), clock=lambda: NOW + HOUR) == 1
+    (since,) = again.searched_since
+    assert NOW - HOUR < since < NOW - MINUTE
+    assert await lease(outbox, NOW + 2 * HOUR) == []  # it was found
+
+
+async def test_an_arrival_is_settled_once_the_database_is_back(
+    storage: Database, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle, failures = outbox.sent, [StorageUnreachable("It restarts.")]
+
+    async def restarting(leased: Leased, message_id: str, *, now: datetime) -> bool:
+        if failures:
+            raise failures.pop()
+        return await settle(leased, message_id, now=now)
+
+    monkeypatch.setattr(outbox, "sent", restarting)
+    monkeypatch.setattr("bot.jobs.deliver._SETTLE_AGAIN_SECONDS", 0.0)
+    await deliver(to(Poster(sent), storage, outbox), clock=lambda: NOW)
+    assert await lease(outbox, NOW + HOUR) == []
