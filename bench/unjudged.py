@@ -10,7 +10,7 @@ the interval in which it lies for 95 % of 10,000 resamplings of the headlines.
 
 `--fit` fits the learned order of a local model anew: ridge regression of the labels of the texts
 that it compares, in its language. It prints what the order is worth for headlines that it has not
-seen, with several gates, and the table for engine/prophecy/order.py.
+seen, with several gates, and the table for engine/prophecy/rerank.py.
 """
 
 import argparse
@@ -49,7 +49,7 @@ from engine.ingest.detect import open_source
 from engine.ingest.load import normalise
 from engine.ingest.records import Defaults, Reject
 from engine.prophecy.headline import read_headline
-from engine.prophecy.order import FEATURES, measure_features
+from engine.prophecy.rerank import FEATURES, measure_features
 from engine.search import Mode, Prophecy, SearchRequest
 
 if TYPE_CHECKING:

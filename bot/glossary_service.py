@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
+from db.logs import Log
 from db.search.find import DialectIndex
 from engine.glossary.groups import (
     AliasGroup,
@@ -25,13 +25,6 @@ from engine.values import Corpus
 
 _SAMPLE = 5_000  # texts in which terms are counted
 _READ = 4  # terms read for each one asked about, as stop words and inflected forms are dropped
-
-
-class MissedSearches(Protocol):
-    """The log of searches."""
-
-    async def list_missed(self, corpus: Corpus, limit: int) -> Sequence[str]:
-        """Return the words of searches that found nothing, most frequent first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +46,7 @@ class GlossaryService:
     corpora: Corpora
     index: DialectIndex
     resolve: Callable[[str], Awaitable[Corpus]]  # "" resolves to the configured or only corpus
-    searches: MissedSearches | None = None  # None when searches are not logged
+    searches: Log | None = None  # None when searches are not logged
     suggest_terms: int = 200
     approve_sure: bool = False
     protected: frozenset[str] = frozenset()  # keys of names that are in no group

@@ -11,8 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import asyncpg
 
-from db.connection import FOREIGN, LOST, Lent, statements
-from db.hosts import Route, hosts_of
+from db.connection import FOREIGN, LOST, Lent, Route, hosts_of, statements
 from db.sessions import PoolSettings, Sessions
 from engine.errors import StorageError
 

@@ -13,13 +13,14 @@ import asyncpg
 
 from db.connection import (
     LOST,
+    REFUSED_SETTING,
     Connection,
     CountingConnection,
     Lent,
+    Route,
     storage_error,
     storage_unreachable,
 )
-from db.hosts import REFUSED_SETTING, Route
 from engine.errors import StorageOutdated
 from engine.messages import Message
 

@@ -20,8 +20,8 @@ from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.ask import ask as answered
 from bot.queries.ask import corpora_for
-from bot.replies.answer import answer_reply
 from bot.replies.dates import Period
+from bot.replies.find import answer_reply
 from engine.prophecy.headline import read_headline
 from engine.search import Filters, SearchRequest
 from engine.values import Kind

@@ -12,6 +12,7 @@ from bot.settings.sections import DatabaseSettings, WebhookSettings
 from bot.webhooks import WebhookState, targets_of, webhook_states
 from db import migrate
 from db.chat.answers import Wall
+from db.connection import hosts_of
 from db.corpus.corpora import Corpora
 from db.corpus.health import (
     EXTENSIONS,
@@ -20,7 +21,6 @@ from db.corpus.health import (
     role_that_cannot_store,
     statistics_differ,
 )
-from db.hosts import hosts_of
 from db.logs import JobOutcome, JobOutcomes, RunOutcome
 from db.pool import Database
 from db.posting.feeds import Feeds

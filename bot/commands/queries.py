@@ -6,7 +6,7 @@ from bot.commands.registry import Command
 from bot.commands.rights import SEARCHES
 from bot.commands.services import Services
 from bot.i18n.words import marked
-from bot.replies.answer import answer_reply, brief_answer_reply
+from bot.replies.find import answer_reply, brief_answer_reply
 from bot.replies.limits import cut
 from bot.reply import Reply, aside
 from bot.request import Request

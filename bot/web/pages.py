@@ -13,8 +13,8 @@ from fastapi.staticfiles import StaticFiles
 
 from bot.i18n.words import Words
 from bot.queries.ask import ask, searcher
-from bot.replies.answer import answer_label, quote_labels
 from bot.replies.buttons import place_text
+from bot.replies.find import answer_label, quote_labels
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.reply import labels, say_date, signature
 from bot.web.archive import archive

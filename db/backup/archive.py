@@ -155,6 +155,7 @@ async def start_program(
 
 
 def _folder_of_wheel() -> list[str]:
+    # Its programs match the version of the embedded server, so they go before those in PATH.
     try:
         return [str(find_binaries().folder)]
     except StorageUnreachable:

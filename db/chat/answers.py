@@ -16,7 +16,6 @@ from engine.chat import Answer, Chat, Favourite, Tally, WallEntry, WallRule, Wal
 from engine.contracts.results import Receipt
 from engine.search import Prophecy
 
-_ANSWERS_KEPT = timedelta(days=90)
 _QUESTIONS_KEPT = timedelta(days=1)
 _FOLLOWS = timedelta(hours=1)  # a later question is not a follow-up
 _LAST = 3

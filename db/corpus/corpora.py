@@ -63,7 +63,10 @@ _TIMEOUT = 600  # seconds for one statement; only a hung server needs them
 
 
 def has_postings(kind: Kind, *, average_length: float) -> bool:
-    """Tell whether a corpus is to have postings: a library always, others if texts are long."""
+    """Tell whether a corpus is to have postings: a library always, others if texts are long.
+
+    docs/decisions/0030-postings.md says why not all. Triggers change them with the documents.
+    """
     return kind is Kind.LIBRARY or average_length >= LONG
 
 

@@ -52,6 +52,9 @@ from engine.errors import (
 from engine.messages import message_from_json, message_json
 
 READY = b"!"  # the first byte of a worker's output: everything is imported
+# A frame is one letter, a length of four bytes, and the content. Values cross as JSON, and come out
+# by the types that they are declared to have: pickle would let a parser that was taken over run
+# code in its owner.
 HEADER = struct.Struct(">cI")
 LARGEST = 1 << 28  # bytes of content
 # From the owner: an order, and the reply to a note.

@@ -17,8 +17,8 @@ from engine.corpora import ALL, outdated_notice
 from engine.embed.store import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
-from engine.prophecy.order import predict_labels
 from engine.prophecy.question import Meaning
+from engine.prophecy.rerank import predict_labels
 from engine.prophecy.retrieve import Retriever
 from engine.prophecy.score import Scorer, level_hits, lexical_part, order_hits
 from engine.ranking import alike, eldest

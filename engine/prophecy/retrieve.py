@@ -43,7 +43,12 @@ _SHORTEST_STEM = 3  # letters that begin words by more than chance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coincidences:
-    """Finds what candidates share with the words of a headline by coincidence."""
+    """Finds what candidates share with the words of a headline by coincidence: no evidence.
+
+    A handle is searched in parts, so that "@BetteMidler" is found by her name; but "@Lord_Sugar"
+    says nothing of sugar. And where texts are in several languages, the stem of a word in one of
+    them may be another word in another: "hallan" and "hall".
+    """
 
     terms: Sequence[Term]
     corpus: Corpus

@@ -20,7 +20,7 @@ from engine.text.terms import is_generic
 from engine.values import Flag
 
 if TYPE_CHECKING:
-    from engine.prophecy.order import Predictions
+    from engine.prophecy.rerank import Predictions
 
 _FORETOLD, _CLOSE = 5, 4  # judgments, 0..6
 

@@ -17,7 +17,7 @@ from bench.unjudged import (
     read_collections,
 )
 from engine.evaluate.measures import NO_MATCH, JudgedHeadline
-from engine.prophecy.order import FEATURES
+from engine.prophecy.rerank import FEATURES
 
 ENGLISH = COLLECTIONS[-2]
 

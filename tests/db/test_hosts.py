@@ -2,7 +2,7 @@
 
 import pytest
 
-from db.hosts import Host, hosts_of
+from db.connection import Host, hosts_of
 
 
 @pytest.mark.parametrize(

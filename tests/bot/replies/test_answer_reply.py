@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bot.i18n.words import Words, words_for
-from bot.replies.answer import answer_reply, brief_answer_reply
+from bot.replies.find import answer_reply, brief_answer_reply
 from bot.reply import Reply, signature
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.messages import Message

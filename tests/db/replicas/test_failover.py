@@ -9,8 +9,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from db.connection import hosts_of
 from db.corpus.corpora import Corpora
-from db.hosts import hosts_of
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, PoolSettings, Replication
 from db.search.lexical import LexicalIndex

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy import order
-from engine.prophecy.order import (
+from engine.prophecy import rerank
+from engine.prophecy.rerank import (
     FEATURES,
     LEARNED,
     Feature,
@@ -145,6 +145,6 @@ def test_one_text_alone_is_compared_with_nothing() -> None:
 
 
 def test_an_empty_corpus_divides_by_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order, "LEARNED", MappingProxyType({"m": BY_COSINE}))
+    monkeypatch.setattr(rerank, "LEARNED", MappingProxyType({"m": BY_COSINE}))
     empty = replace(CORPUS, documents=0, tokens=0)
     assert predict_labels("m", [], {}, [], empty) is None

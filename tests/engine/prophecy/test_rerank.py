@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from engine.embed.store import RangeClaim, VectorTally
 from engine.errors import ModelUnreachable, StorageRights, VectorsUnsupported
-from engine.prophecy.order import FEATURES, Feature, LearnedOrder
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import HONEST, Meaning
-from engine.prophecy.rerank import HeadlineReranker
+from engine.prophecy.rerank import FEATURES, Feature, HeadlineReranker, LearnedOrder
 from engine.prophecy.score import Scorer
 from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
 from engine.settings.searching import ProphecySettings, SearchSettings
