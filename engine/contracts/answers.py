@@ -31,6 +31,12 @@ class AnswerModel(BaseModel):
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=(), defer_build=True)
 
+    @classmethod
+    def copy_fields(cls, source: object, **values: Any) -> Self:
+        """Return an answer with `values`, and of `source` what the other fields are named after."""
+        copied = cls.model_fields.keys() - values.keys()
+        return cls.model_validate({name: getattr(source, name) for name in copied} | values)
+
     def to_json(self) -> dict[str, Any]:
         """Return the object as JSON has it."""
         return self.model_dump(mode="json")
@@ -46,9 +52,7 @@ class UsageFigures(AnswerModel):
     @classmethod
     def of(cls, usage: Usage | None) -> Self | None:
         """Return the figures; None if nothing was consumed."""
-        if usage is None:
-            return None
-        return cls.model_validate({name: getattr(usage, name) for name in cls.model_fields})
+        return None if usage is None else cls.copy_fields(usage)
 
 
 class Parts(AnswerModel):
@@ -80,9 +84,7 @@ class ItemPart(AnswerModel):
     @classmethod
     def of(cls, place: ItemPlace | None) -> Self | None:
         """Return the place of a text; None for a text that is no part of an item."""
-        if place is None:
-            return None
-        return cls.model_validate({name: getattr(place, name) for name in cls.model_fields})
+        return None if place is None else cls.copy_fields(place)
 
 
 class FoundText(AnswerModel):
@@ -202,18 +204,14 @@ class ProphecyAnswer(AnswerModel):
         def show_hit(hit: Hit, *, near: bool) -> ProphecyHit:
             return ProphecyHit.of(hit, age=age(hit.candidate.created_at), near=near)
 
-        return cls(
+        return cls.copy_fields(
+            prophecy,
             query=headline.original,
             headline=headline.text,
             date=iso_moment(headline.date),
-            corpus=prophecy.corpus,
-            judged=prophecy.judged,
             model=verdict.model,
             prompt_version=verdict.prompt_version,
             cached=verdict.cached,
-            mode=prophecy.mode,
-            embedding_model=prophecy.embedding_model,
-            compared=prophecy.compared,
             candidates=len(prophecy.candidates),
             coverage=round(prophecy.coverage, _DIGITS),
             elapsed_ms=round(elapsed_ms),
@@ -240,12 +238,8 @@ class AnswerSentence(AnswerModel):
     @classmethod
     def of(cls, sentence: Sentence, *, checked: bool) -> Self:
         """Return a sentence of an answer that was `checked` or not."""
-        return cls(
-            text=sentence.text,
-            sources=list(sentence.sources),
-            quoted=sentence.quoted,
-            supported=sentence.supported if checked or not sentence.supported else None,
-        )
+        supported = sentence.supported if checked or not sentence.supported else None
+        return cls.copy_fields(sentence, supported=supported)
 
 
 class AnswerObjection(AnswerModel):
@@ -313,27 +307,15 @@ class QuestionAnswer(AnswerModel):
     def of(cls, answer: CitedAnswer, *, elapsed_ms: float) -> Self:
         """Return the answer that took so long."""
         checked, silent = answer.checked, answer.outcome is AnswerOutcome.SILENT
-        return cls(
+        return cls.copy_fields(
+            answer,
             question=answer.question.text,
-            earlier=list(answer.question.earlier),
-            corpora=list(answer.corpora),
-            outcome=answer.outcome,
+            earlier=answer.question.earlier,
             answer=_SILENCE if silent else answer.text or None,
             sentences=[AnswerSentence.of(said, checked=checked) for said in answer.sentences],
-            checked=checked,
-            objections=[
-                AnswerObjection(text=objection.text, why=objection.why)
-                for objection in answer.objections
-            ],
-            passages=answer.passages,
-            model=answer.model,
-            prompt_version=answer.prompt_version,
-            cached=answer.cached,
-            mode=answer.mode,
-            embedding_model=answer.embedding_model,
+            objections=list(map(AnswerObjection.copy_fields, answer.objections)),
             elapsed_ms=round(elapsed_ms),
             usage=UsageFigures.of(answer.usage),
-            notice=answer.notice,
             sources=[CitedText.of(source, answer) for source in answer.sources],
         )
 

@@ -37,12 +37,9 @@ class VariantAnswer(AnswerModel):
     @classmethod
     def of(cls, variant: Variant) -> Self:
         """Return a variant."""
-        return cls(
-            tweets=[TweetText(text=tweet.text, length=tweet.length) for tweet in variant.tweets],
-            thread=variant.thread,
-            checked=variant.checked,
-            unsupported=variant.unsupported,
-            warnings=list(variant.warnings),
+        return cls.copy_fields(
+            variant,
+            tweets=list(map(TweetText.copy_fields, variant.tweets)),
             sources=list(map(SourceAnswer.of, variant.sources)),
         )
 
@@ -69,17 +66,11 @@ class SourceAnswer(AnswerModel):
     def of(cls, source: ComposedSource) -> Self:
         """Return a source."""
         passage = source.passage
-        return cls(
+        return cls.copy_fields(
+            passage,
             n=source.number,
-            title=passage.title,
-            url=passage.url,
-            page=passage.page,
             date=iso_moment(passage.date),
-            dated_by=passage.dated_by,
-            kind=passage.kind,
             quote=source.quote,
-            author=passage.author,
-            corpus=passage.corpus,
             recognised=passage.is_recognised,
             flags=list(passage.flags.names),
         )
@@ -105,14 +96,8 @@ class StepAnswer(AnswerModel):
     @classmethod
     def of(cls, step: Step) -> Self:
         """Return a step."""
-        return cls(
-            name=step.name,
-            elapsed_ms=round(step.elapsed_ms, 1),
-            skipped=step.skipped,
-            usage=UsageFigures.of(step.usage),
-            model=step.model,
-            figures=dict(step.figures),
-        )
+        elapsed_ms, usage = round(step.elapsed_ms, 1), UsageFigures.of(step.usage)
+        return cls.copy_fields(step, elapsed_ms=elapsed_ms, usage=usage)
 
 
 class ComposeAnswer(AnswerModel):
@@ -133,7 +118,8 @@ class ComposeAnswer(AnswerModel):
     @classmethod
     def of(cls, composition: Composition) -> Self:
         """Return a composition."""
-        return cls(
+        return cls.copy_fields(
+            composition,
             prompt=composition.request.prompt,
             corpora=[corpus.name for corpus in composition.request.corpora],
             language=composition.language or composition.request.language,
@@ -143,12 +129,8 @@ class ComposeAnswer(AnswerModel):
                 for variant in composition.variants[:1]
                 for source in composition.sources_of(variant)
             ],
-            removed=[
-                RemovedAnswer(text=removed.text, why=removed.why) for removed in composition.removed
-            ],
+            removed=list(map(RemovedAnswer.copy_fields, composition.removed)),
             steps=list(map(StepAnswer.of, composition.steps)),
             usage=UsageFigures.of(composition.usage),
             elapsed_ms=round(composition.elapsed_ms),
-            prompt_version=composition.prompt_version,
-            notice=composition.notice,
         )
