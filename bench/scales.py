@@ -20,7 +20,7 @@ from unittest.mock import patch
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, progress
 from bench.tweets import DATA, SEED, tweets
-from bot.embedders import open_embedders
+from bot.evidence import open_embedders
 from bot.settings import load_settings
 from db.pool import Database
 from db.search.embeddings import Embeddings

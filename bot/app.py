@@ -8,8 +8,16 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from bot.database import bring_up_to_date, open_with_server
-from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
-from bot.evidence import LateWeb, Rerankers, open_rerankers, open_web
+from bot.evidence import (
+    Embedders,
+    LateWeb,
+    Rerankers,
+    no_embedder,
+    open_embedders,
+    open_reranker,
+    open_rerankers,
+    open_web,
+)
 from bot.query_log import log_of, log_search, search_logged, source
 from bot.settings import Settings
 from db.corpus.corpora import Corpora

@@ -247,7 +247,7 @@ def _no_embeddings(_own_environment: None, monkeypatch: pytest.MonkeyPatch) -> N
     """A local model only where a test names it: each process would load it, each search ask it."""
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "null")
     if "bot.app" in sys.modules:  # for settings that a test reads from elsewhere
-        chosen = sys.modules["bot.embedders"].open_embedders
+        chosen = sys.modules["bot.evidence"].open_embedders
         monkeypatch.setattr(
             "bot.app.open_embedders",
             lambda settings, *others: (

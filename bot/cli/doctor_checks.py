@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.embedders import open_embedders
+from bot.evidence import open_embedders
 from bot.settings import Settings
 from bot.settings.sections import DatabaseSettings, WebhookSettings
 from bot.webhooks import WebhookState, targets_of, webhook_states

@@ -10,7 +10,7 @@ import typer
 
 from bot.cli.shared import Json, corpus_names, settings_of, text, with_app
 from bot.console.screen import Output, progress_bar
-from bot.embedders import batch_of, remote_embedder
+from bot.evidence import batch_of, remote_embedder
 from bot.settings import Settings
 from db.pool import Database
 from db.search.embeddings import Embeddings

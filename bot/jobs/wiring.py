@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.adapter import Poster
 from bot.app import App
-from bot.embedders import Embedders, batch_of, behind_others
+from bot.evidence import Embedders, batch_of, behind_others
 from bot.jobs.content import drafting_of, pictures_of
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.jobs.digest import Deciding, deciding_of, digest

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from bot.embedders import batch_of, no_embedder, open_embedders, open_reranker
+from bot.evidence import batch_of, no_embedder, open_embedders, open_reranker
 from bot.settings import Settings, load_settings
 from bot.settings.model import model_environment
 from db.corpus.corpora import Corpora

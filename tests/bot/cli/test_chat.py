@@ -8,7 +8,7 @@ import pytest
 
 from bot.app import App, Retrieval
 from bot.cli.chat import converse, terminal_language
-from bot.embedders import no_embedder
+from bot.evidence import no_embedder
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.pool import Database

@@ -43,7 +43,7 @@ ENGLISH_ONLY = (
     "bot/cli",
     "bot/settings",
     "bot/card",
-    "bot/embedders.py",
+    "bot/evidence.py",
     "bot/serve.py",
     "bot/serve.py",
 )
