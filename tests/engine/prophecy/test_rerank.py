@@ -348,8 +348,7 @@ async def test_predicted_labels_order_an_answer_whether_or_not_all_is_embedded(
         gate=0.3,
         features={name: Feature(0.0, 1.0, 10.0 * (name == "cosine")) for name in FEATURES},
     )
-    for module in ("order", "rerank"):
-        monkeypatch.setattr(f"engine.prophecy.{module}.LEARNED", {"model": by_cosine})
+    monkeypatch.setattr("engine.prophecy.rerank.LEARNED", {"model": by_cosine})
 
     async def find_none(*_: object) -> list[tuple[int, float]]:
         return []
