@@ -42,7 +42,7 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class PublicProphecy:
     """A prophecy that everybody may know of: it was posted, or the operator approved it."""
 
     name: str  # what tells it from others, the same for good
@@ -160,7 +160,7 @@ async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
     )
 
 
-async def _list_told(shared: SharedState, corpora: Sequence[str]) -> list[Told]:
+async def _list_told(shared: SharedState, corpora: Sequence[str]) -> list[PublicProphecy]:
     """Return what was posted and what the operator approved, each once, newest first."""
     database = shared.app.database
     posts = await Outbox(database).public_posts(corpora, limit=MOST_ENTRIES)
@@ -171,8 +171,8 @@ async def _list_told(shared: SharedState, corpora: Sequence[str]) -> list[Told]:
     return sorted(once.values(), key=lambda told: told.told_at, reverse=True)[:MOST_ENTRIES]
 
 
-def _tell_post(post: PublicPost) -> Told:
-    return Told(
+def _tell_post(post: PublicPost) -> PublicProphecy:
+    return PublicProphecy(
         name=f"{post.story_id} {post.corpus} {post.external_id}",
         title=post.title,
         headline=post.headline,
@@ -185,9 +185,9 @@ def _tell_post(post: PublicPost) -> Told:
     )
 
 
-def _tell_approved(entry: WallEntry) -> Told:
+def _tell_approved(entry: WallEntry) -> PublicProphecy:
     liked = entry.favourite
-    return Told(
+    return PublicProphecy(
         name=f"wall {entry.answer_id} {liked.hit.rank}",
         title=liked.headline.text,
         headline=liked.headline.text,
@@ -200,7 +200,7 @@ def _tell_approved(entry: WallEntry) -> Told:
     )
 
 
-def _build_entry(request: Request, told: Told, found: Candidate) -> PostedEntry:
+def _build_entry(request: Request, told: PublicProphecy, found: Candidate) -> PostedEntry:
     visitor, origin = find_visitor(request), own_address(request)
     words, day = visitor.words, format_day(told.published)
     date = say_date(found.created_at, found.dated_by, words)
