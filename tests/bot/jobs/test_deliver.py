@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from bot.adapter import Unsure
+from bot.adapter import DeliveryError, Unsure
 from bot.i18n.words import words_for
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.replies.picture import Pictures
@@ -30,8 +30,10 @@ class Poster:
 
     platform = "test"
 
-    def __init__(self, post: Callable[[], Awaitable[str]]) -> None:
-        self._post = post
+    def __init__(
+        self, post: Callable[[], Awaitable[str]], found: str | DeliveryError = "found"
+    ) -> None:
+        self._post, self.found = post, found
         self.searched_since: list[datetime] = []
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
@@ -41,7 +43,9 @@ class Poster:
         self, chat: Chat, thread: str | None, key: str, since: datetime
     ) -> str | None:
         self.searched_since.append(since)
-        return "found"
+        if isinstance(self.found, DeliveryError):
+            raise self.found
+        return self.found
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -68,6 +72,7 @@ def to(poster: Poster, storage: Database, outbox: Outbox) -> Delivering:
         chats=Chats(storage),
         posters={"test": poster},
         pictures=cast(Pictures, None),  # none is drawn
+        jitter=lambda: 0.0,
     )
 
 
@@ -118,16 +123,46 @@ async def test_what_is_cancelled_before_it_is_sent_may_be_leased_at_once(
     assert not leased.delivery.begun_before
 
 
+async def test_what_another_took_over_while_it_was_made_is_not_sent(
+    storage: Database, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    posted, now = [], NOW
+
+    async def make_slowly(*_: object, **__: object) -> Reply:
+        nonlocal now
+        now = NOW + HOUR
+        assert len(await lease(outbox, now)) == 1
+        return Reply(words=words_for("en"), text="Rust and rain")
+
+    async def post() -> str:
+        posted.append(now)
+        return "m"
+
+    monkeypatch.setattr("bot.jobs.deliver.reply_of", make_slowly)
+    assert await deliver(to(Poster(post), storage, outbox), clock=lambda: now) == 1
+    assert posted == []
+
+
+async def lost() -> str:
+    raise Unsure(Message("No answer."))
+
+
+async def test_nothing_is_sent_again_while_nobody_tells_whether_it_arrived(
+    storage: Database, outbox: Outbox
+) -> None:
+    await deliver(to(Poster(lost), storage, outbox), clock=lambda: NOW)
+    assert await lease(outbox, NOW + timedelta(seconds=29)) == []  # it may not be shown yet
+    silent = Poster(sent, found=DeliveryError(Message("No answer.")))
+    assert await deliver(to(silent, storage, outbox), clock=lambda: NOW + HOUR) == 1
+    (leased,) = await lease(outbox, NOW + 2 * HOUR)
+    assert leased.delivery.begun_before
+
+
 async def test_what_may_have_arrived_is_searched_from_before_it_was_owed(
     storage: Database, outbox: Outbox
 ) -> None:
     """The platform's clock may be late."""
-
-    async def lost() -> str:
-        raise Unsure(Message("No answer."))
-
-    work = to(Poster(lost), storage, outbox)
-    await deliver(work, clock=lambda: NOW)
+    await deliver(to(Poster(lost), storage, outbox), clock=lambda: NOW)
     again = Poster(lost)
     assert await deliver(to(again, storage, outbox), clock=lambda: NOW + HOUR) == 1
     (since,) = again.searched_since
