@@ -79,10 +79,19 @@ SELECT CASE WHEN pg_is_in_recovery() OR current_setting('default_transaction_rea
 _ANY: Mapping[str, Any] = {"target_session_attrs": "any"}
 
 
+# As Citus names a worker, in the error itself and where one of a worker is passed on.
+_WORKER = re.compile(r"(?:remote node (?:\S+@)?|to the node |executing command on )([^\s@]+:\d+)")
+
+
 def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR0912 - a line a cause
     """Translate an error of asyncpg or of the socket below it."""
     said = _first_line(error)
     match error:
+        case _ if isinstance(error, _INTERRUPTED) and (worker := _find_worker(error)):
+            return StorageInterrupted(
+                Message("The worker {worker} of the database does not answer.", worker=worker),
+                fix=Message("Corpora that are placed there can be used again as soon as it does."),
+            )
         case asyncpg.InsufficientPrivilegeError():
             return StorageRights(
                 Message("The database refused: {said}.", said=said),
@@ -181,6 +190,12 @@ def storage_unreachable(said: str) -> StorageUnreachable:
         Message("The database cannot be reached: {said}.", said=said),
         fix=Message("Check DATABASE_URL, or leave it empty to use the embedded server."),
     )
+
+
+def _find_worker(error: BaseException) -> str | None:
+    """Return the host and port of the worker that an error is about, or None."""
+    found = _WORKER.search(f"{error} {getattr(error, 'context', '')}")
+    return found[1] if found else None
 
 
 def _first_line(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from db.sessions import (
     SEARCH_PATH,
     PoolSettings,
     Sessions,
+    adapt_settings,
     find_lacking,
     give_role,
     refuse,
@@ -136,8 +137,8 @@ class Database:
         return ran
 
     async def _ready_behind_pooler(self) -> None:
-        settings = server_settings(self._settings)
         async with self.own_connection() as connection:
+            settings = await adapt_settings(connection, server_settings(self._settings))
             await give_role(connection, settings)
             if await find_lacking(connection, settings):
                 await renew(connection)
@@ -148,7 +149,8 @@ class Database:
             missing = await migrate.check(reader)
         if self.is_pooled:
             async with self.connection() as connection:
-                lacked = await find_lacking(connection, server_settings(self._settings))
+                needed = await adapt_settings(connection, server_settings(self._settings))
+                lacked = await find_lacking(connection, needed)
             if not missing or SEARCH_PATH in lacked:  # without one, tables are not seen
                 refuse(lacked)
         if missing:

@@ -281,7 +281,7 @@ async def _connect_either(
         await connection.close()
     connection = await connect(url, **behind, **given)
     try:
-        refuse(await find_lacking(connection, needed))
+        refuse(await find_lacking(connection, await adapt_settings(connection, needed)))
     except BaseException:
         connection.terminate()
         raise
@@ -324,6 +324,21 @@ def server_settings(settings: PoolSettings) -> dict[str, str]:
     }
 
 
+# Citus sends no plan for any values to the worker that holds a table. One that does not answer is
+# given up soon.
+_WITH_CITUS = """
+SELECT set_config('plan_cache_mode', 'force_custom_plan', false),
+       set_config('citus.node_connection_timeout', '4s', false)
+  FROM pg_catalog.pg_extension WHERE extname = 'citus'
+"""
+
+
+async def adapt_settings(connection: Connection, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that sessions must have on this server: others where Citus is."""
+    found = await connection.fetchval(_WITH_CITUS)
+    return {**settings, "plan_cache_mode": found} if found else dict(settings)
+
+
 async def _left_as_found(_: Connection) -> None:
     """Skip the reset when a connection is returned: it costs a round trip after every statement.
 
@@ -333,6 +348,7 @@ async def _left_as_found(_: Connection) -> None:
 
 
 async def _prepare(connection: Connection) -> None:
+    await connection.execute(_WITH_CITUS)
     # Bound as parsed values: a text cast to tsquery would be parsed again for every row.
     await connection.set_type_codec(
         "tsquery", schema="pg_catalog", encoder=str, decoder=str, format="text"

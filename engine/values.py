@@ -80,6 +80,7 @@ class Corpus:
     index_version: int = INDEX_VERSION  # the oldest version among its documents
     postings: bool = False  # whether all its documents have postings, which long texts are found by
     in_parts: bool = False  # whether some of its documents are parts of items
+    placed: bool = False  # whether its documents are on another machine than the statistics
 
     @property
     def is_outdated(self) -> bool:

@@ -1,4 +1,4 @@
-"""`presagio corpora`: lists, shows, changes, reindexes and drops corpora."""
+"""`presagio corpora`: lists, shows, changes and drops corpora."""
 
 import asyncio
 import sys
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.corpora_contents import exports, threads
+from bot.cli.corpora_upkeep import upkeep
 from bot.cli.shared import (
     Csv,
     Json,
@@ -17,14 +18,12 @@ from bot.cli.shared import (
     account,
     app_command,
     confirm,
-    corpus_names,
     run_in_app,
     text,
 )
-from bot.console.screen import Output, progress_bar
+from bot.console.screen import Output
 from bot.media import Media, files_in, text_ids
-from db.corpus.corpora import Postings
-from db.corpus.health import Reindexing
+from db.corpus.placement import Placement
 from db.search.shown import Shown
 from engine.errors import InputError, UsageError
 from engine.values import Corpus, Kind
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 2_000_000  # bytes of a picture
 _BATCH = 10_000  # ids in one statement
-_STOPPED = "Stopped. What was indexed stays; the same command completes it."
 _SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")  # PNG, JPEG
 _SPOKEN = (Kind.TWEETS, Kind.SOCIAL)  # kinds that one voice usually wrote
 
@@ -43,11 +41,12 @@ _SPOKEN = (Kind.TWEETS, Kind.SOCIAL)  # kinds that one voice usually wrote
 commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, read, export, change, reindex and drop corpora.\n\n"
+    help="List, show, read, export, change, reindex, place and drop corpora.\n\n"
     "Example: presagio corpora list",
 )
 commands.add_typer(threads)
 commands.add_typer(exports)
+commands.add_typer(upkeep)
 
 Author = Annotated[
     str | None,
@@ -133,7 +132,8 @@ async def show_corpus(app: "App", name: Name, *, json: Json = False, output: Out
         "display_name": corpus.display_name,
         "avatar": corpus.has_avatar,
     }
-    row = _corpus_row(corpus) | items | details
+    worker = {"worker": (await Placement(app.database).places()).get(name)} if corpus.placed else {}
+    row = _corpus_row(corpus) | items | worker | details
     if json:
         output.json(row)
     else:
@@ -308,74 +308,6 @@ def corpora_drop(
     if not yes:
         confirm(f"Remove {name!r} and all it holds?")
     run_in_app(context, drop_corpus, name, json=json, output=Output.of_process())
-
-
-@app_command(commands, "reindex")
-async def reindex_corpora(
-    app: "App",
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Name of the corpus; default: all.", callback=text, autocompletion=corpus_names
-        ),
-    ] = "",
-    *,
-    json: Json = False,
-    output: Output,
-) -> None:
-    """Index stored texts again if the rules have changed since.
-
-    Searches go on meanwhile. May be ended at any time; the next run goes on where it was.
-    `presagio serve` does it by itself.
-
-    Example: presagio corpora reindex me
-    """
-    corpora = [await app.corpora.get(name)] if name else await app.corpora.list()
-    if not corpora:
-        output.remark("There is no corpus.")
-    for corpus in corpora:
-        documents, changed = await _reindex(Reindexing(app.database), corpus, output=output)
-        posted = await _store_postings(Postings(app.database), corpus, output=output)
-        if json:
-            figures = {"documents": documents, "changed": changed, "postings": posted}
-            output.json({"corpus": corpus.name, **figures})
-            continue
-        if corpus.is_outdated:
-            output.line(f"{corpus.name}: {documents:,} texts indexed anew, {changed:,} changed.")
-        if posted:
-            output.line(f"{corpus.name}: postings stored for {posted:,} texts.")
-        if not corpus.is_outdated and not posted:
-            output.line(f"{corpus.name} is up to date.")
-
-
-async def _reindex(reindexing: Reindexing, corpus: Corpus, *, output: Output) -> tuple[int, int]:
-    """Index the remaining texts of a corpus; return how many were indexed and how many changed."""
-    documents = changed = 0
-    rest = await reindexing.rest(corpus)
-    with progress_bar(output.remarks, f"reindex {corpus.name}", corpus.documents) as tell:
-        try:
-            async for page in reindexing.pages(corpus):
-                documents += page.seen
-                changed += page.changed
-                tell(corpus.documents - rest + documents, f"{changed:,} changed")
-        except asyncio.CancelledError:
-            output.remark(_STOPPED)
-            raise
-    return documents, changed
-
-
-async def _store_postings(postings: Postings, corpus: Corpus, *, output: Output) -> int:
-    """Store the postings that a corpus lacks; return how many texts got them."""
-    stored = 0
-    with progress_bar(output.remarks, f"postings of {corpus.name}", corpus.documents) as tell:
-        try:
-            async for documents in postings.pages(corpus):
-                stored += documents
-                tell(stored, "")
-        except asyncio.CancelledError:
-            output.remark(_STOPPED)
-            raise
-    return stored
 
 
 def _format_value(value: object) -> str:

@@ -310,12 +310,17 @@ async def bring_back(
         found = await check_backup(file)
         await _check_target(settings, replace=replace, output=output)
         with _bar(output, "restore") as progress:
-            await restore(url, found, progress=progress, known_only=known_only)
+            placed = await restore(url, found, progress=progress, known_only=known_only)
         files = await asyncio.to_thread(Media(settings.data_dir).unpack, media) if media else None
         async with open_database(settings, progress=output.remark) as database:
             unknown = await unknown_languages(database)
             corpora = await Corpora(database).list()
             await _settle_vectors(database, corpora)
+    for name in placed:
+        output.remark(
+            f"{name} was on a worker and is in this database now. To place it again: presagio"
+            f" corpora place {name} --on worker"
+        )
     for language in unknown:
         output.remark(f"This server does not know {language}: texts in it are not found.")
     _report(file, corpora, files, json=json, output=output)

@@ -136,7 +136,7 @@ _GROUPS = {
         "chat": "Read headlines from the terminal until input ends.",
     },
     "Texts": {
-        "corpora": "List, show, read, export, change, reindex and drop corpora.",
+        "corpora": "List, show, read, export, change, reindex, place and drop corpora.",
         "glossary": "Words that mean the same, so a search for one finds the others.",
         "embed": "Make the vectors that searches by meaning compare.",
     },

@@ -39,7 +39,7 @@ from db.migrate import (
     translate_unreleased,
 )
 from db.pool import Database, PoolSettings
-from engine.errors import InputError, StorageOutdated
+from engine.errors import InputError, StorageOutdated, StorageUnreachable
 from engine.messages import Message
 
 _SIGN_SECONDS = 0.2  # between two progress reports
@@ -66,8 +66,12 @@ async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
 
 async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:
     with _open_unfinished(file) as part:
-        arguments = ("--format=custom", "--no-password", f"--file={part}")
-        async with start_program("pg_dump", *arguments, within=environment(url)) as program:
+        # The partitions of placed corpora, which are empty: restored, these corpora are here.
+        arguments = ("--format=custom", "--no-password", "--exclude-table=staged_*")
+        program_started = start_program(
+            "pg_dump", *arguments, f"--file={part}", within=environment(url)
+        )
+        async with _hold_placed(url), program_started as program:
             ended = asyncio.create_task(program.end())
             while not (await asyncio.wait({ended}, timeout=_SIGN_SECONDS))[0]:
                 progress(part.stat().st_size)
@@ -77,6 +81,25 @@ async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:
         size = part.stat().st_size
         part.replace(file)
     return size
+
+
+@asynccontextmanager
+async def _hold_placed(url: str) -> AsyncIterator[None]:
+    """Have writers of placed corpora wait: a snapshot of this server holds nothing of workers."""
+    sql = statements("restore")
+    try:
+        database = await Database.open(url, PoolSettings(size=1))
+    except StorageUnreachable:  # pg_dump says what is wrong
+        yield
+        return
+    try:
+        async with database.transaction() as connection:
+            if await connection.fetchval(sql["set_up"]):
+                await connection.execute("SET LOCAL statement_timeout = 0")
+                await connection.execute(sql["hold_placed"], timeout=_PATIENCE)
+            yield
+    finally:
+        await database.close()
 
 
 @contextmanager
@@ -202,12 +225,13 @@ async def unknown_languages(database: Database) -> list[str]:
 
 async def restore(
     url: str, backup: Backup, *, progress: Callable[[int], None], known_only: bool = False
-) -> None:
+) -> list[str]:
     """Replace the content of the database of `url` with the backup, in one transaction.
 
     Only tables of presagio are replaced. `progress` receives the number of bytes sent to the
-    server. Raises InputError for what the program does not know, which `known_only` leaves out, and
-    storage errors; the database is then as it was.
+    server. Returns the names of corpora that were on workers and are here now. Raises InputError
+    for what the program does not know, which `known_only` leaves out, and storage errors; the
+    database is then as it was.
     """
     database = await Database.open(url, PoolSettings(size=1))
     try:
@@ -216,9 +240,11 @@ async def restore(
                 await connection.execute(_clear_statements())
                 await _fill(connection, backup, progress, known_only=known_only)
                 await migrate(connection)
+                placed = await connection.fetch(statements("restore")["bring_here"])
             await connection.execute("SET statement_timeout = 0; ANALYZE", timeout=_PATIENCE)
     finally:
         await database.close()
+    return [row["name"] for row in placed]
 
 
 async def _fill(

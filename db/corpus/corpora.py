@@ -30,6 +30,11 @@ def partition(corpus_id: int) -> str:
     return f"document_{int(corpus_id)}"
 
 
+def staged_table(corpus_id: int) -> str:
+    """Return the partition of a placed corpus, which holds texts while they change."""
+    return f"staged_{int(corpus_id)}"
+
+
 def postings_table(corpus_id: int) -> str:
     """Return the table of one corpus' postings, which only some corpora have."""
     return f"postings_{int(corpus_id)}"
@@ -56,7 +61,7 @@ PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
 LONG = 60
 
 
-_ALL = 2**63 - 1  # instead of an id: every document has its postings
+ALL_POSTED = 2**63 - 1  # instead of an id: every document has its postings
 
 
 _TIMEOUT = 600  # seconds for one statement; only a hung server needs them
@@ -73,7 +78,7 @@ def has_postings(kind: Kind, *, average_length: float) -> bool:
 async def create_postings(connection: Connection, corpus_id: int) -> None:
     """Create the table for a corpus without documents; triggers fill it from then on."""
     await connection.execute(about_corpus("postings", "create", corpus_id))
-    await connection.execute(statements("postings")["keep_place"], corpus_id, _ALL)
+    await connection.execute(statements("postings")["keep_place"], corpus_id, ALL_POSTED)
 
 
 async def clean_postings(connection: Connection, corpus_id: int) -> None:
@@ -93,9 +98,13 @@ class Postings(Store, sql="postings"):
         """Store the missing postings and yield the number of documents of each page.
 
         No connection is held between pages. Does nothing for a corpus that has them all, is not to
-        have any, or was dropped. Raises storage errors.
+        have any, is placed elsewhere, or was dropped. Raises storage errors.
         """
-        if corpus.postings or not has_postings(corpus.kind, average_length=corpus.average_length):
+        if (
+            corpus.postings
+            or corpus.placed
+            or not has_postings(corpus.kind, average_length=corpus.average_length)
+        ):
             return
         while stored := await self._page(corpus):
             yield stored
@@ -125,7 +134,7 @@ class Postings(Store, sql="postings"):
             place = await self._lock_place(connection, corpus)
             if place is not None:
                 await self._fill(connection, corpus, place, None)  # what came meanwhile
-                await connection.execute(self._sql["keep_place"], corpus.id, _ALL)
+                await connection.execute(self._sql["keep_place"], corpus.id, ALL_POSTED)
         return 0
 
     async def _compact(self, corpus: Corpus) -> None:
@@ -149,7 +158,7 @@ class Postings(Store, sql="postings"):
         await connection.execute(f"SET LOCAL statement_timeout = {_TIMEOUT * 1000}")
         # As every writer of a corpus does, before any other lock.
         state = await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_TIMEOUT)
-        if state is None or state["postings_to"] == _ALL:
+        if state is None or state["postings_to"] == ALL_POSTED:
             return None
         if state["postings_to"] is None:
             await connection.execute(about_corpus("postings", "create", corpus.id))
@@ -309,6 +318,7 @@ class Corpora(Store, sql="corpora"):
             if row is None:
                 raise CorpusNotFound(Message("There is no corpus {name!r}.", name=name))
             await connection.execute(f"DROP TABLE {partition(row['id'])}")
+            await connection.execute(f"DROP TABLE IF EXISTS {staged_table(row['id'])}")
             await connection.execute(f"DROP TABLE IF EXISTS {postings_table(row['id'])}")
             await connection.execute(self._sql["delete"], row["id"])
         self._database.note_change()

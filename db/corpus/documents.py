@@ -12,6 +12,7 @@ import orjson
 
 from db.connection import Connection, statements
 from db.corpus.corpora import about_corpus, clean_postings, language_of, partition
+from db.corpus.placement import borrow
 from db.pool import Database, Store
 from engine.corpora import Document, Part, part_id
 from engine.errors import CorpusNotFound
@@ -145,10 +146,12 @@ class Retention:
                 # As every writer of a corpus does, before any other lock.
                 if not await connection.fetchrow(statements("documents")["lock"], corpus.id):
                     return removed  # the corpus was dropped meanwhile
-                batch = await connection.fetchval(batch_of, before)
+                async with borrow(connection, corpus, "old", before):
+                    batch = await connection.fetchval(batch_of, before)
                 if not batch:
+                    kept = about_corpus("retention", "kept_items", corpus.id)
                     items = about_corpus("retention", "forget_items", corpus.id)
-                    await connection.execute(items, before)
+                    await connection.execute(items, before, await connection.fetchval(kept))
             self._database.note_change()
             if not batch:
                 return removed
@@ -260,10 +263,13 @@ class Documents(Store, sql="documents"):
                 records=(row for each in documents for row in document_rows(each, corpus, known)),
                 timeout=_BATCH_TIMEOUT,
             )
-            new, renewed = await self._keep_items(connection, corpus, documents)
-            changed = await self._fetch(connection, "update", corpus)
-            await self._forget_vectors(connection, corpus, changed["parts"])
-            inserted = await self._fetch(connection, "insert", corpus)
+            ids = [each.external_id for each in documents]
+            batch = await connection.fetchrow(statements("placement")["batch"], corpus.id, ids)
+            async with borrow(connection, corpus, "in_batch", *(batch or ())):
+                new, renewed = await self._keep_items(connection, corpus, documents)
+                changed = await self._fetch(connection, "update", corpus)
+                await self._forget_vectors(connection, corpus, changed["parts"])
+                inserted = await self._fetch(connection, "insert", corpus)
         self._database.note_change()
         return inserted["whole"] + new, changed["whole"] + renewed
 
@@ -275,7 +281,8 @@ class Documents(Store, sql="documents"):
         """
         async with self._database.transaction() as connection:
             await self._lock(connection, corpus)
-            stitched = await self._run_statement(connection, "stitch", corpus, int(Flag.THREAD))
+            async with borrow(connection, corpus, "unstitched"):
+                stitched = await self._run_statement(connection, "stitch", corpus, int(Flag.THREAD))
         self._database.note_change()
         return stitched
 
@@ -296,7 +303,9 @@ class Documents(Store, sql="documents"):
                     index["name"],
                     timeout=_BATCH_TIMEOUT,
                 )
-            await connection.execute(f"ANALYZE {table}", timeout=_BATCH_TIMEOUT)
+            # The lists of a placed corpus are on its worker, which cleans them with the rest.
+            clean = "VACUUM (ANALYZE)" if corpus.placed else "ANALYZE"
+            await connection.execute(f"{clean} {table}", timeout=_BATCH_TIMEOUT)
             if corpus.postings:
                 await clean_postings(connection, corpus.id)
             # Each batch leaves an old version of its lexemes behind, and the search for neighbours

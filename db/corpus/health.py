@@ -12,6 +12,7 @@ import asyncpg
 from db.connection import Connection, statements
 from db.corpus.corpora import Corpora, Postings, about_corpus, partition
 from db.corpus.documents import Documents
+from db.corpus.placement import borrow
 from db.pool import Database, Store
 from engine.chat import WallRule
 from engine.errors import CorpusNotFound
@@ -102,7 +103,8 @@ class Reindexing(Store, sql="reindex"):
     ) -> int:
         values = await asyncio.to_thread(_columns, rows)
         update = about_corpus("reindex", "update", corpus.id)
-        status = await connection.execute(update, *values, timeout=_TIMEOUT)
+        async with borrow(connection, corpus, "among", values[0]):
+            status = await connection.execute(update, *values, timeout=_TIMEOUT)
         return int(status.rpartition(" ")[2])
 
     async def _finish(self, corpus: Corpus) -> None:

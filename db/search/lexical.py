@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import asyncpg
 import orjson
@@ -252,8 +253,15 @@ class LexicalIndex(Readings):
             filters.since,
             passing_flags(filters),
         )
-        rows = float(orjson.loads(plan)[0]["Plan"]["Plan Rows"])
+        rows = float(_innermost(orjson.loads(plan)[0]["Plan"])["Plan Rows"])
         return min(1.0, max(rows, 1.0) / request.corpus.documents)
+
+
+def _innermost(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan of the worker that a statement is sent to, or the plan itself."""
+    if query := plan.get("Distributed Query"):
+        plan = query["Job"]["Tasks"][0]["Remote Plan"][0][0]["Plan"]
+    return plan
 
 
 _NONE = Glossary()

@@ -1,7 +1,8 @@
 -- name: select(name)
 SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.documents, c.tokens,
        c.description, c.index_version, c.display_name, c.avatar IS NOT NULL AS has_avatar,
-       coalesce(c.postings_to = 9223372036854775807, false) AS postings,
+       coalesce(c.postings_to = 9223372036854775807, c.placed_postings, false) AS postings,
+       c.placed_postings IS NOT NULL AS placed,
        EXISTS (SELECT FROM item i WHERE i.corpus_id = c.id) AS in_parts,
        coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
                    FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages,
@@ -57,4 +58,4 @@ SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}
 SELECT min(author) FROM {document} HAVING min(author) = max(author)
 
 -- name: names_authors
-SELECT EXISTS (SELECT FROM {document} WHERE author IS NOT NULL)
+SELECT EXISTS (SELECT 1 FROM {document} WHERE author IS NOT NULL)

@@ -1,7 +1,9 @@
 -- name: outdated(corpus_id, external_ids, digests)
 SELECT s.external_id
   FROM unnest($2::text[], $3::bigint[]) AS s (external_id, digest)
-  LEFT JOIN {document} d ON d.corpus_id = $1 AND d.external_id = s.external_id
+  LEFT JOIN (SELECT external_id, digest FROM {document}
+              WHERE corpus_id = $1 AND external_id = ANY ($2::text[])) d
+         ON d.external_id = s.external_id
   LEFT JOIN item i ON i.corpus_id = $1 AND i.external_id = s.external_id
  WHERE coalesce(i.digest, d.digest) IS DISTINCT FROM s.digest
 
@@ -27,8 +29,9 @@ CREATE TEMPORARY TABLE staging_item (
 -- name: has_items(corpus_id)
 SELECT EXISTS (SELECT FROM item WHERE corpus_id = $1)
 
--- Writes through the table of all corpora, whose triggers keep the statistics. The corpus id is
--- part of the text, so that the planner can skip the other partitions.
+-- Writes through the table of all corpora, whose triggers keep the statistics, and reads there what
+-- it changes: of a placed corpus that is borrowed. The corpus id is part of the text, so that the
+-- planner can skip the other partitions.
 -- name: update
 WITH changed AS (
 UPDATE document d
@@ -61,7 +64,7 @@ SELECT {corpus}, s.external_id, s.text, s.search_text, s.created_at, s.digest, s
                    WHERE i.corpus_id = {corpus} AND i.external_id = s.item) END,
        s.part, s.heading, s.page, s.last_page, s.dated_by
   FROM staging s
- WHERE NOT EXISTS (SELECT FROM {document} d
+ WHERE NOT EXISTS (SELECT FROM document d
                     WHERE d.corpus_id = {corpus} AND d.external_id = s.external_id)
 RETURNING item_id
 )
@@ -112,7 +115,7 @@ SELECT forget_vectors($1, $2::bigint[])
 -- name: stitch(flag)
 UPDATE document d
    SET context = p.text, context_search_text = p.search_text, flags = d.flags | $1
-  FROM {document} p
+  FROM document p
  WHERE d.corpus_id = {corpus} AND p.corpus_id = {corpus}
    AND d.reply_to = p.external_id AND d.id <> p.id
    AND d.author IS NOT DISTINCT FROM p.author

@@ -35,7 +35,7 @@ SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, r
 SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, NULL AS source
   FROM {document} d
  WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
-   AND NOT EXISTS (SELECT FROM {embedding} e WHERE e.corpus_id = $1 AND e.document_id = d.id)
+   AND NOT EXISTS (SELECT 1 FROM {embedding} e WHERE e.corpus_id = $1 AND e.document_id = d.id)
  ORDER BY d.id
  LIMIT $4
 
@@ -68,7 +68,7 @@ RETURNING stored
 -- name: prune(corpus_id)
 DELETE FROM {embedding} e
  WHERE e.corpus_id = $1
-   AND NOT EXISTS (SELECT FROM {document} d WHERE d.corpus_id = $1 AND d.id = e.document_id)
+   AND NOT EXISTS (SELECT 1 FROM {document} d WHERE d.corpus_id = $1 AND d.id = e.document_id)
 
 -- name: lock_state(corpus_id, model_id)
 SELECT FROM embedding_state WHERE model_id = $2 AND corpus_id = $1 FOR UPDATE
@@ -160,7 +160,7 @@ SELECT m.id, m.dimensions, s.mean, s.deviation, s.same,
  WHERE m.name = $2
 
 -- name: filled(corpus_id, index)
-SELECT EXISTS (SELECT FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL) AS filled,
+SELECT EXISTS (SELECT 1 FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL) AS filled,
        EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass($2) AND indisvalid) AS indexed
 
 -- The nearest of all, then the filters. The addition prevents the use of an index, so that every

@@ -60,7 +60,21 @@ SELECT attname::text AS name FROM pg_catalog.pg_attribute
    AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
 
 -- name: corpora
-SELECT id, postings_to IS NOT NULL AS postings FROM corpus ORDER BY id
+-- Tables of older versions have no such column.
+SELECT id,
+       postings_to IS NOT NULL
+       OR coalesce((to_jsonb(c) ->> 'placed_postings')::boolean, false) AS postings
+  FROM corpus c
+ ORDER BY id
+
+-- name: hold_placed
+SELECT id FROM corpus c WHERE to_jsonb(c) ->> 'placed_postings' IS NOT NULL ORDER BY id FOR SHARE
+
+-- name: bring_here
+UPDATE corpus
+   SET postings_to = CASE WHEN placed_postings THEN 9223372036854775807 END, placed_postings = NULL
+ WHERE placed_postings IS NOT NULL
+RETURNING name
 
 -- name: models
 SELECT id, dimensions FROM embedding_model ORDER BY id

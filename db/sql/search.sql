@@ -44,7 +44,7 @@ SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
 
 -- name: share(corpus_id, before, since, flags)
 EXPLAIN (FORMAT JSON)
-SELECT FROM {document}
+SELECT 1 FROM {document}
  WHERE corpus_id = $1
    AND ($2::timestamptz IS NULL OR created_at < $2 OR created_at IS NULL)
    AND ($3::timestamptz IS NULL OR created_at >= $3)

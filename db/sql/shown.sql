@@ -31,7 +31,7 @@ SELECT id, title, author, platform, (domains_of(meta, url))[1] AS domain, tags
   FROM {document} WHERE corpus_id = $1 AND id = ANY ($2::bigint[])
 
 -- name: has_tag(corpus_id, tag)
-SELECT EXISTS (SELECT FROM {document} WHERE corpus_id = $1 AND $2 = ANY (tags))
+SELECT EXISTS (SELECT 1 FROM {document} WHERE corpus_id = $1 AND $2 = ANY (tags))
 
 -- name: categories
 SELECT DISTINCT lower(category) AS category FROM feed WHERE category IS NOT NULL ORDER BY 1

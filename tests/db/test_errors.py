@@ -151,3 +151,16 @@ async def test_a_broken_connection_says_what_to_do(database: Database) -> None:
     with pytest.raises(StorageInterrupted, match=r"was lost.* Run the command again\."):
         async with database.transaction() as connection:
             await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "connection to the remote node ana@10.0.0.7:5432 failed with the following error: refused",
+        "could not establish any connections to the node 10.0.0.7:5432 after 4000 ms",
+    ],
+)
+def test_a_worker_that_does_not_answer_is_named(said: str) -> None:
+    found = storage_error(asyncpg.ConnectionFailureError(said))
+    assert isinstance(found, StorageInterrupted)
+    assert "worker 10.0.0.7:5432 of" in str(found)

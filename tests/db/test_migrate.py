@@ -9,11 +9,10 @@ import asyncpg
 import pytest
 
 from db import migrate as module
-from db.corpus.corpora import Corpora
+from db.corpus.corpora import Corpora, create_partition
 from db.migrate import Migration, available, check, migrate, select_pending
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageOutdated, StorageRights
-from engine.values import Kind
 from tests.database import execute, until_blocked, wait_for, with_database
 from tests.db.loading import assert_exact, load_texts
 from tests.patience import PATIENCE, movable_time
@@ -225,9 +224,6 @@ async def test_the_date_of_a_file_is_forgotten_and_that_of_a_document_gets_its_n
     monkeypatch.setattr(module, "available", lambda: available()[:before])
     await empty.migrate()
     monkeypatch.undo()
-    corpus = await Corpora(empty).ensure(
-        "lib", kind=Kind.LIBRARY, language="simple", author=None, url_template=None
-    )
     rows = {
         "a": ("epub", '{"dated_by": "file"}'),
         "b": ("pdf", "{}"),
@@ -235,18 +231,23 @@ async def test_the_date_of_a_file_is_forgotten_and_that_of_a_document_gets_its_n
         "d": ("html", "{}"),
     }
     async with empty.connection() as connection:
+        corpus_id = await connection.fetchval(
+            "INSERT INTO corpus (name, kind, language) VALUES ('lib', 'library', 'simple')"
+            " RETURNING id"
+        )
+        await create_partition(connection, corpus_id)
         for name, (platform, meta) in rows.items():
             item = await connection.fetchval(
                 "INSERT INTO item (corpus_id, external_id, digest, created_at, parts)"
                 " VALUES ($1, $2, 1, now(), 1) RETURNING id",
-                corpus.id,
+                corpus_id,
                 name,
             )
             await connection.execute(
                 "INSERT INTO document (corpus_id, created_at, digest, external_id, language, text,"
                 " search_text, platform, item_id, part, meta)"
                 " VALUES ($1, now(), 1, $2, 'simple', 'storm', 'storm', $3, $4, 1, $5::jsonb)",
-                corpus.id, f"{name}~part1", platform, item, meta,
+                corpus_id, f"{name}~part1", platform, item, meta,
             )  # fmt: skip
     await empty.migrate()
     async with empty.connection() as connection:

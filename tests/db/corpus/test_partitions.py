@@ -10,7 +10,11 @@ from db.corpus.corpora import about_corpus, partition
 
 FILES = [entry for entry in (files("db") / "sql").iterdir() if entry.name.endswith(".sql")]
 _COMMENT = re.compile(r"--(?! name:).*")
-_READ = re.compile(r"\b(?:FROM|JOIN|USING)\s+document\b")
+# What is read only to be written is read there as well, of one corpus by its number.
+_READ = re.compile(
+    r"\b(?:FROM|JOIN|USING)\s+document\b"
+    r"(?!\s+(?:\w\s+)?WHERE\s+(?:\w\.)?corpus_id = \{corpus\})"
+)
 _WRITTEN = re.compile(r"\b(?:UPDATE|DELETE FROM)\s+document\b")
 
 

@@ -1,0 +1,237 @@
+"""Corpora on workers of Citus; PRESAGIO_TEST_CITUS_URL names a coordinator with two workers."""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents, Retention, StoredDocuments
+from db.corpus.health import Reindexing, statistics_differ
+from db.corpus.placement import Placement
+from db.pool import Database
+from db.search.lexical import LexicalIndex
+from engine.corpora import Document, Part
+from engine.errors import UsageError
+from engine.search import Filters
+from engine.values import Corpus, Flag, Kind
+from tests.database import execute, wait_for, with_database
+from tests.db.loading import START, document, load
+
+_URL = os.environ.get("PRESAGIO_TEST_CITUS_URL")
+needs_citus = pytest.mark.skipif(not _URL, reason="needs PRESAGIO_TEST_CITUS_URL")
+HEADLINES = ("rust rain seven", "a bridge of rust", "rain 13", "nothing of this")
+
+
+async def _worker_urls(url: str) -> list[str]:
+    connection = await asyncpg.connect(url)
+    try:
+        rows = await connection.fetch(
+            "SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid"
+        )
+    finally:
+        await connection.close()
+    role, _, _ = url.removeprefix("postgresql://").partition("@")
+    return [f"postgresql://{role}@{row['nodename']}:{row['nodeport']}/postgres" for row in rows]
+
+
+async def _create(url: str, name: str) -> str:
+    """Create a database of this name on all nodes, and have them know each other."""
+    workers = await _worker_urls(url)
+    for node in (url, *workers):
+        await execute(node, f"CREATE DATABASE {name}")
+        await execute(with_database(node, name), "CREATE EXTENSION citus")
+    made = with_database(url, name)
+    for node in workers:
+        host, _, port = node.rpartition("@")[2].partition("/")[0].partition(":")
+        await execute(made, f"SELECT citus_add_node('{host}', {port})")
+    database = await Database.open(made)
+    await database.migrate()
+    await database.close()
+    return made
+
+
+async def _drop(url: str, name: str) -> None:
+    for node in (url, *await _worker_urls(url)):
+        await execute(node, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def citus_url() -> Iterator[str]:
+    """URL of a database on a coordinator, with all tables."""
+    assert _URL
+    name = f"presagio_test_placed_{uuid4().hex[:8]}"
+    yield wait_for(_create(_URL, name))
+    wait_for(_drop(_URL, name))
+
+
+@pytest.fixture
+async def citus(citus_url: str) -> AsyncIterator[Database]:
+    """The database without corpora."""
+    opened = await Database.open(citus_url)
+    yield opened
+    for corpus in await Corpora(opened).list():
+        await Corpora(opened).drop(corpus.name)
+    await opened.close()
+
+
+def _texts(count: int) -> list[Document]:
+    return [
+        document(str(n), f"rust rain bridge {n} {n % 7}", day=n, author="ana", lang="es")
+        for n in range(count)
+    ]
+
+
+def _item(name: str, *texts: str, digest: int = 1) -> Document:
+    return Document(
+        external_id=name,
+        text="",
+        search_text="",
+        created_at=START,
+        digest=digest,
+        title=name,
+        parts=tuple(Part(text=text, search_text=text) for text in texts),
+        pages=1,
+    )
+
+
+async def _find(database: Database, corpus: Corpus) -> list[list[tuple[str, float]]]:
+    """What searches find, in its order."""
+    index, found = LexicalIndex(database), []
+    corpus = await Corpora(database).get(corpus.name)
+    for headline in HEADLINES:
+        terms = await index.terms(corpus, headline)
+        best = await index.top(corpus, terms, Filters(exclude=Flag.REPOST), 10)
+        found.append([(each.external_id, round(each.bm25, 9)) for each in best])
+    return found
+
+
+async def _all_texts(database: Database, corpus: Corpus) -> list[tuple[str, str, int]]:
+    stored = [page async for page in StoredDocuments(database).pages(corpus)]
+    return [(each.external_id, each.text, len(each.parts)) for page in stored for each in page]
+
+
+async def _change(database: Database, corpus: Corpus) -> None:
+    """Change a corpus in all ways in which corpora change."""
+    documents = Documents(database)
+    changed = [document(str(n), f"rust bridge changed {n}", day=n) for n in range(0, 20, 3)]
+    replies = [
+        document(f"r{n}", f"reply {n}", day=90 + n, author="ana", reply_to=str(n))
+        for n in range(0, 40, 5)
+    ]
+    batch = {each.external_id: each for each in [*_texts(60), *changed, *replies]}
+    assert await documents.upsert(corpus, [*batch.values()]) == (8 + 10, 7)
+    await documents.stitch_threads(corpus)
+    assert await documents.stitch_threads(corpus) == 0
+    assert await Retention(database).forget(corpus, before=START.replace(day=9)) == 8
+    async with database.connection() as connection:
+        await connection.execute("UPDATE corpus SET index_version = 1 WHERE id = $1", corpus.id)
+    old = await Corpora(database).get(corpus.name)
+    assert sum([page.seen async for page in Reindexing(database).pages(old)]) == await _count(
+        database, corpus
+    )
+    await documents.settle(await Corpora(database).get(corpus.name))
+
+
+async def _count(database: Database, corpus: Corpus) -> int:
+    return (await Corpora(database).get(corpus.name)).documents
+
+
+@needs_citus
+@pytest.mark.slow
+async def test_a_placed_corpus_is_searched_and_changed_as_one_that_is_here(
+    citus: Database, database: Database
+) -> None:
+    for opened in (citus, database):
+        await load(opened, "c", _texts(50))
+    told: list[int] = []
+    corpus = await Corpora(citus).get("c")
+    worker = await Placement(citus).move_to_worker(corpus, told.append)
+    assert (told, await Placement(citus).places()) == ([50], {"c": worker})
+    placed, here = await Corpora(citus).get("c"), await Corpora(database).get("c")
+    assert placed.placed
+    assert await _find(citus, placed) == await _find(database, here)
+    for opened, own in ((citus, placed), (database, here)):
+        await _change(opened, own)
+        assert await statistics_differ(opened, own) is None
+    assert await _find(citus, placed) == await _find(database, here)
+    assert await _all_texts(citus, placed) == await _all_texts(database, here)
+    await Placement(citus).move_here(placed, told.append)
+    back = await Corpora(citus).get("c")
+    assert not back.placed
+    assert await statistics_differ(citus, back) is None
+    assert await _find(citus, back) == await _find(database, here)
+
+
+@needs_citus
+@pytest.mark.slow
+async def test_long_texts_in_parts_go_with_their_postings(
+    citus: Database, database: Database
+) -> None:
+    items = [_item("a", "rust rain", "rain bridge"), _item("b", "rust")]
+    renewed = [_item("a", "rain alone", digest=2), _item("c", "bridge bridge")]
+    for opened in (citus, database):
+        corpus = await load(opened, "lib", items, "english", Kind.LIBRARY)
+        if opened is citus:
+            await Placement(citus).move_to_worker(corpus, lambda _: None)
+        assert await Documents(opened).upsert(corpus, renewed) == (1, 1)
+        assert await statistics_differ(opened, corpus) is None
+    placed, here = await Corpora(citus).get("lib"), await Corpora(database).get("lib")
+    assert placed.postings
+    assert await _find(citus, placed) == await _find(database, here)
+    assert await _all_texts(citus, placed) == await _all_texts(database, here)
+    assert await Corpora(citus).drop("lib") == here.documents
+
+
+@needs_citus
+@pytest.mark.slow
+async def test_sessions_plan_for_workers_where_citus_is(
+    citus: Database, database: Database
+) -> None:
+    for opened, mode in ((citus, "force_custom_plan"), (database, "force_generic_plan")):
+        async with opened.connection() as first, opened.connection() as second:
+            for connection in (first, second):
+                assert await connection.fetchval("SHOW plan_cache_mode") == mode
+
+
+async def test_a_plain_server_has_no_workers(database: Database) -> None:
+    corpus = await load(database, "c", _texts(3))
+    with pytest.raises(UsageError, match="plain PostgreSQL"):
+        await Placement(database).move_to_worker(corpus, lambda _: None)
+    assert await Placement(database).places() == {}
+
+
+_PREPARED = "SELECT count(*) FROM pg_dist_transaction"
+_RECOVER = "SELECT recover_prepared_transactions()"
+
+
+@needs_citus
+@pytest.mark.slow
+async def test_each_way_to_change_a_placed_corpus_commits_in_two_phases(citus: Database) -> None:
+    """Citus leaves that out, and may lose rows, where a transaction reads before it writes."""
+    corpus, documents = await load(citus, "c", _texts(9)), Documents(citus)
+    await Placement(citus).move_to_worker(corpus, lambda _: None)
+
+    async def reindex() -> None:
+        async with citus.connection() as connection:
+            await connection.execute("UPDATE corpus SET index_version = 1")
+        async for _ in Reindexing(citus).pages(await Corpora(citus).get("c")):
+            pass
+
+    ways: dict[str, Callable[[], Awaitable[object]]] = {
+        "insert": lambda: documents.upsert(corpus, [document("n", "new", reply_to="3")]),
+        "update": lambda: documents.upsert(corpus, [document("3", "other", day=3)]),
+        "nothing new": lambda: documents.upsert(corpus, [document("3", "other", day=3)]),
+        "stitch": lambda: documents.stitch_threads(corpus),
+        "reindex": reindex,
+        "retention": lambda: Retention(citus).forget(corpus, before=START.replace(day=4)),
+    }
+    for name, change in ways.items():
+        async with citus.connection() as connection:
+            await connection.execute(_RECOVER)
+        await change()
+        async with citus.connection() as connection:
+            assert await connection.fetchval(_PREPARED), name
+        assert await statistics_differ(citus, corpus) is None, name
