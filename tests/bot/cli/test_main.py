@@ -700,6 +700,7 @@ class TestExamples:
             *(f"glossary {name}" for name in groups),
             *("backup", "restore", "database run"),  # test_database.py
             *("webhooks test", "webhooks resume"),  # test_webhooks.py: they need one
+            "corpora place",  # tests/db/test_placed.py: it needs Citus
             *("wall approve", "wall remove"),  # test_wall.py: they need votes
             *("compose", "eval compose"),  # test_compose.py: they need a model
         )
