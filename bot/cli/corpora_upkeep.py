@@ -90,7 +90,7 @@ async def _store_postings(postings: Postings, corpus: Corpus, *, output: Output)
     return stored
 
 
-class Place(StrEnum):
+class PlacedOn(StrEnum):
     """Where the texts of a corpus can be."""
 
     WORKER = "worker"
@@ -102,7 +102,7 @@ async def place_corpus(
     app: "App",
     name: Name,
     *,
-    on: Annotated[Place, typer.Option("--on", help="A worker of Citus, or the coordinator.")],
+    on: Annotated[PlacedOn, typer.Option("--on", help="A worker of Citus, or the coordinator.")],
     json: Json = False,
     output: Output,
 ) -> None:
@@ -115,7 +115,7 @@ async def place_corpus(
     corpus, placement = await app.corpora.get(name), Placement(app.database)
     with progress_bar(output.remarks, f"place {name}", corpus.documents) as tell:
         try:
-            if on is Place.WORKER:
+            if on is PlacedOn.WORKER:
                 await placement.move_to_worker(corpus, lambda moved: tell(moved, ""))
             else:
                 await placement.move_here(corpus, lambda moved: tell(moved, ""))
