@@ -134,7 +134,7 @@ async def subscribe_webhooks(
             unjudged=hook.unjudged,
         )
         known = await subscriptions.get(chat)
-        if known is None or replace(known, chat=chat, since=None) != wanted:
+        if known is None or replace(known, chat=chat, since=None, timed_from=None) != wanted:
             await subscriptions.set(wanted, now=now)
     names = {hook.name for hook in hooks}
     for chat in await chats.on_platform(WEBHOOKS):

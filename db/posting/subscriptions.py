@@ -215,8 +215,9 @@ class Subscriptions(Store, sql="posting"):
     async def set(self, subscription: Subscription, *, now: datetime) -> Subscription:
         """Store the subscription of a chat or of one of its topics, and return it as stored.
 
-        `since` becomes `now` if the chat is new or its mode, hour or weekdays change, and is
-        unchanged otherwise. Mode off also gives up deliveries that are owed and not being sent.
+        `timed_from` becomes `now` if the chat is new or its mode, hour or weekdays change, and is
+        unchanged otherwise. So does `since`, unless daily posts only move: what came since the
+        last one is in the next. Mode off also gives up deliveries that are owed and not being sent.
         """
         chat = subscription.chat
         async with self._database.transaction() as connection:

@@ -3,8 +3,10 @@
 --                 feeds, silent, template, compose)
 INSERT INTO subscription (chat_id, mode, at, weekdays, best, threshold, unjudged,
                           unjudged_coverage, say_nothing_found, thread, must, must_not,
-                          languages, categories, since, topic, feeds, silent, template, compose)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+                          languages, categories, since, topic, feeds, silent, template, compose,
+                          timed_from)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+        $15)
 ON CONFLICT (chat_id, topic) DO UPDATE
    SET mode = excluded.mode, at = excluded.at, weekdays = excluded.weekdays,
        best = excluded.best, threshold = excluded.threshold, unjudged = excluded.unjudged,
@@ -14,9 +16,12 @@ ON CONFLICT (chat_id, topic) DO UPDATE
        categories = excluded.categories, feeds = excluded.feeds, silent = excluded.silent,
        template = excluded.template, compose = excluded.compose,
        due_at = '-infinity', revision = subscription.revision + 1,
-       since = CASE WHEN subscription.mode = excluded.mode AND subscription.at = excluded.at
-                     AND subscription.weekdays = excluded.weekdays
-                    THEN subscription.since ELSE excluded.since END
+       since = CASE WHEN subscription.mode = excluded.mode
+                     AND (excluded.mode = 'daily' OR subscription.weekdays = excluded.weekdays)
+                    THEN subscription.since ELSE excluded.since END,
+       timed_from = CASE WHEN subscription.mode = excluded.mode AND subscription.at = excluded.at
+                          AND subscription.weekdays = excluded.weekdays
+                         THEN subscription.timed_from ELSE excluded.timed_from END
 RETURNING since
 
 -- name: give_up_owed(chat_id, now, error, topic)

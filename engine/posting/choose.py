@@ -71,7 +71,7 @@ def planned_at(subscription: Subscription, day: date) -> datetime | None:
     if day.weekday() not in subscription.weekdays or not _exists(day, zone):
         return None
     planned = _moment(day, subscription.at, zone)
-    if subscription.since and planned < subscription.since:
+    if subscription.timed_from and planned < subscription.timed_from:
         return None
     if not is_quiet(subscription.chat, planned):
         return planned

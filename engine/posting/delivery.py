@@ -44,7 +44,8 @@ class Subscription:
     categories: tuple[str, ...] = ()
     feeds: tuple[str, ...] = ()  # words that occur in the names of the feeds
     compose: bool = False  # draft a tweet about the first story of a daily post
-    since: datetime | None = None  # nothing older is posted, and no post was due before
+    since: datetime | None = None  # nothing older is posted
+    timed_from: datetime | None = None  # no post was due before
     topic: str = ""  # the topic whose own subscription it is; "" is the chat's
     silent: bool = False  # posts make no sound
     template: str | None = None  # of the text of a post; None for the usual form

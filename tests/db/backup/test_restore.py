@@ -400,8 +400,9 @@ async def test_a_backup_of_an_older_version_is_brought_up_to_date(
 
 
 UNRELEASED = (
+    "ALTER TABLE subscription DROP COLUMN timed_from CASCADE",  # this and the next came later
     "ALTER TABLE corpus DROP COLUMN placed_postings",
-    "ALTER TABLE item DROP COLUMN page_labels",  # this and the next came later
+    "ALTER TABLE item DROP COLUMN page_labels",
     "ALTER TABLE turn DROP answer_id, DROP first, DROP last, DROP language",
     "DELETE FROM migration",
     f"INSERT INTO migration VALUES (1, 'core', '{migrate._UNRELEASED}')",

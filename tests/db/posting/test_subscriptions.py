@@ -49,7 +49,7 @@ async def test_everything_a_chat_wants_comes_back(database: Database) -> None:
         categories=("tech",),
     )
     stored = await subscriptions.set(wanted, now=NOW)
-    assert stored == replace(wanted, since=NOW)
+    assert stored == replace(wanted, since=NOW, timed_from=NOW)
     assert await subscriptions.get(chat) == stored
     assert await subscriptions.active() == [stored]
 
@@ -67,7 +67,7 @@ async def test_a_topic_wants_its_own(database: Database) -> None:
         compose=True,
     )
     stored = await subscriptions.set(own, now=NOW)
-    assert stored == replace(own, since=NOW)
+    assert stored == replace(own, since=NOW, timed_from=NOW)
     assert await subscriptions.get(whole.chat, "77") == stored
     assert await subscriptions.get(whole.chat) == whole
     assert await subscriptions.active() == [whole, stored]
@@ -76,10 +76,14 @@ async def test_a_topic_wants_its_own(database: Database) -> None:
 async def test_the_defaults_come_back(database: Database) -> None:
     chat = await met(database)
     plain = Subscription(chat=chat)
-    assert await Subscriptions(database).set(plain, now=NOW) == replace(plain, since=NOW)
+    assert await Subscriptions(database).set(plain, now=NOW) == replace(
+        plain, since=NOW, timed_from=NOW
+    )
 
 
-async def test_since_moves_with_what_makes_a_post_due_alone(database: Database) -> None:
+async def test_posts_are_due_from_when_their_time_was_set_and_stories_only_from_the_mode(
+    database: Database,
+) -> None:
     subscriptions = Subscriptions(database)
     stored = await subscriptions.set(Subscription(chat=await met(database)), now=NOW)
     for same in (
@@ -89,16 +93,21 @@ async def test_since_moves_with_what_makes_a_post_due_alone(database: Database) 
         replace(stored, threshold=6),
     ):
         assert await subscriptions.set(same, now=NOW + DAY) == same
-    for number, other in enumerate(
+    since = NOW
+    for number, (other, starts_anew) in enumerate(
         (
-            replace(stored, mode=PostingMode.OFF),
-            replace(stored, mode=PostingMode.DAILY),
-            replace(stored, at=time(7)),
-            replace(stored, at=time(7), weekdays=(1,)),
+            (replace(stored, at=time(7)), False),
+            (replace(stored, at=time(7), weekdays=(1,)), False),
+            (replace(stored, mode=PostingMode.OFF), True),
+            (replace(stored, mode=PostingMode.DAILY), True),
+            (replace(stored, mode=PostingMode.INSTANT), True),
+            (replace(stored, mode=PostingMode.INSTANT, weekdays=(1,)), True),
         )
     ):
         now = NOW + number * HOUR + HOUR
-        assert await subscriptions.set(other, now=now) == replace(other, since=now)
+        since = now if starts_anew else since
+        changed = replace(other, since=since, timed_from=now)
+        assert await subscriptions.set(other, now=now) == changed
 
 
 async def test_active_are_those_that_want_something_and_are_there(database: Database) -> None:

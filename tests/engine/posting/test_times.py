@@ -37,7 +37,7 @@ def posts(
 ) -> list[str]:
     """What is posted by a ticker that runs from `start` to `end` (UTC) except while it is `down`:
     the local date of each post and its local time. The chat has subscribed at `start`."""
-    subscription = replace(subscription, since=utc(start))
+    subscription = replace(subscription, since=utc(start), timed_from=utc(start))
     zone = ZoneInfo(subscription.chat.time_zone)
     decided: date | None = None
     told = []
@@ -294,7 +294,7 @@ def test_a_weekday_is_that_of_the_local_date() -> None:
 
 
 def test_who_subscribes_after_the_hour_waits_for_the_next_day() -> None:
-    chat = subscribed(since=utc("2026-06-01T10:00"))
+    chat = subscribed(timed_from=utc("2026-06-01T10:00"))
     assert due(chat, utc("2026-06-01T10:01"), None) is None
     assert due(chat, utc("2026-06-02T09:00"), None) == date(2026, 6, 2)
 
