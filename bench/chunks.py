@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.lexemes import Reference, lexemes, overlap
+from bench.lexemes import Reference, count_equally, lexemes, overlap
 from bench.peers import Fts5
 from bench.retrieval import BEFORE_NOW, LIMIT, NO_FILTER, System, parsed, timed
 from bench.store import filled, folder, opened, server
@@ -63,8 +63,7 @@ async def trial(
     progress(f"{corpus.name}: reading lexemes, building FTS5")
     known = await lexemes(database, corpus)
     reference, search = Reference(known), LexicalIndex(database)
-    found = [await search.terms(corpus, text) for text in texts]
-    terms = [[t for t in one if t.document_frequency and not t.neighbour_of] for one in found]
+    terms = [count_equally(await search.terms(corpus, text)) for text in texts]
     tokens = [[known.names[name] for term in one for name in term.lexemes] for one in terms]
     systems: dict[str, System] = {}
     masks: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """The lexemes of every document in the database, and BM25 over them straight from the formula."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from db.pool import Database
 from engine.ranking import Bm25, idf
+from engine.search import Term
 from engine.values import Corpus
 
 _PAGE = 20_000
@@ -56,6 +57,18 @@ async def lexemes(database: Database, corpus: Corpus) -> Lexemes:
             flags[row["number"]] = row["flags"]
     starts = np.concatenate([[0], np.cumsum([len(one) for one in found])]).astype(np.int64)
     return Lexemes(names, np.concatenate(found), starts, created, flags)
+
+
+def count_equally(terms: Sequence[Term]) -> list[Term]:
+    """Return the terms of one lexeme that the corpus knows, each as a whole word.
+
+    No peer weighs halves, or counts "whistle-blower" and "whistleblower" as one word.
+    """
+    return [
+        replace(term, weight=1.0)
+        for term in terms
+        if term.document_frequency and not term.neighbour_of and len(term.lexemes) == 1
+    ]
 
 
 class Reference:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bench.lexemes import Lexemes, Reference, lexemes, overlap
+from bench.lexemes import Lexemes, Reference, count_equally, lexemes, overlap
 from bench.peers import Peer, peers
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, milliseconds, progress
@@ -160,8 +160,7 @@ async def trial(
     search = LexicalIndex(database)
     known = await lexemes(database, corpus)
     reference = Reference(known)
-    found = [await search.terms(corpus, text) for text in texts]
-    terms = [[t for t in one if t.document_frequency and not t.neighbour_of] for one in found]
+    terms = [count_equally(await search.terms(corpus, text)) for text in texts]
     tokens = [[known.names[name] for term in one for name in term.lexemes] for one in terms]
     one = Trial(output, search, corpus, texts, terms, tokens, lambda q: reference.scores(tokens[q]))
     built = [build() for build in peers(known, place)]
