@@ -100,7 +100,7 @@ def _prepare_folder(folder: str) -> Path:
     return target
 
 
-def _unlimited(settings: "Settings") -> "Settings":
+def _lift_limit(settings: "Settings") -> "Settings":
     """Return the settings with no limit on how often the page may be asked."""
     web = settings.web.model_copy(update={"requests_per_minute": -1, "page": True})
     return settings.model_copy(update={"web": web})
@@ -115,7 +115,7 @@ def _open_pages(app: "App") -> "httpx.AsyncClient":
     from bot.web.service import WebAdapter
 
     shared = WebAdapter.of(app).share_state(now=now, read_headline=_read_words)
-    shared.use(_unlimited(app.settings))
+    shared.use(_lift_limit(app.settings))
     transport = httpx.ASGITransport(app=create_application(shared))
     return httpx.AsyncClient(transport=transport, base_url=_HERE)
 

@@ -98,13 +98,13 @@ async def embed_missing(work: Embedding, *, now: datetime) -> int:
                 break
             if work.begins or embedder.name in begun.get(corpus.name, {}):
                 await work.require_budget(now)
-                done += await _embed(work, embedder, corpus, until)
+                done += await _embed_corpus(work, embedder, corpus, until)
     except (BudgetExhausted, VectorsUnsupported) as error:
         logger.debug("not embedded: %s", error)
     return done
 
 
-async def _embed(work: Embedding, embedder: Embedder, corpus: Corpus, until: float) -> int:
+async def _embed_corpus(work: Embedding, embedder: Embedder, corpus: Corpus, until: float) -> int:
     try:
         turn = await work.keep_up.turn(behind_others(embedder), corpus, until=until)
     except (CorpusWithheld, EmbeddedElsewhere) as error:

@@ -128,11 +128,11 @@ class Placement:
             staged = staged_table(corpus.id)
             await connection.execute(_about("lend", corpus.id))
 
-            async def bring(after: int, last: int) -> int:
+            async def bring_page(after: int, last: int) -> int:
                 await connection.execute("TRUNCATE lent")
                 return await _take(connection, corpus, "between", after, last)
 
-            await self._move_pages(connection, corpus, bring, progress)
+            await self._move_pages(connection, corpus, bring_page, progress)
             await connection.execute(f"DROP TABLE {partition(corpus.id)}")
             await connection.execute(f"ALTER TABLE {staged} RENAME TO {partition(corpus.id)}")
             postings_to = None
@@ -179,11 +179,11 @@ class Placement:
         await connection.execute(self._sql["distribute"], moving)
         copy = _about("copy", corpus.id)
 
-        async def send(after: int, last: int) -> int:
+        async def send_page(after: int, last: int) -> int:
             status = await connection.execute(copy, after, last, timeout=_TIMEOUT)
             return int(status.rpartition(" ")[2])
 
-        await self._move_pages(connection, corpus, send, progress)
+        await self._move_pages(connection, corpus, send_page, progress)
         if has_postings:
             create = _about("create", corpus.id, document=postings, moving=moving_postings)
             await connection.execute(create)

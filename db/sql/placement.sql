@@ -88,9 +88,11 @@ SELECT d.id, d.length, cardinality(u.positions), u.lexeme
 -- Which documents a change takes; those that it reads besides are among them.
 
 -- name: batch(corpus_id, external_ids)
--- What a batch may replace: two arrays, of external ids and of items.
+-- What a batch may replace: two arrays, of external ids and of items. No row for a corpus that is here.
 SELECT ARRAY(SELECT external_id FROM staging UNION SELECT unnest($2::text[])),
        ARRAY(SELECT id FROM item WHERE corpus_id = $1 AND external_id = ANY ($2::text[]))
+  FROM corpus
+ WHERE id = $1 AND placed_postings IS NOT NULL
 
 -- name: in_batch(external_ids, items)
 SELECT id FROM {document} WHERE external_id = ANY ($1::text[]) OR item_id = ANY ($2::bigint[])

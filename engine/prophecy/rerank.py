@@ -323,7 +323,7 @@ class HeadlineReranker(Closable):
         Embedding that has begun goes on after a TimeoutError, for the next search.
         """
         begun = asyncio.Event()
-        task = asyncio.create_task(self._embed(embedder, corpus, headline, chosen, begun))
+        task = asyncio.create_task(self._embed_missing(embedder, corpus, headline, chosen, begun))
         self._work.add(task)
         task.add_done_callback(self._forget)
         try:
@@ -338,7 +338,7 @@ class HeadlineReranker(Closable):
         if not task.cancelled():
             task.exception()  # nobody may be waiting for it
 
-    async def _embed(
+    async def _embed_missing(
         self,
         embedder: Embedder,
         corpus: Corpus,

@@ -120,7 +120,7 @@ def detect_language(text: str) -> str | None:
 
 def is_function_word(word: str) -> bool:
     """Return whether a word in lower case, with accents or without, is one of some language."""
-    return word in _languages_by_word() or word in _unaccented()
+    return word in _languages_by_word() or word in _fold_function_words()
 
 
 @cache
@@ -134,7 +134,7 @@ def _languages_by_word() -> Mapping[str, Collection[str]]:
 
 
 @cache
-def _unaccented() -> frozenset[str]:
+def _fold_function_words() -> frozenset[str]:
     return FUNCTION_WORDS.union(*(folded_words(word) for word in _languages_by_word()))
 
 
