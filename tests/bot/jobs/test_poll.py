@@ -1,10 +1,11 @@
 """What goes wrong with one feed stays with it: all others are polled, and the job is done."""
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -22,8 +23,9 @@ from engine.feeds.read import FeedParser
 from engine.fetch import Fetched
 from engine.fetch.client import Fetcher
 from engine.values import Kind
+from tests.bot.conversing import until
 from tests.engine.feeds.documents import item, rss
-from tests.fakes.web import WebServer, page
+from tests.fakes.web import WebServer, page, silent
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 FEED = page(rss(item("The port is closed")), "application/rss+xml")
@@ -123,3 +125,16 @@ async def test_what_takes_long_is_done_beside_the_event_loop(
         await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/good"))], now=NOW)
         await poll(work, clock=lambda: NOW)
     assert threads == ["feed", "news"]
+
+
+async def test_what_is_cancelled_may_be_polled_at_once(database_url: str, web: WebServer) -> None:
+    web.pages["/slow"] = silent
+    async with polling(database_url) as (work, _):
+        await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/slow"))], now=NOW)
+        polled = asyncio.create_task(poll(work, clock=lambda: NOW))
+        await until(lambda: web.requests)
+        polled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await polled
+        lease = timedelta(hours=1)
+        assert len(await work.feeds.claim_due(now=NOW, limit=9, lease=lease)) == 1

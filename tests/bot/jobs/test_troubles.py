@@ -92,7 +92,7 @@ async def test_the_owner_is_told_once_an_hour_of_each_kind(storage: Database) ->
     await other.report(REFUSED, BudgetExhausted(Message("The daily budget is spent.")))
     (second,) = await desk.owed()
     assert "budget" in await said(storage, second)
-    desk.now = NOW + timedelta(minutes=61)
+    desk.now = NOW + timedelta(hours=1)
     await desk.report(REFUSED)
     assert len(await desk.owed()) == 1
 

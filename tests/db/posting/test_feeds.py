@@ -139,6 +139,18 @@ async def test_a_claim_ends_with_its_time_or_when_given_back(database: Database)
     assert await claim(database, now=NOW + MINUTE) == [feed]
 
 
+async def test_what_is_given_back_late_stays_with_who_claimed_it_after_a_poll(
+    database: Database,
+) -> None:
+    (before,) = await configured(database, URL)
+    await settle(database, before, next_poll_at=NOW)
+    (claimed,) = await claim(database)
+    await Feeds(database).release([before])
+    assert await claim(database) == []
+    await Feeds(database).release([claimed])
+    assert await claim(database) == [claimed]
+
+
 async def test_what_is_due_longest_comes_first_and_no_more_than_asked(database: Database) -> None:
     urls = [f"https://{number}.test" for number in range(4)]
     for feed, hours in zip(await configured(database, *urls), (3, 1, 2, 4), strict=True):

@@ -19,6 +19,7 @@ from db.pool import Database, PoolSettings
 from db.posting.feeds import owe_notices
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
+from engine.chat import Chat
 from engine.errors import StorageError
 from engine.messages import Message, as_message
 from engine.posting.delivery import (
@@ -187,6 +188,18 @@ async def test_a_post_that_was_asked_for_is_stored_once_and_closes_no_date(
     assert not await ask("today:1:b"), "the story was posted"
     assert await decided(database) == {"digest": 0, "delivery": 1, "posted": 1, "answer": 1}
     assert (await lease_one(outbox)).delivery.thread == "9"
+
+
+async def test_an_event_that_was_answered_is_not_answered_with_another_story(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    first, second = await some_chosen(database, 2)
+    assert await decide_asked(outbox, subscription, "today:1:a", [first])
+    before = await decided(database)
+    assert not await decide_asked(outbox, subscription, "today:1:a", [second])
+    assert await decided(database) == before
+    assert await decide_asked(outbox, subscription, "today:1:b", [second])
 
 
 async def test_a_picture_is_owed_with_its_post_and_follows_it(
@@ -661,6 +674,38 @@ async def test_who_unsubscribes_is_still_told_what_only_an_operator_can_mend(
     assert left.delivery.key.startswith("trouble:")
     assert await outbox.sent(left, "1", now=NOW)
     assert not await lease(outbox, now=NOW + DAY)
+
+
+async def test_trouble_of_a_kind_is_owed_again_when_its_pace_is_over(
+    database: Database, outbox: Outbox
+) -> None:
+    chat, other = await met(database, "1"), await met(database, "2")
+
+    async def owed(chat: Chat, kind: str, now: datetime) -> bool:
+        return await outbox.owe_trouble(chat, kind, "{}", pace=HOUR, now=now)
+
+    assert await owed(chat, "Refused", NOW)
+    assert not await owed(chat, "Refused", NOW + HOUR - SECOND)
+    assert await owed(chat, "Spent", NOW + HOUR - SECOND)
+    assert await owed(other, "Refused", NOW + HOUR - SECOND)
+    assert await owed(chat, "Refused", NOW + HOUR)
+
+
+async def test_trouble_that_many_processes_meet_at_once_is_owed_once(
+    database: Database, database_url: str
+) -> None:
+    chat = await met(database)
+    processes = [await Database.open(database_url, PoolSettings(size=2)) for _ in range(4)]
+
+    async def owed(number: int) -> bool:
+        outbox, now = Outbox(processes[number % 4]), NOW + number * SECOND
+        return await outbox.owe_trouble(chat, "Refused", "{}", pace=HOUR, now=now)
+
+    async with asyncio.timeout(PATIENCE):
+        won = await asyncio.gather(*map(owed, range(16)))
+    assert sorted(won) == [False] * 15 + [True]
+    for process in processes:
+        await process.close()
 
 
 @pytest.mark.parametrize(

@@ -185,13 +185,14 @@ async def test_a_chat_that_changes_is_due_and_an_older_look_does_not_undo_that(
     assert await due(database) == []
 
 
-async def test_a_subscription_that_changes_is_due_and_one_that_ends_is_not(
+async def test_a_subscription_that_changes_is_due_whoever_looked_before_and_one_that_ends_is_not(
     database: Database,
 ) -> None:
     subscription = await subscribed(database)
     [before] = await due(database)
     await looked(database, before, at=NOW + HOUR)
     await Subscriptions(database).set(replace(subscription, at=time(7)), now=NOW)
+    await looked(database, before, at=NOW + HOUR)
     assert len(await due(database)) == 1
     await Subscriptions(database).set(replace(subscription, mode=PostingMode.OFF), now=NOW)
     assert await due(database, NOW + 9 * DAY) == []
