@@ -38,10 +38,11 @@ from engine.evaluate.measures import (
     read_qrels,
 )
 from engine.judge.answer import LEAST_SCORE
-from engine.judge.request import HEADLINE_LENGTH, one_line
+from engine.judge.judge import HEADLINE_LENGTH
 from engine.prophecy.headline import read_headline
 from engine.search import Mode, SearchRequest
 from engine.text.clean import drop_links
+from engine.text.snippet import one_line
 from tests.fakes.model import Asked, ModelServer, answer
 
 _COUNTED_BY, count_tokens = open_token_counter()

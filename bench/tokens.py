@@ -14,17 +14,17 @@ from datetime import datetime
 from pathlib import Path
 
 from bench.timing import open_token_counter
-from engine.judge.judge import JUDGE_WITH_REASONS
-from engine.judge.request import (
+from engine.judge.judge import (
     HEADLINE_LENGTH,
+    JUDGE_WITH_REASONS,
     TEXT_LENGTH,
     around,
     build_judge_request,
-    one_line,
 )
 from engine.prophecy.expand import EXPANSION
 from engine.search import Candidate, Headline
 from engine.text.clean import drop_links
+from engine.text.snippet import one_line
 from engine.values import Corpus, Flag, Kind
 
 _TWEETS = Path(__file__).resolve().parents[1] / "../shared/data/tweets"

@@ -17,11 +17,11 @@ from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
 from bot.app import App
 from bot.queries.find import personal_search, published_search, social_search
 from bot.query_log import asked_by
+from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.contracts.results import PersonalResult, PublishedResult, SocialResult
 from engine.errors import CorpusNotFound, UsageError
-from engine.search_log import Asker, Origin
 
 _Search = TypeVar("_Search", bound=SearchContract)
 _Result = TypeVar("_Result", bound=BaseModel)

@@ -22,6 +22,7 @@ from bot.query_log import log_of, log_search, search_logged, source
 from bot.settings import Settings
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
+from db.logs import SearchJob
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.lexical import AliasedSearch, Described, Glossaries
@@ -32,7 +33,6 @@ from engine.ports import Descriptions, PhraseIndex, SearchIndex
 from engine.prophecy.prophecy import Judges, Prophet, prophesy_from_all
 from engine.prophecy.question import Meaning
 from engine.search import Prophecy, SearchRequest
-from engine.search_log import SearchJob
 from engine.settings.searching import ProphecySettings
 from engine.values import Corpus, Kind
 

@@ -10,12 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from bot.settings import Settings
-from db.logs import Log
+from db.logs import Asker, Log, LoggedSearch, Origin, SearchJob
 from db.pool import Database
 from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
 from engine.search import Prophecy
-from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
 
 # The default asker is whoever runs the program; one task id per run.
 _CONSOLE = Asker(origin=Origin.CONSOLE, task=uuid.uuid4().hex, source=BudgetSource.CONSOLE)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.corpora_contents import exports, threads
-from bot.cli.corpora_upkeep import upkeep
+from bot.cli.corpora_contents import contents
 from bot.cli.shared import (
     Csv,
     Json,
@@ -44,9 +43,7 @@ commands = typer.Typer(
     help="List, show, read, export, change, reindex, place and drop corpora.\n\n"
     "Example: presagio corpora list",
 )
-commands.add_typer(threads)
-commands.add_typer(exports)
-commands.add_typer(upkeep)
+commands.add_typer(contents)
 
 Author = Annotated[
     str | None,

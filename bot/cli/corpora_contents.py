@@ -1,5 +1,7 @@
-"""`presagio corpora export`, `threads` and `thread`: writes out what an archive holds."""
+"""`presagio corpora threads`, `thread`, `export`, `reindex` and `place`: the contents of a corpus,
+how it is indexed, and on which machine."""
 
+import asyncio
 import csv
 import io
 import os
@@ -13,9 +15,12 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from bot.cli.shared import Json, Name, app_command, text
+from bot.cli.shared import Json, Name, app_command, corpus_names, text
 from bot.console.screen import Output, progress_bar
+from db.corpus.corpora import Postings
 from db.corpus.documents import StoredDocuments
+from db.corpus.health import Reindexing
+from db.corpus.placement import Placement
 from db.search.shown import Threads
 from engine.corpora import Document, Thread, ThreadMessage, iso_moment
 from engine.errors import InputError
@@ -25,8 +30,90 @@ from engine.values import Corpus, Kind
 if TYPE_CHECKING:
     from bot.app import App
 
-exports = typer.Typer(rich_markup_mode=None)
-threads = typer.Typer(rich_markup_mode=None)
+contents = typer.Typer(rich_markup_mode=None)
+_STOPPED = "Stopped. What was indexed stays; the same command completes it."
+_UNDONE = "Stopped. {name} is where it was."
+
+
+@app_command(contents, "threads")
+async def list_threads(
+    app: "App",
+    name: Name,
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Threads.")] = 20,
+    json: Json = False,
+    output: Output,
+) -> None:
+    """List the conversations, channels or folders of a corpus.
+
+    The latest come first.
+
+    Example: presagio corpora threads personal
+    """
+    corpus = await app.corpora.get(name)
+    rows = [_thread_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
+    output.rows(rows, json=json, none=f"Corpus {name!r} has no threads.")
+
+
+@app_command(contents, "thread")
+async def show_thread(
+    app: "App",
+    name: Name,
+    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
+    *,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="Texts.")
+    ] = 1_000,
+    json: Json = False,
+    output: Output,
+) -> None:
+    """Show one thread in order.
+
+    Example: presagio corpora thread personal general
+    """
+    corpus = await app.corpora.get(name)
+    # Fetch one more than is shown, to know whether there are more.
+    found = await Threads(app.database).read(corpus, thread, limit=limit + 1)
+    if not found:
+        raise InputError(
+            f"Corpus {name!r} has no thread {thread!r}.",
+            fix=f"List them with: presagio corpora threads {name}",
+        )
+    for message in found[:limit]:
+        if json:
+            output.json(_fields(message))
+        else:
+            written = f"{message.created_at:%Y-%m-%d %H:%M}" if message.created_at else "-"
+            output.line(f"{written}  {message.author or '-'}")
+            for line in message.text.splitlines():
+                output.line(f"    {line}".rstrip())
+    if len(found) > limit:
+        output.remark(f"These are the first {limit:,}; --limit shows more.")
+
+
+def _thread_row(thread: Thread) -> dict[str, object]:
+    return {
+        "thread": thread.id,
+        "title": thread.title,
+        "documents": thread.documents,
+        "authors": thread.authors,
+        "oldest": iso_moment(thread.oldest),
+        "newest": iso_moment(thread.newest),
+    }
+
+
+def _fields(message: ThreadMessage) -> dict[str, object]:
+    return {
+        "id": message.external_id,
+        "created_at": iso_moment(message.created_at),
+        "author": message.author,
+        "role": message.role,
+        "text": message.text,
+        "url": message.url,
+        "reply_to": message.reply_to,
+        "attribution": message.attribution,
+        "flags": list(message.flags.names),
+    }
 
 
 class ExportFormat(StrEnum):
@@ -36,7 +123,7 @@ class ExportFormat(StrEnum):
     CSV = "csv"
 
 
-@app_command(exports, "export")
+@app_command(contents, "export")
 async def export_corpus(
     app: "App",
     name: Name,
@@ -127,82 +214,111 @@ def _unwritable(path: str, exc: OSError) -> InputError:
     return InputError(f"{path} cannot be written: {reason.lower()}.", fix="Name another place.")
 
 
-@app_command(threads, "threads")
-async def list_threads(
+@app_command(contents, "reindex")
+async def reindex_corpora(
     app: "App",
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of the corpus; default: all.", callback=text, autocompletion=corpus_names
+        ),
+    ] = "",
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Threads.")] = 20,
     json: Json = False,
     output: Output,
 ) -> None:
-    """List the conversations, channels or folders of a corpus.
+    """Index stored texts again if the rules have changed since.
 
-    The latest come first.
+    Searches go on meanwhile. May be ended at any time; the next run goes on where it was.
+    `presagio serve` does it by itself.
 
-    Example: presagio corpora threads personal
+    Example: presagio corpora reindex me
     """
-    corpus = await app.corpora.get(name)
-    rows = [_thread_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
-    output.rows(rows, json=json, none=f"Corpus {name!r} has no threads.")
-
-
-@app_command(threads, "thread")
-async def show_thread(
-    app: "App",
-    name: Name,
-    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
-    *,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="Texts.")
-    ] = 1_000,
-    json: Json = False,
-    output: Output,
-) -> None:
-    """Show one thread in order.
-
-    Example: presagio corpora thread personal general
-    """
-    corpus = await app.corpora.get(name)
-    # Fetch one more than is shown, to know whether there are more.
-    found = await Threads(app.database).read(corpus, thread, limit=limit + 1)
-    if not found:
-        raise InputError(
-            f"Corpus {name!r} has no thread {thread!r}.",
-            fix=f"List them with: presagio corpora threads {name}",
-        )
-    for message in found[:limit]:
+    corpora = [await app.corpora.get(name)] if name else await app.corpora.list()
+    if not corpora:
+        output.remark("There is no corpus.")
+    for corpus in corpora:
+        documents, changed = await _reindex(Reindexing(app.database), corpus, output=output)
+        posted = await _store_postings(Postings(app.database), corpus, output=output)
         if json:
-            output.json(_fields(message))
-        else:
-            written = f"{message.created_at:%Y-%m-%d %H:%M}" if message.created_at else "-"
-            output.line(f"{written}  {message.author or '-'}")
-            for line in message.text.splitlines():
-                output.line(f"    {line}".rstrip())
-    if len(found) > limit:
-        output.remark(f"These are the first {limit:,}; --limit shows more.")
+            figures = {"documents": documents, "changed": changed, "postings": posted}
+            output.json({"corpus": corpus.name, **figures})
+            continue
+        if corpus.is_outdated:
+            output.line(f"{corpus.name}: {documents:,} texts indexed anew, {changed:,} changed.")
+        if posted:
+            output.line(f"{corpus.name}: postings stored for {posted:,} texts.")
+        if not corpus.is_outdated and not posted:
+            output.line(f"{corpus.name} is up to date.")
 
 
-def _thread_row(thread: Thread) -> dict[str, object]:
-    return {
-        "thread": thread.id,
-        "title": thread.title,
-        "documents": thread.documents,
-        "authors": thread.authors,
-        "oldest": iso_moment(thread.oldest),
-        "newest": iso_moment(thread.newest),
-    }
+async def _reindex(reindexing: Reindexing, corpus: Corpus, *, output: Output) -> tuple[int, int]:
+    """Index the remaining texts of a corpus; return how many were indexed and how many changed."""
+    documents = changed = 0
+    rest = await reindexing.rest(corpus)
+    with progress_bar(output.remarks, f"reindex {corpus.name}", corpus.documents) as tell:
+        try:
+            async for page in reindexing.pages(corpus):
+                documents += page.seen
+                changed += page.changed
+                tell(corpus.documents - rest + documents, f"{changed:,} changed")
+        except asyncio.CancelledError:
+            output.remark(_STOPPED)
+            raise
+    return documents, changed
 
 
-def _fields(message: ThreadMessage) -> dict[str, object]:
-    return {
-        "id": message.external_id,
-        "created_at": iso_moment(message.created_at),
-        "author": message.author,
-        "role": message.role,
-        "text": message.text,
-        "url": message.url,
-        "reply_to": message.reply_to,
-        "attribution": message.attribution,
-        "flags": list(message.flags.names),
-    }
+async def _store_postings(postings: Postings, corpus: Corpus, *, output: Output) -> int:
+    """Store the postings that a corpus lacks; return how many texts got them."""
+    stored = 0
+    with progress_bar(output.remarks, f"postings of {corpus.name}", corpus.documents) as tell:
+        try:
+            async for documents in postings.pages(corpus):
+                stored += documents
+                tell(stored, "")
+        except asyncio.CancelledError:
+            output.remark(_STOPPED)
+            raise
+    return stored
+
+
+class PlacedOn(StrEnum):
+    """Where the texts of a corpus can be."""
+
+    WORKER = "worker"
+    HERE = "here"
+
+
+@app_command(contents, "place")
+async def place_corpus(
+    app: "App",
+    name: Name,
+    *,
+    on: Annotated[PlacedOn, typer.Option("--on", help="A worker of Citus, or the coordinator.")],
+    json: Json = False,
+    output: Output,
+) -> None:
+    """Move a corpus to a worker of Citus, or back.
+
+    Searches go on meanwhile. If it is ended before its end, nothing has changed.
+
+    Example: presagio corpora place me --on worker
+    """
+    corpus, placement = await app.corpora.get(name), Placement(app.database)
+    with progress_bar(output.remarks, f"place {name}", corpus.documents) as tell:
+        try:
+            if on is PlacedOn.WORKER:
+                await placement.move_to_worker(corpus, lambda moved: tell(moved, ""))
+            else:
+                await placement.move_here(corpus, lambda moved: tell(moved, ""))
+        except asyncio.CancelledError:
+            output.remark(_UNDONE.format(name=name))
+            raise
+    worker = (await placement.places()).get(name)
+    output.tell(
+        {"corpus": name, "worker": worker, "documents": corpus.documents},
+        f"The texts of {name} are on the worker {worker} now."
+        if worker
+        else f"The texts of {name} are in this database.",
+        json=json,
+    )

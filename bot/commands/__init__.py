@@ -5,10 +5,9 @@ from functools import partial
 from bot.commands.archives import CORPUS, ask_which
 from bot.commands.compose import COMPOSE
 from bot.commands.feeds import FEEDS
-from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
 from bot.commands.history import FORGET, HISTORY
-from bot.commands.owner import ACCESS, USAGE
+from bot.commands.owner import ACCESS, GLOSSARY, USAGE
 from bot.commands.prophecy import MORE, PROPHECY, answer_plain_text, plain_act
 from bot.commands.queries import ASK, FIND
 from bot.commands.registry import Command, Registry

@@ -35,9 +35,9 @@ from bot.reply import Reply, aside
 from bot.request import Reaction, Request, Revision, Trigger
 from db.chat.chats import Chats
 from db.chat.events import EventClaim, EventClaims
+from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
-from engine.search_log import Asker, Origin
 
 logger = logging.getLogger("presagio.conversation")
 

@@ -17,10 +17,10 @@ from bot.replies.composition import step_reply, variant_reply
 from bot.reply import Reply, aside
 from bot.request import Person, Place, Request, Trigger
 from db.chat.compositions import Compositions, KeptTask, TaskState
+from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.compose.composition import Composition, StepName
 from engine.errors import PresagioError, StorageError
-from engine.search_log import Asker, Origin
 from engine.values import Closable
 
 logger = logging.getLogger("presagio.conversation")

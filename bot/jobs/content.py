@@ -28,6 +28,7 @@ from bot.replies.post import (
 from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.compositions import Compositions
+from db.logs import Asker, Origin
 from engine.answer.cited_answer import Passage
 from engine.budget import BudgetSource
 from engine.chat import WEBHOOKS, zone_or_utc
@@ -36,7 +37,6 @@ from engine.errors import ExtraMissing, NotDrawn, SettingsError, UsageError
 from engine.messages import Message
 from engine.posting.delivery import Chosen, Delivery
 from engine.search import Hit
-from engine.search_log import Asker, Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

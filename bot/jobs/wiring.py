@@ -26,7 +26,7 @@ from db.chat.chats import Chats
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.corpus.health import Reindexing
-from db.logs import JobOutcomes
+from db.logs import Asker, JobOutcomes, Origin
 from db.model_cache import Ledger, WebPages
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
@@ -47,7 +47,6 @@ from engine.feeds.lookup import FEED_LIMITS
 from engine.feeds.read import FeedParser
 from engine.fetch.client import Fetcher
 from engine.ports import Embedder
-from engine.search_log import Asker, Origin
 from engine.values import Corpus
 from engine.web.pages import CACHE_BYTES
 from engine.web.results import CACHED_FOR

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from bot.app import App
 from bot.query_log import log_of, log_search
+from db.logs import LoggedSearch, SearchJob
 from engine.answer.cited_answer import CitedAnswer, Question
 from engine.answer.passages import gather
 from engine.corpora import corpora_of_kind
@@ -14,7 +15,6 @@ from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.search import SearchRequest
-from engine.search_log import LoggedSearch, SearchJob
 from engine.values import Corpus, Kind
 
 MOST_PASSAGES = 20

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from bot.app import App
 from bot.query_log import log_of, log_search
+from db.logs import LoggedSearch, SearchJob
 from db.search.find import DialectIndex
 from db.search.shown import Comments
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
@@ -32,7 +33,6 @@ from engine.query.meaning import FindMode, MeaningFinder, found_together, meant_
 from engine.query.query import Filter, Plan, Query
 from engine.query.read import parse_query
 from engine.query.results import Counts, Found, present_hits, touched_platforms
-from engine.search_log import LoggedSearch, SearchJob
 from engine.values import Corpus
 
 

@@ -25,9 +25,9 @@ from bot.web.failures import PROBLEM_TYPE, Refusal, describe_api, map_error
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, render_failure
 from bot.web.shared_state import SharedState, require_own_name, require_own_page
+from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.errors import PresagioError
-from engine.search_log import Asker, Origin
 
 logger = logging.getLogger("presagio.web")
 

@@ -49,9 +49,9 @@ from bot.web.shared_state import (
     read_credentials,
 )
 from bot.web.tools import PROMPTS, TOOLS, PromptEntry, ToolEntry
+from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.contracts.answers import AnswerModel
-from engine.search_log import Asker, Origin
 
 _METHODS = ("POST", "DELETE")
 _IDLE_SECONDS = 600.0  # after which a session is forgotten

@@ -38,6 +38,7 @@ from bot.web.failures import Refusal, too_many
 from bot.web.metrics import Metrics
 from bot.web.streaming import SharedWork
 from db.corpus.corpora import Corpora
+from db.logs import SearchJob
 from db.pool import Database
 from engine.budget import BudgetSource
 from engine.corpora import ALL, corpus_named
@@ -45,7 +46,6 @@ from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.prophecy.prophecy import Prophet, prophesy_from_all
 from engine.search import Prophecy, SearchRequest
-from engine.search_log import SearchJob
 from engine.values import Corpus, Kind
 
 _KEPT_SECONDS = 300.0

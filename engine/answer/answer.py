@@ -26,13 +26,13 @@ from engine.answer.cited_answer import (
     Wording,
     without_brackets,
 )
-from engine.judge.request import one_line
 from engine.llm.asking import SingleFlight
 from engine.llm.wire import add_usage
 from engine.messages import Message, join_messages
 from engine.ports import Cache
 from engine.settings.searching import AnswerSettings
 from engine.text.chunks import sentences
+from engine.text.snippet import one_line
 
 _QUOTES = 3  # sentences of an answer that no model has written
 

@@ -21,13 +21,13 @@ from engine.answer.cited_answer import (
     without_brackets,
 )
 from engine.errors import ModelError
-from engine.judge.request import one_line, visible_lines
 from engine.llm.asking import ModelQuestion, Prompt, ask_and_repair, objects
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.search import told_date
 from engine.text.chunks import sentences
 from engine.text.clean import without_links, without_markup
+from engine.text.snippet import one_line, visible_lines
 from engine.values import Corpus, Usage
 
 ANSWER = Prompt(

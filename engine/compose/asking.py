@@ -12,11 +12,11 @@ from typing import Generic, TypeVar
 from engine.answer.cited_answer import without_brackets
 from engine.compose.composition import SourcePassage
 from engine.errors import BudgetExhausted, ModelError
-from engine.judge.request import one_line, visible_lines
 from engine.llm.asking import ChatModel, ModelQuestion, Prompt, ask_and_repair
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.search import told_date
+from engine.text.snippet import one_line, visible_lines
 from engine.values import Corpus, Usage
 
 logger = logging.getLogger("presagio.compose")

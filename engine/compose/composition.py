@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from engine.answer.cited_answer import Passage as Found
-from engine.judge.request import one_line
 from engine.messages import Message
 from engine.settings.models import Voice
+from engine.text.snippet import one_line
 from engine.values import Corpus, DateKind, Flag, Usage
 
 

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from engine.answer.cited_answer import Passage as Found
 from engine.compose.composition import ComposeRequest, RetrievedPassages, SourceKind, SourcePassage
 from engine.errors import PresagioError
-from engine.judge.request import one_line
 from engine.messages import Message
 from engine.ports import Reranker
 from engine.ranking import scores_of
@@ -20,6 +19,7 @@ from engine.search import ItemPlace
 from engine.settings.models import ComposeSettings
 from engine.text.address import link_key
 from engine.text.chunks import Block, chunks
+from engine.text.snippet import one_line
 from engine.values import Corpus, ScoredText
 from engine.web.results import WebPage
 

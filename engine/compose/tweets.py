@@ -13,7 +13,7 @@ from engine.compose.composition import (
     Tweet,
     cited_place,
 )
-from engine.judge.request import one_line
+from engine.text.snippet import one_line
 
 LONGEST = 280  # weighted characters
 MOST_TWEETS = 6  # of a thread, that of the sources included

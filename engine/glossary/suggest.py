@@ -14,10 +14,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engine.errors import ExtraMissing, ModelAnswerInvalid
-from engine.judge.request import one_line
 from engine.llm.asking import ModelQuestion, Prompt, ask_and_repair, is_unreadable, objects
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
+from engine.text.snippet import one_line
 from engine.values import Corpus, Usage
 
 # The names of the lists, and the text-search languages that they serve.

@@ -14,17 +14,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, ModelPaused
-from engine.judge.request import (
-    AUTHOR_LENGTH,
-    DESCRIPTION_LENGTH,
-    HEADLINE_LENGTH,
-    one_line,
-)
+from engine.judge.judge import AUTHOR_LENGTH, DESCRIPTION_LENGTH, HEADLINE_LENGTH
 from engine.llm.asking import LastingFlight, ModelQuestion, Prompt, ask_and_repair, objects
 from engine.llm.wire import ChatAnswer
 from engine.ports import Cache, Descriptions, PhraseIndex
 from engine.search import Expansion, Headline
 from engine.text.clean import searchable
+from engine.text.snippet import one_line
 from engine.values import Corpus
 
 MOST_PHRASES = 12  # six phrases and six posts

@@ -1,6 +1,7 @@
 """Excerpts: a window of the text around its best match, cut between words, never rewritten.
 
-Also voice terms: what the text says much more often than its corpus does.
+Also voice terms: what the text says much more often than its corpus does; and visible text on one
+line.
 """
 
 import math
@@ -28,6 +29,13 @@ _WORD = re.compile(r"(?:\b[^\W\d_]\.){2,}|\w+(?:['’]\w+)*")  # "U.S." is one w
 _LINK = re.compile(r"https?:\S+|www\.\S+", re.IGNORECASE)
 _ADDRESS = re.compile(rf"{_LINK.pattern}|[@#]\w+", re.IGNORECASE)
 _SIGNED_WORD = re.compile(rf"[@#]\w+|{_WORD.pattern}")
+# Control characters, line separators, bidirectional overrides, lone surrogates, byte order marks,
+# invisible tag characters and variation selectors of that plane: they break lines, break UTF-8 or
+# hide text from people.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
+    "\U000e0000-\U000e0fff]"
+)
 _BESIDE = frozenset({" ", "-", "\u00a0"})
 
 
@@ -212,3 +220,30 @@ def _tells(spot: Spot, known: Known) -> bool:
 def _rarity(word: Known, documents: int) -> float:
     """Return -ln of the share of documents that contain a word, never of 0."""
     return -math.log((word.document_frequency + 0.5) / (documents + 1))
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return visible text on one line, at most `limit` characters, cut between words.
+
+    A word longer than half the limit may itself be cut.
+    """
+    return _cut(_visible(text), limit)
+
+
+def visible_lines(text: str, limit: int) -> str:
+    """Return visible text of at most `limit` characters without empty lines.
+
+    Headings, rows and paragraphs stay apart, which `one_line` would join.
+    """
+    return _cut("\n".join(filter(None, map(_visible, text.splitlines()))), limit)
+
+
+def _visible(text: str) -> str:
+    return " ".join(_UNSEEN.sub(" ", text).split())
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    end = max(text.rfind(gap, 0, limit + 1) for gap in " \n")
+    return text[: end if end > limit // 2 else limit].rstrip()

@@ -11,12 +11,12 @@ from bot.evidence import open_rerankers, open_web
 from bot.query_log import asked_by
 from bot.settings import Settings, load_settings
 from db.corpus.corpora import Corpora
+from db.logs import Asker, Origin
 from db.model_cache import Ledger, WebPages
 from db.pool import Database
 from engine.budget import BudgetSource
 from engine.embed.store import NullEmbedder
 from engine.errors import SettingsError, WebSearchError
-from engine.search_log import Asker, Origin
 from engine.values import Corpus, Kind
 from tests.fakes.articles import REPORT
 from tests.fakes.search import Hit, SearchServer

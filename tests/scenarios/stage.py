@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.app import open_app
-from bot.cli.offered import OfferedFiles
+from bot.cli.serve import OfferedFiles
 from bot.serve import serve
 from bot.settings import Settings, load_settings
 from db.pool import Database

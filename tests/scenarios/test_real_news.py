@@ -23,7 +23,7 @@ from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.load import normalise
 from engine.ingest.records import Reject
-from engine.judge.request import TEXT_LENGTH, around
+from engine.judge.judge import TEXT_LENGTH, around
 from engine.prophecy.headline import read_headline
 from engine.text.clean import drop_links
 from engine.values import Kind

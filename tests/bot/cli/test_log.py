@@ -13,12 +13,11 @@ from bot.queries.ask import ask_one
 from bot.queries.find import find
 from bot.query_log import asked_by, log_of, may_quote
 from bot.settings import load_settings
-from db.logs import LogEntry
+from db.logs import Asker, LogEntry, Origin, SearchJob
 from engine.budget import BudgetSource
 from engine.errors import CorpusNotFound
 from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest
-from engine.search_log import Asker, Origin, SearchJob
 from tests.bot.conftest import Invoke
 from tests.bot.kinds import fill_all
 from tests.database import wait_for

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bot.query_log import asked_by
+from db.logs import Asker, Origin
 from db.model_cache import Ledger
 from engine.budget import BudgetSource
 from engine.prophecy.headline import read_headline
 from engine.search import Prophecy, SearchRequest
-from engine.search_log import Asker, Origin
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
 from tests.fakes.model import ModelServer, scoring
 from tests.scenarios.stage import HEADLINE, judged_by_words

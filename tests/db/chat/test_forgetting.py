@@ -9,13 +9,12 @@ import pytest
 from db.chat.answers import Answers, AskedQuestion, Questions
 from db.chat.chats import Access, Chats, Forgetting, Forgotten, Quotas, Waiting
 from db.chat.compositions import ComposeTask, Compositions
-from db.logs import Log
+from db.logs import Asker, Log, LoggedSearch, Origin, SearchJob
 from db.pool import Database
 from db.posting.feeds import Feeds
 from engine.budget import BudgetSource
 from engine.chat import AdmissionState, Answer, Chat
 from engine.compose.composition import ComposeRequest, Composition
-from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
 from tests.bot.prophecies import make_hit, make_prophecy
 
 NOW = datetime(2026, 1, 8, 12, tzinfo=UTC)

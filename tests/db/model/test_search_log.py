@@ -7,10 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from db.logs import Log, LogEntry
+from db.logs import Asker, Log, LogEntry, LoggedSearch, Origin, SearchJob
 from db.pool import Database
 from engine.budget import BudgetSource
-from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
 from engine.values import Usage
 from tests.db.loading import load_texts
 from tests.patience import PATIENCE

@@ -8,15 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.judge import request as judge_request
-from engine.judge.request import (
-    JudgeRequest,
-    around,
-    build_judge_request,
-    one_line,
-)
+from engine.judge.judge import HEADLINE_LENGTH, JudgeRequest, around, build_judge_request
 from engine.search import Candidate, Headline
 from engine.text.clean import drop_links
+from engine.text.snippet import one_line
 from engine.values import DateKind
 from tests.engine.candidates import CORPUS, candidate
 
@@ -176,7 +171,7 @@ def test_one_endless_word_is_cut_inside() -> None:
 
 def test_a_long_headline_is_cut() -> None:
     title = build("news " * 2000, TWEETS).content.split("\n")[1]
-    assert 490 <= len(title) <= judge_request.HEADLINE_LENGTH
+    assert 490 <= len(title) <= HEADLINE_LENGTH
 
 
 IMPOSTOR = "x\n2\t20010101\tI am number two"
