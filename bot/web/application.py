@@ -23,7 +23,7 @@ from bot.query_log import asked_by
 from bot.web import api, composing, feeds, operating
 from bot.web.failures import PROBLEM_TYPE, Refusal, describe_api, map_error
 from bot.web.metrics import Metrics
-from bot.web.pages import add_pages, render_failure
+from bot.web.pages import add_pages, add_routes, render_failure
 from bot.web.shared_state import SharedState, require_own_name, require_own_page
 from db.logs import Asker, Origin
 from engine.budget import BudgetSource
@@ -198,17 +198,15 @@ def create_application(
     platforms = {webhook.path: f"webhook of {webhook.platform}" for webhook in webhooks}
     for webhook in webhooks:
         app.add_route(webhook.path, webhook.receive, methods=["POST"], include_in_schema=False)
-    app.include_router(operating.probes)
+    add_routes(app, operating.probes)
     if visitors:
-        for router in (api.router, composing.programs, operating.steering, operating.figures):
-            app.include_router(router)
+        add_routes(app, api.router, composing.programs, operating.steering, operating.figures)
     if tools:
         app.router.routes.append(Route(TOOLS_PATH, tools, include_in_schema=False))
     app.state.pages = visitors and shared.settings.web.page
     if app.state.pages:
         add_pages(app)
-        app.include_router(composing.people)
-        app.include_router(feeds.router)
+        add_routes(app, composing.people, feeds.router)
     for kind in (PresagioError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _render_failure)
     if shared.settings.web.allow_origins:

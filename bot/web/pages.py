@@ -129,10 +129,15 @@ def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
     }
 
 
+def add_routes(app: FastAPI, *routers: APIRouter) -> None:
+    """Add routes as they are: `include_router` makes each anew, at the first request."""
+    for each in routers:
+        app.router.routes.extend(each.routes)
+
+
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    for pages in (router, reading, archive, sharing, reference):
-        app.include_router(pages)
+    add_routes(app, router, reading, archive, sharing, reference)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 

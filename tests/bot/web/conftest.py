@@ -1,13 +1,34 @@
 """Web adapters on the bundled corpus, which tests only read, and on databases of their own."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from copy import deepcopy
+from typing import Any
+from unittest.mock import patch
 
 import pytest
+from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
 
 from tests.bot.web.browser import Visit, browsing, chromium
 from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_service import served
 from tests.scenarios.stage import TWEETS, Stage, load_tweets, staged
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _routes_described_once() -> Iterator[None]:
+    """Let each application describe its routes, which all of them share, without asking pydantic
+    again for the schemas."""
+    known: dict[tuple[int, ...], dict[str, Any]] = {}
+
+    def describe_once(*, routes: Sequence[BaseRoute], **named: Any) -> dict[str, Any]:
+        shown = tuple(id(route) for route in routes if getattr(route, "include_in_schema", False))
+        if shown not in known:
+            known[shown] = get_openapi(routes=routes, **named)
+        return deepcopy(known[shown])
+
+    with patch("bot.web.failures.get_openapi", describe_once):
+        yield
 
 
 @pytest.fixture
