@@ -15,6 +15,10 @@ _WINDOW = 60.0  # seconds
 _KINDS = 1000  # distinct messages counted per window
 
 _Key = tuple[str, int, str, str]
+# At low levels telegram, httpx, httpcore and Slack's libraries log whole requests and responses,
+# which hold tokens and private messages. So the configured level applies to the project's own
+# loggers only; from all others nothing below a warning is written.
+_OWN = ("presagio", "db")
 
 
 class LimitedHandler(logging.StreamHandler):  # type: ignore[type-arg]  # whatever stderr is
@@ -89,10 +93,6 @@ def _summaries(seen: Counter[_Key]) -> Iterator[logging.LogRecord]:
             )
 
 
-# At low levels telegram, httpx, httpcore and Slack's libraries log whole requests and responses,
-# which hold tokens and private messages. So the configured level applies to the project's own
-# loggers only; from all others nothing below a warning is written.
-_OWN = ("presagio", "db")
 # These are limited further: stamina repeats presagio.llm; a lost connection is reported
 # by the error that ends the command; warnings of Slack's libraries quote messages; uvicorn and
 # aiohttp repeat presagio.web and presagio.port, with tracebacks.

@@ -19,6 +19,7 @@ from engine.search import Prophecy
 # The default asker is whoever runs the program; one task id per run.
 _CONSOLE = Asker(origin=Origin.CONSOLE, task=uuid.uuid4().hex, source=BudgetSource.CONSOLE)
 _asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
+_Answer = TypeVar("_Answer")
 
 
 def asker() -> Asker:
@@ -39,9 +40,6 @@ def asked_by(who: Asker) -> Iterator[None]:
         yield
     finally:
         _asker.reset(token)
-
-
-_Answer = TypeVar("_Answer")
 
 
 def log_of(database: Database, settings: Settings) -> Log:

@@ -34,6 +34,10 @@ _LARGEST_ID = 2**63 - 1
 LONGEST_SMALL = 140  # characters of a hit that is shown in one line
 MOST_HITS = 15  # fits in one message on every platform
 VOTE_UP = "up"  # the action of a button
+_DATED_BY = {
+    DateKind.CREATED: marked("file made {date}"),
+    DateKind.MODIFIED: marked("changed {date}"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +93,6 @@ def signature(voice: str | None, author: str | None, *, in_item: bool = False) -
     if voice or not author or in_item or " " in author:
         return voice or author
     return f"@{author.removeprefix('@')}"
-
-
-_DATED_BY = {
-    DateKind.CREATED: marked("file made {date}"),
-    DateKind.MODIFIED: marked("changed {date}"),
-}
 
 
 def say_date(moment: datetime | None, dated_by: DateKind | None, words: Words) -> str:

@@ -47,6 +47,8 @@ logger = logging.getLogger("presagio.serve")
 _FINISH_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
 _LOOK_SECONDS = 1.0
+_TIDY_SECONDS = 3600.0
+_SETTLED_SECONDS = 10.0
 
 
 async def until_deaf(
@@ -120,10 +122,6 @@ async def stop_all(
 async def _close_service(service: Service | Poster) -> None:
     async with asyncio.timeout(_CLOSE_SECONDS + 1):
         await (service.close() if isinstance(service, Poster) else service.stop(_CLOSE_SECONDS))
-
-
-_TIDY_SECONDS = 3600.0
-_SETTLED_SECONDS = 10.0
 
 
 async def serve(

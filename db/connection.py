@@ -81,6 +81,13 @@ _ANY: Mapping[str, Any] = {"target_session_attrs": "any"}
 
 # As Citus names a worker, in the error itself and where one of a worker is passed on.
 _WORKER = re.compile(r"(?:remote node (?:\S+@)?|to the node |executing command on )([^\s@]+:\d+)")
+_HEADER = re.compile(r"^-- name: (\w+)(?:\([^)]*\))?\n", re.MULTILINE)
+_TABLES = re.compile(r"\b(?:document|postings)_(\d+)\b")
+Connection: TypeAlias = (
+    "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
+)
+# One of a pool, to be given back.
+Lent: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
 
 def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR0912 - a line a cause
@@ -213,27 +220,12 @@ def mapped_storage_errors() -> Iterator[None]:
         raise storage_error(exc) from exc
 
 
-_HEADER = re.compile(r"^-- name: (\w+)(?:\([^)]*\))?\n", re.MULTILINE)
-
-
 @cache
 def statements(file: str) -> dict[str, str]:
     """Return the statements of `db/sql/<file>.sql` by name."""
     text = (files("db") / "sql" / f"{file}.sql").read_text(encoding="utf-8")
     _, *parts = _HEADER.split(text)
     return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
-
-
-_TABLES = re.compile(r"\b(?:document|postings)_(\d+)\b")
-
-
-Connection: TypeAlias = (
-    "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
-)
-
-
-# One of a pool, to be given back.
-Lent: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
 
 class Fetches(Protocol):

@@ -15,6 +15,12 @@ from engine.budget import BudgetSource
 from engine.errors import StorageError
 from engine.values import Corpus, Usage
 
+logger = logging.getLogger("presagio.log")
+_PATIENCE = 1.0  # seconds
+_LONGEST = 2_000  # characters of a query
+_KEPT = timedelta(days=90)
+_LONGEST_ERROR = 500  # characters
+
 
 class Origin(StrEnum):
     """Where a search comes from."""
@@ -60,12 +66,6 @@ class LoggedSearch:
     platforms: tuple[str, ...] = ()  # of what was returned
     usage: Usage | None = None  # None: nothing was spent
     error: str | None = None  # the name of the class only: the message may quote the text
-
-
-logger = logging.getLogger("presagio.log")
-
-_PATIENCE = 1.0  # seconds
-_LONGEST = 2_000  # characters of a query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,10 +170,6 @@ def _read_entry(row: asyncpg.Record) -> LogEntry:
     columns["platforms"] = tuple(columns["platforms"])
     columns["counts"] = orjson.loads(columns["counts"])
     return LogEntry(**columns)
-
-
-_KEPT = timedelta(days=90)
-_LONGEST_ERROR = 500  # characters
 
 
 class RunOutcome(StrEnum):

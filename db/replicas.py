@@ -17,6 +17,13 @@ from engine.errors import StorageError
 
 _KEPT = 600  # notes
 _T = TypeVar("_T")
+# Read only while the primary is lost: others write there, or nobody does.
+PROMOTED = "it takes writes of its own"
+ANSWER = 5.0  # seconds that a server has to answer what takes it a millisecond
+_LENDING = 1.0  # seconds to wait for a connection before another server is asked
+logger = logging.getLogger("presagio.database")
+_FAILURES = (*FOREIGN, StorageError)
+_PATIENCE = 1.0  # seconds that a start waits for the standbys
 
 
 class Server(Protocol):
@@ -122,10 +129,6 @@ class Sight:
     feedback: bool = False  # whether it keeps the primary from removing what it reads
 
 
-# Read only while the primary is lost: others write there, or nobody does.
-PROMOTED = "it takes writes of its own"
-
-
 class Notes:
     """What the primary had written, and when."""
 
@@ -156,12 +159,6 @@ class Notes:
         if standby.standby or (self._primary and standby.started == self._primary.started):
             return ""  # or it is the primary itself
         return PROMOTED
-
-
-ANSWER = 5.0  # seconds that a server has to answer what takes it a millisecond
-
-
-_LENDING = 1.0  # seconds to wait for a connection before another server is asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,15 +302,6 @@ class Replica:
 
 def _read_anyway(state: ReplicaState) -> ReplicaState:
     return replace(state, answers=True) if state.fault == PROMOTED else state
-
-
-logger = logging.getLogger("presagio.database")
-
-
-_FAILURES = (*FOREIGN, StorageError)
-
-
-_PATIENCE = 1.0  # seconds that a start waits for the standbys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

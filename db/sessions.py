@@ -28,6 +28,16 @@ from engine.messages import Message
 _OPTIONAL = frozenset({"application_name", "statement_timeout"})
 SEARCH_PATH = "search_path"
 _STATEMENT = "SELECT 'kept by the pooler?'"
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+_CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
+_Connect: TypeAlias = Callable[..., Any]  # as asyncpg.connect
+# Citus sends no plan for any values to the worker that holds a table. One that does not answer is
+# given up soon.
+_WITH_CITUS = """
+SELECT set_config('plan_cache_mode', 'force_custom_plan', false),
+       set_config('citus.node_connection_timeout', '4s', false)
+  FROM pg_catalog.pg_extension WHERE extname = 'citus'
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +123,6 @@ def refuse(names: list[str]) -> None:
         )
 
 
-_ERRNO = re.compile(r"\[Errno -?\d+\] ")
-_CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSettings:
     """Sizes and time limits, in connections and seconds."""
@@ -126,9 +132,6 @@ class PoolSettings:
     command_timeout: float = 30.0  # the client gives up
     statement_timeout: float = 30.0  # the server gives up: a lost client leaves nothing running
     corpora: int = 50  # that a session may touch before another takes its place
-
-
-_Connect: TypeAlias = Callable[..., Any]  # as asyncpg.connect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,15 +325,6 @@ def server_settings(settings: PoolSettings) -> dict[str, str]:
         # The similarity from which a word is a neighbour of an unknown one: see db/sql/search.sql.
         "pg_trgm.similarity_threshold": "0.55",
     }
-
-
-# Citus sends no plan for any values to the worker that holds a table. One that does not answer is
-# given up soon.
-_WITH_CITUS = """
-SELECT set_config('plan_cache_mode', 'force_custom_plan', false),
-       set_config('citus.node_connection_timeout', '4s', false)
-  FROM pg_catalog.pg_extension WHERE extname = 'citus'
-"""
 
 
 async def adapt_settings(connection: Connection, settings: Mapping[str, str]) -> dict[str, str]:

@@ -49,6 +49,11 @@ _OTHER_CITIES = {
 
 # As platforms name it for people who have told them no city.
 _UTC = frozenset({"utc", "etc/utc", "etc/uct", "etc/gmt", "gmt", "etc/universal", "etc/zulu"})
+WEBHOOKS = "webhook"  # the platform of programs that are told of finds
+LISTENING_NAMES = ("mentions", "replies", "headlines")
+# What one word stands for.
+_LISTENING = {"all": LISTENING_NAMES, "mentions": LISTENING_NAMES[:2], "commands": ()}
+LISTENING_WORDS = tuple(_LISTENING)
 
 
 def zone_named(name: str | None) -> ZoneInfo | None:
@@ -87,9 +92,6 @@ def zone_or_utc(name: str) -> tzinfo:
     return zone_named(name) or UTC
 
 
-WEBHOOKS = "webhook"  # the platform of programs that are told of finds
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listening:
     """Which plain messages in a group are answered: those that name the bot, replies to it, and
@@ -109,12 +111,6 @@ class Listening:
         named = tuple(name for name in LISTENING_NAMES if getattr(self, name))
         short = (word for word, names in _LISTENING.items() if names == named)
         return next(short, " ".join(("only", *named)))
-
-
-LISTENING_NAMES = ("mentions", "replies", "headlines")
-# What one word stands for.
-_LISTENING = {"all": LISTENING_NAMES, "mentions": LISTENING_NAMES[:2], "commands": ()}
-LISTENING_WORDS = tuple(_LISTENING)
 
 
 class PostPicture(StrEnum):

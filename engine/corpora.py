@@ -8,6 +8,17 @@ from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
 from engine.messages import Message, for_operators
 from engine.values import Corpus, CorpusRole, DateKind, Flag, Kind
 
+# The program creates these itself; a corpus with any other name is a user's archive.
+DEMO_CORPUS = "demo"
+NEWS_CORPUS = "news"
+# Names that chats choose with, which no new corpus may have: every archive, and the usual one.
+ALL, USUAL = "all", "default"
+_ROLES = {DEMO_CORPUS: CorpusRole.DEMONSTRATION, NEWS_CORPUS: CorpusRole.NEWS}
+# A request that names no corpus gets an archive; the demonstration only if there is no archive.
+_PREFERRED_ROLES = (CorpusRole.ARCHIVE, CorpusRole.DEMONSTRATION, CorpusRole.NEWS)
+# A request that names no kind gets tweets if there are any; chats and notes come last.
+_PREFERRED_KINDS = (Kind.TWEETS, Kind.SOCIAL, Kind.PUBLISHED, Kind.LIBRARY, Kind.PERSONAL)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
@@ -103,18 +114,6 @@ class Document:
     def __post_init__(self) -> None:
         if self.created_at is not None:
             require_zone(self.created_at)
-
-
-# The program creates these itself; a corpus with any other name is a user's archive.
-DEMO_CORPUS = "demo"
-NEWS_CORPUS = "news"
-# Names that chats choose with, which no new corpus may have: every archive, and the usual one.
-ALL, USUAL = "all", "default"
-_ROLES = {DEMO_CORPUS: CorpusRole.DEMONSTRATION, NEWS_CORPUS: CorpusRole.NEWS}
-# A request that names no corpus gets an archive; the demonstration only if there is no archive.
-_PREFERRED_ROLES = (CorpusRole.ARCHIVE, CorpusRole.DEMONSTRATION, CorpusRole.NEWS)
-# A request that names no kind gets tweets if there are any; chats and notes come last.
-_PREFERRED_KINDS = (Kind.TWEETS, Kind.SOCIAL, Kind.PUBLISHED, Kind.LIBRARY, Kind.PERSONAL)
 
 
 def role_of_new(name: str) -> CorpusRole:

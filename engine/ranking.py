@@ -21,6 +21,21 @@ _NEGLIGIBLE = 1e-5
 
 
 ALIKE = 90.0  # percent of their letters by which texts are copies
+_Item = TypeVar("_Item", bound=Hashable)
+# The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher 2009).
+_K = 60
+Parts = Mapping[str, float | None]  # features by name; None = unknown
+_Found = TypeVar("_Found")
+_REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
+_LINK = re.compile(r"https?://\S+")
+_NOT_WORD = re.compile(r"\W+")
+# Leading characters to compare: whole articles would take seconds.
+_COMPARED = 5_000
+# Most pairs of longer texts are told apart by how often they have each pair of letters, which takes
+# a tenth of the time.
+_LONG = 400
+_KINDS, _MOST = 512, 32  # of pairs of letters, and how often one of a kind is counted
+_CHANGED = 3  # pairs that a letter more or less makes or removes at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +126,6 @@ def scores_of(
     ]
 
 
-_Item = TypeVar("_Item", bound=Hashable)
-
-# The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher 2009).
-_K = 60
-
-
 def fuse_rankings(rankings: Iterable[Sequence[_Item]]) -> list[_Item]:
     """Return all items by the sum of 1 / (60 + rank) over the rankings that contain them.
 
@@ -136,9 +145,6 @@ def ranks(rankings: Mapping[str, Sequence[_Item]]) -> dict[_Item, dict[str, int]
         for rank, item in enumerate(ranking, start=1):
             found.setdefault(item, {})[name] = rank
     return found
-
-
-Parts = Mapping[str, float | None]  # features by name; None = unknown
 
 
 def weighted_mean(parts: Parts, weights: Mapping[str, float]) -> float:
@@ -167,19 +173,7 @@ def level(texts: Sequence[Parts], names: Collection[str]) -> list[Parts]:
     ]
 
 
-_Found = TypeVar("_Found")
-
-_REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
-_LINK = re.compile(r"https?://\S+")
-_NOT_WORD = re.compile(r"\W+")
-# Leading characters to compare: whole articles would take seconds.
-_COMPARED = 5_000
-# Most pairs of longer texts are told apart by how often they have each pair of letters, which takes
-# a tenth of the time.
-_LONG = 400
-_KINDS, _MOST = 512, 32  # of pairs of letters, and how often one of a kind is counted
 _COUNTED = [((1 << number) - 1).to_bytes(_MOST // 8, "little") for number in range(_MOST + 1)]
-_CHANGED = 3  # pairs that a letter more or less makes or removes at most
 
 
 def alike(candidates: Sequence[Candidate], *, similarity: float = ALIKE) -> list[list[Candidate]]:

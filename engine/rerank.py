@@ -39,6 +39,8 @@ _LONGEST_READ = 6000  # characters whose words are
 _EACH = 40  # characters that take as long as a call without any
 _FIRST_GUESS = 0.0004  # seconds a character, until measured
 _MEANING = 0.3  # the weight of meaning beside the score: docs/decisions/0032-compose.md
+_LIBRARY = "sentence_transformers"
+_AT_ONCE = 8  # texts a call
 
 
 class RemoteReranker:
@@ -172,12 +174,6 @@ def probabilities(scores: Sequence[float]) -> list[float]:
     if all(0 <= score <= 1 for score in scores):
         return list(scores)
     return [1 / (1 + math.exp(-max(-500.0, min(500.0, score)))) for score in scores]
-
-
-_LIBRARY = "sentence_transformers"
-
-
-_AT_ONCE = 8  # texts a call
 
 
 class CrossEncoderReranker(Closable):

@@ -8,6 +8,7 @@ from typing import Self, TypeVar
 # Version of the rules that turn texts into words. A migration that changes the rules marks the
 # documents indexed by older ones, and increments this number.
 INDEX_VERSION = 3
+_Number = TypeVar("_Number", int, float)
 
 
 class Kind(StrEnum):
@@ -116,9 +117,6 @@ class ScoredText:
     score: float = 0.0  # relevance, 0..1, by what found it
     cosine: float | None = None  # of its stored vector with the query, by the local model
     has_peers: bool = True  # False: none of the texts beside it that a corpus holds has a vector
-
-
-_Number = TypeVar("_Number", int, float)
 
 
 def _sum(first: _Number | None, other: _Number | None) -> _Number | None:

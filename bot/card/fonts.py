@@ -19,6 +19,12 @@ from engine.messages import Message
 _LIGHTER_THAN_ASKED = 150
 _EMBOLDENED = 0.02
 _OPTICAL_SIZE = 32  # headlines and dates: the cut of a serif made for large sizes
+PRESENTATION = "\ufe0f"  # "draw the character before me as an emoji"
+_MOST_SYSTEM_FONTS = 600
+_SUFFIXES = {".ttf", ".otf", ".ttc", ".otc"}
+# Fonts that map every character to a box or a blank.
+_PRETENDERS = ("lastresort", "blank", "redacted", "notdef", "tofu")
+_UNPLAIN = ("italic", "oblique", "bold", "black", "light", "thin", "condensed", "mono", "serif")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,9 +79,6 @@ def _at_weight(face: hb.Face, path: Path, weight: int) -> FontFace:
     return FontFace(path.name, font, face.upem)
 
 
-PRESENTATION = "\ufe0f"  # "draw the character before me as an emoji"
-
-
 class EmojiPictures:
     """The pictures of one folder (`1f525.png`, `1f1ea-1f1f8.png`), or none without a folder."""
 
@@ -104,13 +107,6 @@ class EmojiPictures:
 
 def _text_of(stem: str) -> str:
     return "".join(chr(int(part, 16)) for part in stem.split("-"))
-
-
-_MOST_SYSTEM_FONTS = 600
-_SUFFIXES = {".ttf", ".otf", ".ttc", ".otc"}
-# Fonts that map every character to a box or a blank.
-_PRETENDERS = ("lastresort", "blank", "redacted", "notdef", "tofu")
-_UNPLAIN = ("italic", "oblique", "bold", "black", "light", "thin", "condensed", "mono", "serif")
 
 
 class Role(Enum):

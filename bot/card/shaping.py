@@ -18,6 +18,7 @@ from bot.card.fonts import FontFace, FontLibrary, Role
 ELLIPSIS = "…"
 # Joiners and variation selectors: they change their neighbours and are not drawn themselves.
 _INVISIBLE = {"\u200c", "\u200d", *map(chr, range(0xFE00, 0xFE10))}
+EMOJI_SIZE, EMOJI_ADVANCE = 1.12, 1.24  # a picture, and a picture with air around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,6 @@ def _choose_letters(
 def _says_something(character: str) -> bool:
     """Tell whether omitting the character should show: letters and numbers, not ornaments."""
     return unicodedata.category(character)[0] in "LN"
-
-
-EMOJI_SIZE, EMOJI_ADVANCE = 1.12, 1.24  # a picture, and a picture with air around it
 
 
 @dataclass(frozen=True, slots=True)

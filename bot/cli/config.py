@@ -32,6 +32,12 @@ slack_commands = typer.Typer(
     rich_markup_mode=None,
     help="Set up Slack.\n\nExample: presagio slack manifest",
 )
+commands = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Show where settings come from, or write a first config.toml."
+    "\n\nExample: presagio config show llm",
+)
 
 
 def show_settings(origins: Sequence[SettingOrigin], *, json: bool, output: Output) -> None:
@@ -83,14 +89,6 @@ def _require_section(section: str) -> None:
 
 def _sections(incomplete: str) -> list[str]:
     return [name for name in _SECTIONS if name.startswith(incomplete)]
-
-
-commands = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Show where settings come from, or write a first config.toml."
-    "\n\nExample: presagio config show llm",
-)
 
 
 @commands.command("show")

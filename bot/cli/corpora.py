@@ -43,12 +43,11 @@ commands = typer.Typer(
     help="List, show, read, export, change, reindex, place and drop corpora.\n\n"
     "Example: presagio corpora list",
 )
-commands.add_typer(contents)
-
 Author = Annotated[
     str | None,
     typer.Option("--author", help="Account of texts that name none.", callback=account),
 ]
+commands.add_typer(contents)
 
 
 def picture_in(file: str) -> bytes:

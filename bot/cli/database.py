@@ -37,6 +37,16 @@ from db.search.embeddings import EXACT_UP_TO, Embeddings
 from engine.errors import InputError, StorageError, StorageInterrupted, UsageError
 from engine.values import Corpus
 
+_NOT_FOUND, _NOT_RUNNABLE, _SIGNALLED = 127, 126, 128  # exit codes, as in shells
+commands = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Work in the database with PostgreSQL's programs.\n\nExample: presagio database run psql",
+)
+# Arguments after the program's name are passed to the program.
+_PROGRAM = {"allow_interspersed_args": False}
+_MEGABYTE = 1_000_000
+
 
 def init(context: typer.Context) -> None:
     """Create or update the tables.
@@ -66,9 +76,6 @@ async def migrate_tables(settings: Settings, *, output: Output) -> list[str]:
 
             await prepare_model(settings, database, output=output)
         return applied
-
-
-_NOT_FOUND, _NOT_RUNNABLE, _SIGNALLED = 127, 126, 128  # exit codes, as in shells
 
 
 def run_program(settings: Settings, command: Sequence[str], *, output: Output) -> int:
@@ -148,17 +155,6 @@ def _heard() -> Iterator[_Heard]:
 
 def _ignore_interrupt(number: int, _: FrameType | None) -> None:
     """Ignore Ctrl-C, which the program receives too."""
-
-
-commands = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Work in the database with PostgreSQL's programs.\n\nExample: presagio database run psql",
-)
-
-# Arguments after the program's name are passed to the program.
-_PROGRAM = {"allow_interspersed_args": False}
-_MEGABYTE = 1_000_000
 
 
 def backup(

@@ -36,6 +36,14 @@ from engine.text.address import public_address
 from engine.values import Corpus, Kind
 from engine.vectors import percent
 
+_COUNTED = timedelta(days=7)
+_LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
+_NAMED = 3
+_REPLAY_SECONDS = 3.0
+_MANY = 10_000
+_PGVECTOR, _OLDEST = "vector", (0, 7)
+_SHOWN = 5  # texts that are set aside
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
@@ -45,11 +53,6 @@ class Check:
     ok: bool | None
     detail: str
     fix: str | None = None
-
-
-_COUNTED = timedelta(days=7)
-_LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
-_NAMED = 3
 
 
 async def news_checks(database: Database, settings: Settings, now: datetime) -> list[Check]:
@@ -154,12 +157,6 @@ def _webhook(
         fix = f"See: presagio webhooks test {hook.name}"
     ok = None if not state.known else fix is None
     return Check(check=f"webhook {hook.name}", ok=False if fix else ok, detail=detail, fix=fix)
-
-
-_REPLAY_SECONDS = 3.0
-_MANY = 10_000
-_PGVECTOR, _OLDEST = "vector", (0, 7)
-_SHOWN = 5  # texts that are set aside
 
 
 async def database_checks(

@@ -53,6 +53,13 @@ if TYPE_CHECKING:
     from bot.app import App
 
 GUARDED = "guarded.jsonl"
+_DEPTH = 10  # hits per headline in a run file
+commands = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="Measure answers against judged headlines.\n\n"
+    "Example: presagio eval --corpus demo --headlines h.jsonl --qrels q.tsv",
+)
 
 
 async def measure_compositions(
@@ -121,9 +128,6 @@ def _request(case: ComposeCase, corpora: Sequence[Corpus], web: bool) -> Compose
         thread=case.thread,
         web=web,
     )
-
-
-_DEPTH = 10  # hits per headline in a run file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,14 +200,6 @@ def _write_report(report: Report, options: EvaluationOptions, output: Output) ->
     if isinstance(notes, Sequence):
         for note in notes:
             output.remark(str(note))
-
-
-commands = typer.Typer(
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    help="Measure answers against judged headlines.\n\n"
-    "Example: presagio eval --corpus demo --headlines h.jsonl --qrels q.tsv",
-)
 
 
 @commands.callback()

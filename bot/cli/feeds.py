@@ -25,6 +25,17 @@ from engine.fetch.client import Fetcher
 from engine.text.address import public_address
 
 _LONGEST = 60  # characters of a name
+_STDIN = "-"
+_SHOWN = 5
+_LONGEST_FILE = 10_000_000  # bytes
+ChatName = Annotated[
+    str,
+    typer.Option("--chat", help="Of one chat alone, such as telegram:-1001234.", callback=text),
+]
+Url = Annotated[str, typer.Argument(help="Address of the feed.", callback=text)]
+Page = Annotated[
+    str, typer.Argument(help="Address of the feed, or of a page that names it.", callback=text)
+]
 
 
 def feed_row(health: FeedHealth, url: str) -> dict[str, object]:
@@ -77,10 +88,6 @@ def _moment(value: object) -> str:
 
 if TYPE_CHECKING:
     from bot.app import App
-
-_STDIN = "-"
-_SHOWN = 5
-_LONGEST_FILE = 10_000_000  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,15 +284,6 @@ commands = typer.Typer(
     " settings, which are changed there, and those added here, which the database keeps.\n\n"
     "Example: presagio feeds",
 )
-
-ChatName = Annotated[
-    str,
-    typer.Option("--chat", help="Of one chat alone, such as telegram:-1001234.", callback=text),
-]
-Url = Annotated[str, typer.Argument(help="Address of the feed.", callback=text)]
-Page = Annotated[
-    str, typer.Argument(help="Address of the feed, or of a page that names it.", callback=text)
-]
 
 
 @commands.callback()

@@ -21,6 +21,8 @@ _COLUMNS = (
     *("rank", "id", "created_at", "author", "text", "url", "score", "engagement", "flags", "lang"),
     *("title", "platform", "thread"),
 )
+# A query may begin with a minus: "-hillary" is not the option -h.
+CONTEXT_SETTINGS = {"ignore_unknown_options": True}
 
 
 async def write_finds(
@@ -64,10 +66,6 @@ async def write_finds(
             output.json(answer)
     else:
         output.show(find_reply(found, words_for(DEFAULT, operator=True)))
-
-
-# A query may begin with a minus: "-hillary" is not the option -h.
-CONTEXT_SETTINGS = {"ignore_unknown_options": True}
 
 
 command = command_in_app(write_finds)

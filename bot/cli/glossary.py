@@ -23,6 +23,16 @@ from engine.values import Usage
 
 _BETWEEN = " | "
 _COLUMNS = ("corpus", "status", "terms")
+commands = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Words that mean the same, so a search for one finds the others."
+    '\n\nExample: presagio glossary add Fed "Federal Reserve"',
+)
+_LARGEST = 2**31 - 1
+Ids = Annotated[
+    list[int], typer.Argument(help="Numbers of groups, as listed.", min=1, max=_LARGEST)
+]
 
 
 class FileFormat(StrEnum):
@@ -49,18 +59,6 @@ class GlossaryEntry:
     status: FileStatus = FileStatus.APPROVED
 
 
-commands = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Words that mean the same, so a search for one finds the others."
-    '\n\nExample: presagio glossary add Fed "Federal Reserve"',
-)
-
-_LARGEST = 2**31 - 1
-
-Ids = Annotated[
-    list[int], typer.Argument(help="Numbers of groups, as listed.", min=1, max=_LARGEST)
-]
 Scope = Annotated[
     str,
     typer.Option(

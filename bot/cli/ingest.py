@@ -39,6 +39,8 @@ from engine.text.language import NAMES
 from engine.values import Corpus, Kind
 
 _SHOWN = 10
+DEFAULT_LANGUAGE = "english"
+_LONG = 10.0  # seconds after which the rate is told at the end
 
 
 @dataclass(slots=True)
@@ -112,9 +114,6 @@ class RejectsReport:
 
 if TYPE_CHECKING:
     from bot.app import App
-
-DEFAULT_LANGUAGE = "english"
-_LONG = 10.0  # seconds after which the rate is told at the end
 
 
 def format_names(incomplete: str) -> Sequence[str]:

@@ -22,6 +22,16 @@ from engine.errors import PresagioError, UsageError
 # Help is plain text; -h is short for --help.
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 VERBOSE = "presagio.verbose"  # in a context's meta: how often -v was given
+# The types of arguments are checked by pydantic, in its words.
+_PLAIN = (
+    (re.compile(r"^Value error, "), ""),
+    (re.compile(r"^Input should be a valid integer.*"), "it must be a whole number."),
+    (re.compile(r"^Input should be a valid number.*"), "it must be a number."),
+    (re.compile(r"^Input should be greater than or equal to (\S+)$"), r"it must be \1 or more."),
+    (re.compile(r"^Input should be less than or equal to (\S+)$"), r"it must be \1 or less."),
+)
+_OF_ONE_TEXT = ("search", "find", "ask", "compose")  # commands whose argument is a sentence
+FAILED, WRONG_USAGE = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,19 +193,6 @@ COMMANDS = tuple(
 )
 
 
-# The types of arguments are checked by pydantic, in its words.
-_PLAIN = (
-    (re.compile(r"^Value error, "), ""),
-    (re.compile(r"^Input should be a valid integer.*"), "it must be a whole number."),
-    (re.compile(r"^Input should be a valid number.*"), "it must be a number."),
-    (re.compile(r"^Input should be greater than or equal to (\S+)$"), r"it must be \1 or more."),
-    (re.compile(r"^Input should be less than or equal to (\S+)$"), r"it must be \1 or less."),
-)
-
-
-_OF_ONE_TEXT = ("search", "find", "ask", "compose")  # commands whose argument is a sentence
-
-
 def _plain(message: str) -> str:
     for pattern, words in _PLAIN:
         message = pattern.sub(words, message)
@@ -234,8 +231,6 @@ class Commands(TyperGroup):
             with formatter.section(group):
                 formatter.write_dl([(entry.name, entry.summary) for entry in entries])
 
-
-FAILED, WRONG_USAGE = 1, 2
 
 app = typer.Typer(
     name="presagio",

@@ -28,6 +28,8 @@ _POST_COLUMNS = (
     *("tweet", "tweet_id", "tweet_url", "created_at", "judgment", "score"),
 )
 _WORDS = words_for("en", operator=True)
+_SPAN = re.compile(r"(\d{1,4})([mhd])", re.ASCII)
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 async def write_previews(
@@ -166,10 +168,6 @@ def _post_row(chosen: Chosen) -> dict[str, object]:
         "judgment": judgment_of(chosen.hit),
         "score": round(chosen.hit.score, 4),
     }
-
-
-_SPAN = re.compile(r"(\d{1,4})([mhd])", re.ASCII)
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def command(

@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 
 _STANDARD_INPUT = "-"
 _MOST_READ = 1_000_000  # bytes
+# Of a table of hits; --json has the rest.
+_COLUMNS = (
+    *("query", "corpus", "judged", "rank", "id", "created_at", "age", "author", "text", "url"),
+    *("score", "flags"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +74,6 @@ class SearchOptions:
     explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False
     json: Json = False
     csv: Csv = False
-
-
-# Of a table of hits; --json has the rest.
-_COLUMNS = (
-    *("query", "corpus", "judged", "rank", "id", "created_at", "age", "author", "text", "url"),
-    *("score", "flags"),
-)
 
 
 async def write_prophecy(

@@ -45,6 +45,20 @@ _KEPT_SECONDS = 86_400.0
 _KEY = re.compile(r"[0-9a-f]{16}")
 _APART = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME = 40
+_STEPS = ("poll", "search", "digest", "deliver", "tidy")
+_SAID = {
+    "poll": "reading feeds",
+    "search": "searching stories",
+    "digest": "deciding",
+    "deliver": "delivering",
+    "tidy": "tidying up",
+}
+_DELIVER_SECONDS = 120.0
+# A chat receives at most one message per second.
+_PACE_SECONDS = 1.3
+_LOOK_SECONDS = 0.2
+_GIVEN_UP_SINCE = timedelta(days=1)
+_STOP_SECONDS = 5.0
 
 
 class OfferedFiles:
@@ -132,22 +146,6 @@ class OfferedFiles:
         for folder in self._root.glob("*"):
             if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
                 self.drop(folder.name)
-
-
-_STEPS = ("poll", "search", "digest", "deliver", "tidy")
-_SAID = {
-    "poll": "reading feeds",
-    "search": "searching stories",
-    "digest": "deciding",
-    "deliver": "delivering",
-    "tidy": "tidying up",
-}
-_DELIVER_SECONDS = 120.0
-# A chat receives at most one message per second.
-_PACE_SECONDS = 1.3
-_LOOK_SECONDS = 0.2
-_GIVEN_UP_SINCE = timedelta(days=1)
-_STOP_SECONDS = 5.0
 
 
 def serve_command(

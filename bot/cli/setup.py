@@ -28,6 +28,7 @@ from engine.errors import PresagioError, UsageError
 from engine.values import CorpusRole
 
 ACCESS = ("owner", "open")
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,8 +169,6 @@ class Checks:
 
 if TYPE_CHECKING:
     from bot.app import App
-
-_ATTEMPTS = 3
 
 
 async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None:

@@ -29,6 +29,16 @@ _Work = TypeVar("_Work", bound=Callable[..., Awaitable[object]])
 
 _COMPLETION_SECONDS = 3.0  # nobody waits longer at a shell prompt
 _UNDECODED = re.compile("[\ud800-\udfff]")
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print a table for spreadsheets.")]
+SearchMode = Annotated[
+    Mode | None,
+    typer.Option("--mode", help="By words, by meaning too, re-ordered by it, or by it alone."),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+NoWeb = Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")]
+NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
+_GIVEN = frozenset({"app", "now", "output"})  # parameters that nobody types
 
 
 def text(value: str | None) -> str | None:
@@ -83,8 +93,6 @@ Name = Annotated[
     str,
     typer.Argument(help="Name of the corpus.", callback=text, autocompletion=corpus_names),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print a table for spreadsheets.")]
 CorpusName = Annotated[
     str,
     typer.Option(
@@ -105,10 +113,6 @@ CorpusNames = Annotated[
         callback=texts,
     ),
 ]
-SearchMode = Annotated[
-    Mode | None,
-    typer.Option("--mode", help="By words, by meaning too, re-ordered by it, or by it alone."),
-]
 _DATE: Any = {"parser": day, "metavar": "<str>"}
 After = Annotated[
     datetime | None,
@@ -121,9 +125,6 @@ HeadlineDate = Annotated[
     datetime | None,
     typer.Option("--date", help="Date of the headline, such as 2021-03-28.", **_DATE),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-NoWeb = Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")]
-NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
 
 
 def settings_of(context: typer.Context, *, serves: bool = False) -> "Settings":
@@ -162,9 +163,6 @@ def run_in_app(
 ) -> _Result:
     """Run `work` with the App of the settings and the arguments."""
     return with_app(settings_of(context), lambda opened: work(opened, *arguments, **options))
-
-
-_GIVEN = frozenset({"app", "now", "output"})  # parameters that nobody types
 
 
 def command_in_app(work: Callable[..., Awaitable[object]]) -> Callable[..., None]:

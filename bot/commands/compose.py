@@ -27,6 +27,7 @@ from engine.compose.composition import Composition, StepName
 
 _LONGEST_PROMPT = 1000
 _EXAMPLE = marked("/compose Coffee prices")
+_NAME = "compose"
 
 
 async def _compose(request: Request, services: Services) -> Reply | None:
@@ -143,7 +144,6 @@ def _find_written(kept: KeptTask | None) -> Composition | None:
     return kept.outcome if kept and kept.outcome and kept.outcome.variants else None
 
 
-_NAME = "compose"
 COMPOSE = Command(
     name=_NAME,
     aliases=("tweet",),

@@ -38,6 +38,24 @@ _TROUBLE = {
     RunOutcome.MISSED: marked("missed"),
     RunOutcome.SKIPPED: marked("skipped"),
 }
+_SAID_OF_MANY: Mapping[Reason, str] = {
+    Rejected.BELOW_THRESHOLD: marked("judged less than {threshold} of 6"),
+}
+_LONGEST_CATEGORY = 60
+_MOST_OFFERED = 8
+_SHOWN_HEADLINES = 3
+_LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
+_COUNTED = timedelta(days=7)
+_EXAMPLE = "/feeds add https://www.theguardian.com/world/rss news"
+_Verb = Callable[[Request, str, Services], Awaitable[Reply]]
+_EXAMPLES = {
+    "add": _EXAMPLE,
+    "remove": "/feeds remove 12",
+    "test": "/feeds test https://www.theguardian.com/world",
+    "import": "/feeds import https://example.org/feeds.opml",
+}
+# Counted in quotas, so that nobody makes the bot send requests to other hosts endlessly.
+_READS_WEB = Act(Effect.STEERS_CHAT, counted=True)
 
 
 def feed_lines(feed: Feed, time_zone: str, words: Words) -> Iterator[str]:
@@ -110,11 +128,6 @@ _SAID: Mapping[Reason, str] = {
     Rejected.STORY_POSTED: marked("posted before"),
     Rejected.TEXT_POSTED: marked("its tweet was posted before"),
     Rejected.BEYOND_BEST: marked("others are better"),
-}
-
-
-_SAID_OF_MANY: Mapping[Reason, str] = {
-    Rejected.BELOW_THRESHOLD: marked("judged less than {threshold} of 6"),
 }
 
 
@@ -200,27 +213,6 @@ async def _read(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]:
         raise FetchError(error.message) from error
     except InputError as error:
         raise UsageError(error.said) from error
-
-
-_LONGEST_CATEGORY = 60
-
-
-_MOST_OFFERED = 8
-
-
-_SHOWN_HEADLINES = 3
-
-
-_LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
-
-
-_COUNTED = timedelta(days=7)
-
-
-_EXAMPLE = "/feeds add https://www.theguardian.com/world/rss news"
-
-
-_Verb = Callable[[Request, str, Services], Awaitable[Reply]]
 
 
 async def _feeds(request: Request, services: Services) -> Reply:
@@ -421,18 +413,6 @@ _VERBS: Mapping[str, _Verb] = {
     "import": _import,
     "export": _export,
 }
-
-
-_EXAMPLES = {
-    "add": _EXAMPLE,
-    "remove": "/feeds remove 12",
-    "test": "/feeds test https://www.theguardian.com/world",
-    "import": "/feeds import https://example.org/feeds.opml",
-}
-
-
-# Counted in quotas, so that nobody makes the bot send requests to other hosts endlessly.
-_READS_WEB = Act(Effect.STEERS_CHAT, counted=True)
 
 
 FEEDS = Command(

@@ -10,6 +10,17 @@ from bot.i18n.words import Words, marked
 from bot.reply import Reply
 from bot.request import Request
 
+SHOWS_LITTLE = marked(
+    "Telegram shows me every message only where I am an admin, or once /setprivacy is off at"
+    " @BotFather and I was added anew."
+)
+WITHOUT_MODEL = marked(
+    "Without a language model I speak only if a tweet shares four words with a headline and at"
+    " least half of what they weigh."
+)
+# Of a detail such as "here: to this thread; chat: to the whole chat": what it explains.
+_HEADS = re.compile(r"(?:^|; )((?:(?![:;] ).)*)")
+
 
 def help_command(others: Sequence[Command]) -> Command:
     """Return the command that describes `others` and itself."""
@@ -49,18 +60,6 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
     here = private if request.place.private else listening_here(request)
     return "\n".join([greeting, here, "", *_list_groups(request, commands), "", more, example])
 
-
-SHOWS_LITTLE = marked(
-    "Telegram shows me every message only where I am an admin, or once /setprivacy is off at"
-    " @BotFather and I was added anew."
-)
-WITHOUT_MODEL = marked(
-    "Without a language model I speak only if a tweet shares four words with a headline and at"
-    " least half of what they weigh."
-)
-
-# Of a detail such as "here: to this thread; chat: to the whole chat": what it explains.
-_HEADS = re.compile(r"(?:^|; )((?:(?![:;] ).)*)")
 
 # Commands of no group are among the last.
 _GROUPS = (

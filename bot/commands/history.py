@@ -46,6 +46,14 @@ _IN_GROUP = (
     ),
 )
 _OWNS = marked("You stay my owner. presagio setup --new-owner names another one.")
+_NAME = "forget"
+_SHOWN = 10
+_LONGEST = 200
+_STATES = {
+    DeliveryState.OWED: marked("not sent yet"),
+    DeliveryState.SENT: marked("sent"),
+    DeliveryState.FAILED: marked("given up"),
+}
 
 
 async def _forget(request: Request, _services: Services) -> Reply:
@@ -85,7 +93,6 @@ async def _press_button(request: Request, action: Action, services: Services) ->
     return Reply(words=words, text=text, replaces=True, ephemeral=True)
 
 
-_NAME = "forget"
 FORGET = Command(
     name=_NAME,
     summary=marked("delete what I have stored about you, or in groups about the chat"),
@@ -96,15 +103,6 @@ FORGET = Command(
     actions={_NAME: _press_button},
     pressed={_NAME: Act(Effect.STEERS_CHAT)},
 )
-
-
-_SHOWN = 10
-_LONGEST = 200
-_STATES = {
-    DeliveryState.OWED: marked("not sent yet"),
-    DeliveryState.SENT: marked("sent"),
-    DeliveryState.FAILED: marked("given up"),
-}
 
 
 async def _history(request: Request, services: Services) -> Reply:

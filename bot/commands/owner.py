@@ -30,6 +30,10 @@ _STATES = {
     AdmissionState.ALLOWED: marked("let in"),
     AdmissionState.REFUSED: marked("refused"),
 }
+_GROUP_EXAMPLE = "/glossary add Fed = Federal Reserve"
+_SHOWN_PENDING, _SHOWN_GROUPS = 5, 40
+_LONGEST_GROUP = 120
+_Verb = Callable[[Request, Services, Corpus, str], Awaitable[Reply]]
 
 
 async def _access(request: Request, services: Services) -> Reply:
@@ -200,13 +204,6 @@ USAGE = Command(
     handler=_usage,
     act=Act(Effect.OWNS),
 )
-
-
-_GROUP_EXAMPLE = "/glossary add Fed = Federal Reserve"
-_SHOWN_PENDING, _SHOWN_GROUPS = 5, 40
-_LONGEST_GROUP = 120
-
-_Verb = Callable[[Request, Services, Corpus, str], Awaitable[Reply]]
 
 
 async def _glossary(request: Request, services: Services) -> Reply:

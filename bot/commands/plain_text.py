@@ -23,6 +23,81 @@ from engine.prophecy.headline import read_headline
 from engine.search import HIGHEST_JUDGMENT, Prophecy
 
 _FEWEST_IN_COMMON = 4  # words; three are a name, or "tonight", "game" and "watching"
+_THANKS_WORDS = "thanks thank thx ty cheers gracias"
+_THANKS = frozenset(_THANKS_WORDS.split())
+WELCOME = "👍"
+# A message of pleasantries has one of these, and nothing but these and the words around them.
+_PLEASANT_WORDS = """
+    hi hello hey hiya howdy morning evening afternoon bye goodbye please welcome test testing ping
+    sup hola holi buenas buenos chau chao adiós adios prueba probando bienvenido
+"""
+_AROUND_WORDS = """
+    good day night one bot not totally exactly really you u very so much a lot that is it's this was
+    for there how are going what's up
+    see later all everyone everybody bot and the to me i am fine
+    buen día dia días dias tardes noches muchas muchísimas muchisimas mil de nada hasta luego mañana
+    qué que tal cómo como estás estas va todo bien por favor muy a todos y vos el la
+"""
+_AROUND = frozenset(_AROUND_WORDS.split())
+_MOST_PLEASANTRIES = 7  # words
+_LONGEST_HINT = 300
+# Pleasantries that have none of those words.
+_PHRASES = """
+    how are you, how is it going, what's up, are you there, good day, good night, see you,
+    see you later, de nada, qué tal, que tal, cómo estás, como estas, hasta luego, estás ahí,
+    buen día
+"""
+# Questions about what the bot does, and calls for help.
+_HELP_ENGLISH = (
+    r"(?:can|could|will|would) you (?:please )?(?:help|do|tell|explain|find|search|look|answer|"
+    r"understand|speak|read|hear)\b.{0,40}"
+    r"|(?:please )?help me\b.{0,20}|(?:who|what) are you|what (?:can|do) you (?:even )?do.{0,20}"
+    r"|are you (?:a (?:bot|robot|human|person)|real|human)\b.{0,20}"
+    r"|how (?:does|do) (?:this|it|you)(?: \w+)? work"
+)
+_MOST_OF_HELP = 7  # words
+# What people say to the bot among others, and expect no search for.
+_TO_ME = re.compile(
+    r"(?:you(?:['’]re| are| were)|that(?:['’]s| is| was)|i (?:love|hate) (?:you|this)|shut up|"
+    r"stop|sos|eres|est[aá]s|te (?:equivoc|amo|odio|quier)\w*|es[eo] (?:es|era|fue)|c[aá]llate)"
+    r"\b.{0,40}",
+    re.IGNORECASE,
+)
+_OF_HIM = "he|she|they"
+_SPOKE = (
+    "say|said|saying|says|think|thinks|thought|tweet|tweeted|write|wrote|mention|mentioned|talk"
+)
+_SUBJECT = "sobre|acerca|de|del|al respecto"
+_DIJO = (
+    "dijo|dice|decía|decia|opina|opinaba|opinó|opino|piensa|pensaba|pensó|escribió|escribio|"
+    "tuiteó|tuiteo|mencionó|habló|hablo"
+)
+_TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
+_SETTING = (
+    r"(?:language|listening|mentions|replies|headlines|threshold|timezone|quiet|picture|corpus|"
+    r"answers)\b.*"
+)
+_LOWER_CASE_ONLY = frozenset({"find", "ask", "prophecy", "corpus", "help"})
+_FEWEST_TELLING = 3  # words that make a headline
+_FEWEST_WITHOUT_PAGE = 2  # if the page beside them cannot be read
+_BESIDE_LINKS = """
+    look at check out read watch see can believe guy guys article link news story someone sent
+    from by on in of about what an must interesting funny crazy unbelievable
+    miren mira mirá lean lee leé leer vean ve fíjate fijate nota noticia artículo enlace link
+    increíble que un una los las en me lo mandaron pasaron vi
+"""
+# What is said to the bot about its answers in place of a command, in English or Spanish.
+_BARE_COMMANDS: Mapping[str, str] = {
+    "why": "why", "por qué": "why", "por que": "why", "porqué": "why", "porque": "why",
+    "more": "more", "más": "more", "mas": "more",
+    "picture": "picture", "imagen": "picture",
+    "help": "help", "ayuda": "help",
+}  # fmt: skip
+_BARE_COMMAND = re.compile(
+    rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?\s?[?!.]?", re.IGNORECASE
+)
+MOST_HEADLINES = 3  # of a message
+_NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
 
 
 def listens(request: Request) -> bool:
@@ -78,14 +153,6 @@ class PlainText:
     meant: str = ""
 
 
-_THANKS_WORDS = "thanks thank thx ty cheers gracias"
-_THANKS = frozenset(_THANKS_WORDS.split())
-WELCOME = "👍"
-# A message of pleasantries has one of these, and nothing but these and the words around them.
-_PLEASANT_WORDS = """
-    hi hello hey hiya howdy morning evening afternoon bye goodbye please welcome test testing ping
-    sup hola holi buenas buenos chau chao adiós adios prueba probando bienvenido
-"""
 _REMARK_WORDS = """
     ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
     sorry amazing congrats wrong true false fake funny hilarious correct nonsense genius legend
@@ -96,32 +163,8 @@ _REMARK_WORDS = """
 """
 _REMARKING = frozenset(_REMARK_WORDS.split())
 _PLEASANTRIES = _THANKS | _REMARKING | frozenset(_PLEASANT_WORDS.split())
-_AROUND_WORDS = """
-    good day night one bot not totally exactly really you u very so much a lot that is it's this was
-    for there how are going what's up
-    see later all everyone everybody bot and the to me i am fine
-    buen día dia días dias tardes noches muchas muchísimas muchisimas mil de nada hasta luego mañana
-    qué que tal cómo como estás estas va todo bien por favor muy a todos y vos el la
-"""
-_AROUND = frozenset(_AROUND_WORDS.split())
-_MOST_PLEASANTRIES = 7  # words
-_LONGEST_HINT = 300
 
-# Pleasantries that have none of those words.
-_PHRASES = """
-    how are you, how is it going, what's up, are you there, good day, good night, see you,
-    see you later, de nada, qué tal, que tal, cómo estás, como estas, hasta luego, estás ahí,
-    buen día
-"""
 _ABOUT_ME = frozenset(" ".join(phrase.split()) for phrase in _PHRASES.split(","))
-# Questions about what the bot does, and calls for help.
-_HELP_ENGLISH = (
-    r"(?:can|could|will|would) you (?:please )?(?:help|do|tell|explain|find|search|look|answer|"
-    r"understand|speak|read|hear)\b.{0,40}"
-    r"|(?:please )?help me\b.{0,20}|(?:who|what) are you|what (?:can|do) you (?:even )?do.{0,20}"
-    r"|are you (?:a (?:bot|robot|human|person)|real|human)\b.{0,20}"
-    r"|how (?:does|do) (?:this|it|you)(?: \w+)? work"
-)
 _HELP_SPANISH = (
     r"(?:(?:me|nos) )?(?:pod[eé]s|puedes|podr[ií]as|sab[eé]s|sabes) (?:ayudar|hacer|explicar|"
     r"decir|buscar|leer|contestar|responder|hablar|entender)\w*.{0,30}"
@@ -131,24 +174,7 @@ _HELP_SPANISH = (
     r"|c[oó]mo (?:funciona\w*|te uso|se usa)(?: \w+)?"
 )
 _HELP = re.compile(rf"(?:(?:{_HELP_ENGLISH})|(?:{_HELP_SPANISH}))", re.IGNORECASE)
-_MOST_OF_HELP = 7  # words
-# What people say to the bot among others, and expect no search for.
-_TO_ME = re.compile(
-    r"(?:you(?:['’]re| are| were)|that(?:['’]s| is| was)|i (?:love|hate) (?:you|this)|shut up|"
-    r"stop|sos|eres|est[aá]s|te (?:equivoc|amo|odio|quier)\w*|es[eo] (?:es|era|fue)|c[aá]llate)"
-    r"\b.{0,40}",
-    re.IGNORECASE,
-)
 
-_OF_HIM = "he|she|they"
-_SPOKE = (
-    "say|said|saying|says|think|thinks|thought|tweet|tweeted|write|wrote|mention|mentioned|talk"
-)
-_SUBJECT = "sobre|acerca|de|del|al respecto"
-_DIJO = (
-    "dijo|dice|decía|decia|opina|opinaba|opinó|opino|piensa|pensaba|pensó|escribió|escribio|"
-    "tuiteó|tuiteo|mencionó|habló|hablo"
-)
 # "what did he say about wind", "has she ever tweeted ...", "qué dijo sobre ...": about the account,
 # whose name is not said. Written in lower case, as headlines in title case are not.
 _QUESTION = re.compile(
@@ -161,11 +187,6 @@ _QUESTION = re.compile(
     re.DOTALL,
 )
 
-_TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
-_SETTING = (
-    r"(?:language|listening|mentions|replies|headlines|threshold|timezone|quiet|picture|corpus|"
-    r"answers)\b.*"
-)
 # The arguments with which the name of a command, as a first word, is no headline.
 _ARGUMENTS: Mapping[str, str] = {
     "why": r"\d{1,3}",
@@ -181,17 +202,8 @@ _ARGUMENTS: Mapping[str, str] = {
     "ask": r".+",
     "prophecy": r".+",
 }
-_LOWER_CASE_ONLY = frozenset({"find", "ask", "prophecy", "corpus", "help"})
 
 
-_FEWEST_TELLING = 3  # words that make a headline
-_FEWEST_WITHOUT_PAGE = 2  # if the page beside them cannot be read
-_BESIDE_LINKS = """
-    look at check out read watch see can believe guy guys article link news story someone sent
-    from by on in of about what an must interesting funny crazy unbelievable
-    miren mira mirá lean lee leé leer vean ve fíjate fijate nota noticia artículo enlace link
-    increíble que un una los las en me lo mandaron pasaron vi
-"""
 _REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
@@ -209,18 +221,6 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
     if _QUESTION.fullmatch(text.strip()):
         return PlainText(Plain.QUESTION, f"/ask {text.strip()}")
     return PlainText(Plain.HEADLINE)
-
-
-# What is said to the bot about its answers in place of a command, in English or Spanish.
-_BARE_COMMANDS: Mapping[str, str] = {
-    "why": "why", "por qué": "why", "por que": "why", "porqué": "why", "porque": "why",
-    "more": "more", "más": "more", "mas": "more",
-    "picture": "picture", "imagen": "picture",
-    "help": "help", "ayuda": "help",
-}  # fmt: skip
-_BARE_COMMAND = re.compile(
-    rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?\s?[?!.]?", re.IGNORECASE
-)
 
 
 def name_command(request: Request) -> Request:
@@ -250,10 +250,6 @@ def tells_something(text: str) -> bool:
 def _find_telling_words(text: str) -> list[str]:
     words = fold_words(text)
     return [word for word in words if word not in _REMARKS]
-
-
-MOST_HEADLINES = 3  # of a message
-_NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
 
 
 def split_headlines(text: str, *, forwarded: bool = False) -> tuple[str, ...]:

@@ -35,6 +35,15 @@ from engine.search import Headline, Prophecy, SearchRequest
 
 _PAGE, _PICTURE = "/prophecy", "/picture.png"
 _LONGEST_HEADLINE = 2_000
+_SHOWN = 5
+_FOUND = "found"  # the button below the hits of a query
+_LONGEST_TEXT = 280
+_PAGES = 4  # pages of hits per search, so that /more needs no second one
+_PASTED = (
+    Trigger.ADDRESSED,
+    Trigger.REPLY,
+    Trigger.OVERHEARD,
+)  # a command may not be shown to others
 
 
 async def show_linked(request: Request, services: Services) -> Reply | None:
@@ -69,11 +78,6 @@ async def show_linked(request: Request, services: Services) -> Reply | None:
     )
     picture = {**asked, "lang": request.words.language}
     return replace(reply, picture_url=f"{services.page}{_PICTURE}?{urlencode(picture)}")
-
-
-_SHOWN = 5
-_FOUND = "found"  # the button below the hits of a query
-_LONGEST_TEXT = 280
 
 
 async def found_page(
@@ -123,9 +127,6 @@ async def _more_found_pressed(request: Request, action: Action, services: Servic
 def is_compact(request: Request) -> bool:
     """Return whether answers in this place are short. Inline, the asker's text is not shown."""
     return request.place.kept and not request.known_chat.full_answers
-
-
-_PAGES = 4  # pages of hits per search, so that /more needs no second one
 
 
 async def answer_plain_text(
@@ -297,13 +298,6 @@ def _show_page(
         operator=request.words.operator,
     )
     return replace(reply, shows=answer)
-
-
-_PASTED = (
-    Trigger.ADDRESSED,
-    Trigger.REPLY,
-    Trigger.OVERHEARD,
-)  # a command may not be shown to others
 
 
 def _buttons(

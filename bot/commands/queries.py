@@ -13,6 +13,8 @@ from bot.request import Request
 from db.chat.answers import AskedQuestion, EarlierQuestions
 
 _FIND_EXAMPLE = marked('/find "coffee prices" OR tea -free before:2015')
+_LONGEST_QUESTION = 1000
+_ASK_EXAMPLE = marked("/ask What was said about coffee prices?")
 
 
 async def _find(request: Request, services: Services) -> Reply:
@@ -33,10 +35,6 @@ FIND = Command(
     act=SEARCHES,
     takes_quoted=True,
 )
-
-
-_LONGEST_QUESTION = 1000
-_ASK_EXAMPLE = marked("/ask What was said about coffee prices?")
 
 
 async def _ask(request: Request, services: Services) -> Reply:

@@ -17,6 +17,13 @@ from engine.errors import SeveralCorpora, UsageError
 _MOST_NAMED = 5  # archives
 # The name of a public channel, or the number of a private one.
 _CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
+_LONGEST_NAME = 30
+_ALIKE = 0.65  # of 1; "whi" is like "why", "porque" is not like "more"
+# Platforms that give a name to the app installed last, and the command that has all others there.
+ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
+Handler = Callable[[Request, Services], Awaitable[Reply | None]]
+# Of a button; a request that it returns is answered in place of the press.
+ActionHandler = Callable[[Request, Action, Services], Awaitable[Reply | Request | None]]
 
 
 def split_channel(request: Request, text: str) -> tuple[str, str]:
@@ -77,16 +84,6 @@ async def _which(name: str, request: Request, services: Services) -> str:
         name=name,
         commands=", ".join(f"/corpus {name} {archive.name}" for archive in fitting[:_MOST_NAMED]),
     )
-
-
-_LONGEST_NAME = 30
-_ALIKE = 0.65  # of 1; "whi" is like "why", "porque" is not like "more"
-# Platforms that give a name to the app installed last, and the command that has all others there.
-ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
-
-Handler = Callable[[Request, Services], Awaitable[Reply | None]]
-# Of a button; a request that it returns is answered in place of the press.
-ActionHandler = Callable[[Request, Action, Services], Awaitable[Reply | Request | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

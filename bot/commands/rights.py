@@ -25,6 +25,11 @@ _CODE_LENGTH = 8
 CODE_VALID = timedelta(days=1)
 CODE_SHOWN = CODE_VALID / 2  # for as long it is shown again; then another one is made
 _LONGEST_TITLE = 60
+_ADMINS_ONLY = marked("Only admins of this chat may use /{name}. Ask one of them.")
+# For platforms without admins of single chats.
+_ADMINS_ONLY_ON = {
+    "slack": marked("Only admins of this workspace may use /{name}. Ask one of them."),
+}
 
 
 class Who(IntEnum):
@@ -105,15 +110,6 @@ def may(who: Who, effect: Effect, where: Where) -> bool:
     """Return whether the role permits the effect in this kind of place."""
     least = RIGHTS[effect, where]
     return least is not None and who >= least
-
-
-_ADMINS_ONLY = marked("Only admins of this chat may use /{name}. Ask one of them.")
-
-
-# For platforms without admins of single chats.
-_ADMINS_ONLY_ON = {
-    "slack": marked("Only admins of this workspace may use /{name}. Ask one of them."),
-}
 
 
 async def refusal(

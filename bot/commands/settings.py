@@ -37,6 +37,8 @@ _TIME = r"((?:[01]?\d|2[0-3])(?::[0-5]\d)?|(?:0?[1-9]|1[0-2])(?::[0-5]\d)? ?[ap]
 _SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}", re.IGNORECASE)
 
 Setting = Callable[[Chat, str, Words], Chat]
+_OTHER = "other"  # any value but those that are named
+_CORPUS = "corpus"
 
 
 def _language(chat: Chat, value: str, words: Words) -> Chat:
@@ -129,7 +131,6 @@ def shown_value(chat: Chat, name: str) -> str:
     }[name]
 
 
-_OTHER = "other"  # any value but those that are named
 _EXPLAINED: Mapping[str, Mapping[str, str]] = {
     "language": {
         _AUTO: marked("I answer everybody in their own language"),
@@ -196,7 +197,6 @@ def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
     )
 
 
-_CORPUS = "corpus"
 # Settings that are not shown: words for several others.
 _SHORTHANDS: Mapping[str, Setting] = {_LISTENING: _set_listening}
 

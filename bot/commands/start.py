@@ -35,6 +35,15 @@ from engine.values import Corpus, CorpusRole
 
 _MOST = 5  # prophecies
 _LONGEST_HEADLINE = 120
+LONGEST_GREETING = 400
+_LONGEST_VOICES = 90
+_MOST_VOICES = 3
+_HOURS = ("7:00", "8:00", "9:00", "12:00", "18:00", "20:00")
+_NEVER = "never"
+_NATIVE = {"en": "English", "es": "Español"}
+_ZONE_EXAMPLE = "/settings timezone Madrid"
+_Step = Callable[[Request, Services], Awaitable[Reply]]
+_STEERS = Act(Effect.STEERS_CHAT)
 
 
 async def at_home(request: Request, services: Services, greeting: Reply) -> Reply:
@@ -70,13 +79,6 @@ def _item(post: PublicPost, found: Candidate, number: int, words: Words) -> Item
     return ItemView(headline=cut(post.title, _LONGEST_HEADLINE), link=post.link, hit=hit)
 
 
-LONGEST_GREETING = 400
-_LONGEST_VOICES = 90
-_MOST_VOICES = 3
-_HOURS = ("7:00", "8:00", "9:00", "12:00", "18:00", "20:00")
-_NEVER = "never"
-_NATIVE = {"en": "English", "es": "Español"}
-_ZONE_EXAMPLE = "/settings timezone Madrid"
 # Where most of those live who speak a language; elsewhere a city is typed.
 _ZONES = {
     "en": (
@@ -101,8 +103,6 @@ _ZONE_OF_COUNTRY = {
     "US": "America/New_York",
 }
 _OFFERED_ZONES = frozenset({*_ZONE_OF_COUNTRY.values(), *chain.from_iterable(_ZONES.values())})
-
-_Step = Callable[[Request, Services], Awaitable[Reply]]
 
 
 async def _start(request: Request, services: Services) -> Reply:
@@ -349,8 +349,6 @@ def _step(
 def _button(label: str, value: str) -> Button:
     return Button(label=label, action=Action(name="setup", value=value))
 
-
-_STEERS = Act(Effect.STEERS_CHAT)
 
 START = Command(
     name="start",

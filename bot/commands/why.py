@@ -19,6 +19,13 @@ from engine.errors import UsageError
 from engine.messages import Message
 from engine.search import Hit
 
+# The buttons that stand under an answer, by what their value tells: the index of the first hit of
+# the page, or the rank of a hit of it.
+_OF_PAGES = frozenset({"why", "picture", "whole", WRITE})
+_OF_HITS = frozenset({"up", "down", "votes", "back", SHARE})
+IN_REPLY = marked("In reply to an answer it is about that one, not the last.")
+_NAME = "why"
+
 
 async def _why(request: Request, services: Services) -> Reply | None:
     meant = await meant_answer(request, services)
@@ -28,12 +35,6 @@ async def _why(request: Request, services: Services) -> Reply | None:
         await _remember_explained(request, meant, services)
         return _why_found(request, meant)
     return await _why_answer(request, meant, services)
-
-
-# The buttons that stand under an answer, by what their value tells: the index of the first hit of
-# the page, or the rank of a hit of it.
-_OF_PAGES = frozenset({"why", "picture", "whole", WRITE})
-_OF_HITS = frozenset({"up", "down", "votes", "back", SHARE})
 
 
 async def meant_answer(
@@ -178,8 +179,6 @@ async def _press_why(request: Request, action: Action, services: Services) -> Re
     return Reply(words=request.words, text=text, ephemeral=True, shows=page)
 
 
-IN_REPLY = marked("In reply to an answer it is about that one, not the last.")
-_NAME = "why"
 WHY = Command(
     name=_NAME,
     summary=marked("explain the last answer, or one tweet of it"),

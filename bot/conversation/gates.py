@@ -23,6 +23,7 @@ from engine.chat import Chat, zone_named, zone_or_utc
 
 _SILENCE = _CLOSE = timedelta(minutes=1)
 _REMEMBERED = 1000  # people and chats
+_LONGEST_NAME = 60
 
 
 class Room(Enum):
@@ -108,9 +109,6 @@ class Pasted:
         chat = f"{request.place.platform}:{request.place.chat_id}"
         written = self._written.get(chat, {})
         return request.answered_event in written and len(written) > 1
-
-
-_LONGEST_NAME = 60
 
 
 class Gates:

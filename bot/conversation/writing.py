@@ -24,6 +24,15 @@ from engine.errors import PresagioError, StorageError
 from engine.values import Closable
 
 logger = logging.getLogger("presagio.conversation")
+_PAUSE = 2.0  # seconds between two edits: platforms allow few in a minute
+_TRIES = 3
+_AGAIN_SECONDS = 2.0
+_LONGEST_WAIT = 30.0
+_AT_ONCE = 4  # tasks that ask a model; the others wait
+_MOST_ATTEMPTS = 2
+_STALE = timedelta(minutes=15)  # nobody waits for it any more
+_LOOK_SECONDS = 60.0
+Compose = Callable[[KeptTask, datetime, Callable[[StepName], None]], Awaitable[Composition]]
 
 
 def words_to(request: Request, operators: Container[str]) -> Words:
@@ -57,12 +66,6 @@ def apology(request: Request, error: Exception, *, again: bool = False) -> Reply
         said = words.say("Sorry, something went wrong.")
     number = words.say("Its number in the log is {incident}.", incident=incident)
     return aside(request, f"{said} {number}")
-
-
-_PAUSE = 2.0  # seconds between two edits: platforms allow few in a minute
-_TRIES = 3
-_AGAIN_SECONDS = 2.0
-_LONGEST_WAIT = 30.0
 
 
 class Progress(Closable):
@@ -143,14 +146,6 @@ async def show_outcome(
 
 def _wait(error: DeliveryError) -> float:
     return min(error.seconds, _LONGEST_WAIT) if isinstance(error, SlowDown) else _AGAIN_SECONDS
-
-
-_AT_ONCE = 4  # tasks that ask a model; the others wait
-_MOST_ATTEMPTS = 2
-_STALE = timedelta(minutes=15)  # nobody waits for it any more
-_LOOK_SECONDS = 60.0
-
-Compose = Callable[[KeptTask, datetime, Callable[[StepName], None]], Awaitable[Composition]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

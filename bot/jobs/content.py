@@ -38,6 +38,8 @@ from engine.messages import Message
 from engine.posting.delivery import Chosen, Delivery
 from engine.search import Hit
 
+logger = logging.getLogger("presagio.deliver")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedStory:
@@ -157,8 +159,6 @@ def _to_named_story(chosen: Chosen) -> NamedStory:
     story = chosen.find.story
     return NamedStory(title=story.title, link=story.link, source=story.source)
 
-
-logger = logging.getLogger("presagio.deliver")
 
 Draft = Callable[[Delivery, DraftContent], Awaitable[Composition]]
 

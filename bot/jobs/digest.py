@@ -42,6 +42,11 @@ from engine.posting.delivery import (
 WINDOW = timedelta(hours=25)
 _REMEMBERED = timedelta(days=2 * 365)  # a story is posted once and never again
 _NOTHING = Choice(chosen=(), left_out=())
+logger = logging.getLogger("presagio.digest")
+_READ = 10_000  # subscriptions read at once
+_PAGE = 500  # subscriptions decided in one transaction
+_AT_ONCE = 2  # pages
+_NEXT_ROUND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,14 +187,6 @@ def pictures_for(subscription: Subscription, chosen: Sequence[Chosen]) -> PostPi
             return PostPictures(picture=drawn[0] if drawn else None, instead=())
         case PostPicture.OFF:
             return PostPictures(picture=None, instead=())
-
-
-logger = logging.getLogger("presagio.digest")
-
-_READ = 10_000  # subscriptions read at once
-_PAGE = 500  # subscriptions decided in one transaction
-_AT_ONCE = 2  # pages
-_NEXT_ROUND = timedelta(seconds=1)
 
 
 async def digest(work: Deciding, *, now: datetime) -> int:

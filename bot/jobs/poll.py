@@ -50,6 +50,13 @@ from engine.values import Corpus, Kind
 _WRITING = ThreadPoolExecutor(1, thread_name_prefix="news")
 _PER_HOST = 2  # fetches at once
 _LANGUAGE = "simple"  # for feeds that state no language
+logger = logging.getLogger("presagio.poll")
+_LEASE = timedelta(minutes=10)
+_CLAIMED = 200  # feeds at once, most of which are waiting for their host
+_CLAIM_AGAIN = 50  # once this many are done
+# Two thousand long headlines take a second: outside the event loop, one feed at a time.
+_DECIDING = ThreadPoolExecutor(1, thread_name_prefix="feed")
+_AUTHORITY_ENDS = re.compile(r"[/?#\\]")
 
 
 class News:
@@ -121,16 +128,6 @@ def document_of(feed: Feed, headline: NewHeadline) -> Document:
         url=headline.link,
         tags=(feed.category.casefold(),) if feed.category else (),
     )
-
-
-logger = logging.getLogger("presagio.poll")
-
-_LEASE = timedelta(minutes=10)
-_CLAIMED = 200  # feeds at once, most of which are waiting for their host
-_CLAIM_AGAIN = 50  # once this many are done
-# Two thousand long headlines take a second: outside the event loop, one feed at a time.
-_DECIDING = ThreadPoolExecutor(1, thread_name_prefix="feed")
-_AUTHORITY_ENDS = re.compile(r"[/?#\\]")
 
 
 async def _nobody() -> Sequence[Chat]:

@@ -23,6 +23,16 @@ from db.lease import Lease
 from db.logs import JobOutcomes, RunOutcome
 from engine.errors import PresagioError
 
+logger = logging.getLogger("presagio.jobs")
+_INTERVALS = 5  # that may pass between two runs of a job
+_LEAST_SECONDS = 30.0  # a busy machine may skip a few ticks of one second
+_ENDING_SECONDS = 30.0  # that a run may take to end after its timeout
+_WATCH_SECONDS = 5.0
+_CLOSE_SECONDS = 2.0
+_LATE_SECONDS = 60  # a tick later than this is counted as missed
+_LOOK_SECONDS = 1.0
+_STEP_SECONDS = 1.0  # mere adjustments set the clock back by less
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -35,14 +45,6 @@ class Job:
     leader: bool = True  # only the leader runs it
     finishes: bool = False  # shutdown waits for it
     counts_idle: bool = True  # runs that had nothing to do are counted too
-
-
-logger = logging.getLogger("presagio.jobs")
-
-_INTERVALS = 5  # that may pass between two runs of a job
-_LEAST_SECONDS = 30.0  # a busy machine may skip a few ticks of one second
-_ENDING_SECONDS = 30.0  # that a run may take to end after its timeout
-_WATCH_SECONDS = 5.0
 
 
 @dataclass(slots=True)
@@ -111,12 +113,6 @@ class Watchdog:
             elif runs.told and not trouble:
                 logger.info("%s runs again", name)
             runs.told = trouble is not None
-
-
-_CLOSE_SECONDS = 2.0
-_LATE_SECONDS = 60  # a tick later than this is counted as missed
-_LOOK_SECONDS = 1.0
-_STEP_SECONDS = 1.0  # mere adjustments set the clock back by less
 
 
 class Scheduler:

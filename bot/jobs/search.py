@@ -20,6 +20,15 @@ from engine.prophecy.prophecy import NO_MODEL, Prophesies
 from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.values import Corpus
 
+logger = logging.getLogger("presagio.search")
+_AT_ONCE = 4
+_PAGE = 100
+_LOOK_BACK = timedelta(days=2)  # stories left unsearched for so long are old news
+_REMEMBERED = timedelta(minutes=5)
+_FAILURES = 3  # of the model in a row, after which the other stories wait for the next run
+_OUTBID = Message("Not judged: more promising stories took the budget of these hours.")
+_FAILING = Message("Not judged: the model does not answer.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
@@ -53,17 +62,6 @@ class MayAsk:
             self.report(error)
             return Permission(refusal=Message("Not judged: {reason}", reason=error.said))
         return Permission(waits=not posts_in_pace(budget, spent, now=now))
-
-
-logger = logging.getLogger("presagio.search")
-
-_AT_ONCE = 4
-_PAGE = 100
-_LOOK_BACK = timedelta(days=2)  # stories left unsearched for so long are old news
-_REMEMBERED = timedelta(minutes=5)
-_FAILURES = 3  # of the model in a row, after which the other stories wait for the next run
-_OUTBID = Message("Not judged: more promising stories took the budget of these hours.")
-_FAILING = Message("Not judged: the model does not answer.")
 
 
 class Memory:

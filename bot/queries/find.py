@@ -35,6 +35,8 @@ from engine.query.read import parse_query
 from engine.query.results import Counts, Found, present_hits, touched_platforms
 from engine.values import Corpus
 
+_S = TypeVar("_S", bound=Snippet)
+
 
 async def find(
     app: App,
@@ -199,9 +201,6 @@ def _nowhere(query: Query, corpus: str, why: Message) -> Found:
         counts=Counts(corpus=0),
         notices=(*query.notices, why),
     )
-
-
-_S = TypeVar("_S", bound=Snippet)
 
 
 async def personal_search(app: App, search: PersonalSearch) -> PersonalResult:

@@ -13,6 +13,15 @@ from engine.search import ItemPlace
 
 _LONGEST_TITLE = 100
 _LONGEST_HEADING = 60
+VOTES = "👍 👎"
+WRITE, SHARE = "write", "share"
+OWN = "own"  # marks vote buttons in a view that one person alone sees
+_MOST = 3  # buttons of a compact message, beside its votes
+_MOST_IN_ROW = 3  # hits whose votes fit into one row
+# Platforms that can show a message to one person alone.
+PRIVATE_VIEWS = frozenset({"slack"})
+# A hit that can be voted on: its number in the message, its answer, its rank and its votes.
+Votable: TypeAlias = tuple[int, Answer, int, Tally]
 
 
 def place_text(place: ItemPlace, words: Words) -> str:
@@ -37,18 +46,6 @@ def place_text(place: ItemPlace, words: Words) -> str:
     if not heading or heading == place.title:
         return title
     return f"{title}, {cut(heading, _LONGEST_HEADING)}"
-
-
-VOTES = "👍 👎"
-WRITE, SHARE = "write", "share"
-OWN = "own"  # marks vote buttons in a view that one person alone sees
-_MOST = 3  # buttons of a compact message, beside its votes
-_MOST_IN_ROW = 3  # hits whose votes fit into one row
-# Platforms that can show a message to one person alone.
-PRIVATE_VIEWS = frozenset({"slack"})
-
-# A hit that can be voted on: its number in the message, its answer, its rank and its votes.
-Votable: TypeAlias = tuple[int, Answer, int, Tally]
 
 
 def vote_row(votable: Sequence[Votable], language: str, *, platform: str) -> tuple[Button, ...]:

@@ -26,6 +26,14 @@ STEPS = {
     StepName.GUARD: marked("Comparing numbers, dates and quotations…"),
     StepName.CHECK: marked("Checking each sentence…"),
 }
+_LONGEST = 3500  # characters; one message on every platform
+NEXT, THREAD, SOURCES, REASONS, STOP = (
+    "next_tweet",
+    "as_thread",
+    "tweet_sources",
+    "tweet_reasons",
+    "stop_tweet",
+)
 
 
 def composition_reply(composition: Composition, words: Words, *, explain: bool = False) -> Reply:
@@ -110,17 +118,6 @@ def _usage(usage: Usage, words: Words) -> Iterator[str]:
         yield words.count("{number} token", "{number} tokens", tokens)
     if usage.cost_usd is not None:
         yield f"${usage.cost_usd:.4f}"
-
-
-_LONGEST = 3500  # characters; one message on every platform
-
-NEXT, THREAD, SOURCES, REASONS, STOP = (
-    "next_tweet",
-    "as_thread",
-    "tweet_sources",
-    "tweet_reasons",
-    "stop_tweet",
-)
 
 
 def step_reply(task_id: int, step: StepName, words: Words) -> Reply:

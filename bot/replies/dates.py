@@ -17,6 +17,26 @@ _FORMS = {
     "month": marked_plural("{number} month before", "{number} months before"),
     "day": marked_plural("{number} day before", "{number} days before"),
 }
+_YEAR = re.compile(r"\d{4}")
+_MONTH = re.compile(r"\d{4}-\d{2}")
+_FIRST_YEAR = 1000  # far enough from datetime's limits for date arithmetic
+_TIME_OF_DAY = re.compile(
+    r"(?P<hour>[01]?\d|2[0-3])(?:[:.h](?P<minute>[0-5]\d))?h?(?P<half>[ap])?\.?(?:m\.?)?", re.ASCII
+)
+_TYPED_DATE = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
+_TYPED = re.compile(
+    rf"(?<!\S)(?P<name>before|after|date|antes|desde|fecha):(?P<date>{_TYPED_DATE})(?!\S)",
+    re.IGNORECASE,
+)
+# As the command line has it, too: phones make one dash of two.
+_RECENT = re.compile(
+    r"(?<!\S)(?:--|[–—])?(?:exclude-recent|sin-recientes)(?::|=|\s+)(?P<months>\d{1,6})(?!\S)",
+    re.IGNORECASE,
+)
+_ENGLISH = {"antes": "before", "desde": "after", "fecha": "date"}
+_AT_END = re.compile(rf"\((?P<date>{_TYPED_DATE})\)[.!]?$")
+_WORD = re.compile(r"\w")
+_NO_FILTERS = Filters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +83,6 @@ def _whole_months(earlier: datetime, later: datetime) -> int:
     return begun if last_is_whole else begun - 1
 
 
-_YEAR = re.compile(r"\d{4}")
-_MONTH = re.compile(r"\d{4}-\d{2}")
-_FIRST_YEAR = 1000  # far enough from datetime's limits for date arithmetic
-
-
 def read_date(text: str) -> datetime:
     """Return the moment (UTC) that "2015", "2015-03", "2015-03-02" or a full ISO time names.
 
@@ -95,11 +110,6 @@ def _no_date(text: str) -> UsageError:
     )
 
 
-_TIME_OF_DAY = re.compile(
-    r"(?P<hour>[01]?\d|2[0-3])(?:[:.h](?P<minute>[0-5]\d))?h?(?P<half>[ap])?\.?(?:m\.?)?", re.ASCII
-)
-
-
 def read_time_of_day(text: str) -> time | None:
     """Return the time of day that "9", "9:30", "21h", "9am" or "9 p.m." names, or None."""
     found = _TIME_OF_DAY.fullmatch("".join(text.lower().split()))
@@ -124,22 +134,6 @@ class Period(StrEnum):
         """Return the start of the period, or None if it has none."""
         days = {Period.WEEK: 7, Period.MONTH: 30}.get(self)
         return None if days is None else now - timedelta(days=days)
-
-
-_TYPED_DATE = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
-_TYPED = re.compile(
-    rf"(?<!\S)(?P<name>before|after|date|antes|desde|fecha):(?P<date>{_TYPED_DATE})(?!\S)",
-    re.IGNORECASE,
-)
-# As the command line has it, too: phones make one dash of two.
-_RECENT = re.compile(
-    r"(?<!\S)(?:--|[–—])?(?:exclude-recent|sin-recientes)(?::|=|\s+)(?P<months>\d{1,6})(?!\S)",
-    re.IGNORECASE,
-)
-_ENGLISH = {"antes": "before", "desde": "after", "fecha": "date"}
-_AT_END = re.compile(rf"\((?P<date>{_TYPED_DATE})\)[.!]?$")
-_WORD = re.compile(r"\w")
-_NO_FILTERS = Filters()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

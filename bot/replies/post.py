@@ -35,6 +35,8 @@ TEMPLATE_EXAMPLE = ItemView(
         flags=(),
     ),
 )
+_WRITES_IN_A_ROW = 5
+_TYPE = "prophecy.found"
 
 
 def apply_template(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
@@ -80,9 +82,6 @@ class PostItem:
     link: str | None
     answer: Answer
     source: str = ""  # title of its feed
-
-
-_WRITES_IN_A_ROW = 5
 
 
 def post_reply(
@@ -212,9 +211,6 @@ def _row(
         button(words.say("Why?"), "why", page),
         *([button(words.say("Picture"), "picture", page)] if can_draw() else []),
     )
-
-
-_TYPE = "prophecy.found"
 
 
 def prophecy_event(item: PostItem, *, key: str, decided_at: datetime) -> Event:

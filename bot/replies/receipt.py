@@ -25,6 +25,14 @@ _READ = (
     marked("The model read it as the same event."),
 )
 _UNREAD = marked("No model read it; it was found by its words.")
+# The names of the lists of candidates.
+_LISTS = {"lexical": marked("by words"), "semantic": marked("by meaning")}
+_LONGEST_EXPLAINED = 300
+_PLANS = {
+    Plan.RANKED: marked("Best first: rare words count more than frequent ones."),
+    Plan.NEWEST: marked("Newest first, as no words were asked for."),
+    Plan.NEAREST: marked("Nearest in meaning first."),
+}
 
 
 def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words) -> str:
@@ -71,8 +79,6 @@ _NAMES = {
     "short": marked("short"),
     "generic": marked("generic"),
 }
-# The names of the lists of candidates.
-_LISTS = {"lexical": marked("by words"), "semantic": marked("by meaning")}
 
 
 def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
@@ -218,9 +224,6 @@ def named_figures(figures: Mapping[str, float | None], words: Words) -> str:
     )
 
 
-_LONGEST_EXPLAINED = 300
-
-
 def find_receipt(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> str:
     """Return lines that explain how the answer was made and why it contains each of `hits`."""
     lines = [words.say("Query: {query}", query=_query(receipt.canonical))]
@@ -234,13 +237,6 @@ def find_receipt(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> 
     for hit in hits:
         lines += ["", *_hit_receipt(hit, words)]
     return "\n".join(lines)
-
-
-_PLANS = {
-    Plan.RANKED: marked("Best first: rare words count more than frequent ones."),
-    Plan.NEWEST: marked("Newest first, as no words were asked for."),
-    Plan.NEAREST: marked("Nearest in meaning first."),
-}
 
 
 def find_reasons(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> str:

@@ -41,6 +41,10 @@ _WANTED = {
 }
 SYSTEM_DATA_DIR = Path("/var/lib/presagio")
 _NO_FIELD = FieldInfo()
+DEFAULT, UNSET = "default", "not set"
+SECRETS = "secrets"
+_MASK = "****"
+_PRIVATE_PATHS = ("webhook_url",)  # whoever knows the path can push updates
 
 
 def load_settings(
@@ -182,12 +186,6 @@ def _fix(keys: tuple[str, ...]) -> str | None:
 
     default = getattr(Sections.model_fields[keys[0]].get_default(), keys[1])
     return f"The default is {toml_value(default)}."
-
-
-DEFAULT, UNSET = "default", "not set"
-SECRETS = "secrets"
-_MASK = "****"
-_PRIVATE_PATHS = ("webhook_url",)  # whoever knows the path can push updates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,7 @@ _EXAMPLES: Mapping[str, Sequence[Section]] = {
     ],
     "webhooks": [WebhookSettings(name="news", url="https://example.org/hooks/presagio")],
 }
+_SAFE = re.compile(r"[\w:./@%+=,-]*")
 
 
 def example_toml() -> str:
@@ -92,9 +93,6 @@ def toml_value(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
     return json.dumps(value)  # strings, numbers and booleans look the same in JSON and TOML
-
-
-_SAFE = re.compile(r"[\w:./@%+=,-]*")
 
 
 def with_setting(text: str, section: str, key: str, value: object) -> str:

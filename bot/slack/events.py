@@ -40,6 +40,7 @@ _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 SHORTCUT = "find_prophecy"
 
 _UNNAMED_PLACES = {"directmessage", "privategroup"}
+_VOTES = {"+1": 1, "thumbsup": 1, "-1": -1, "thumbsdown": -1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,9 +320,6 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
         inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user"]["id"])),
         origin=body,
     )
-
-
-_VOTES = {"+1": 1, "thumbsup": 1, "-1": -1, "thumbsdown": -1}
 
 
 async def read_reaction_event(

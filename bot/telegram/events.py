@@ -44,6 +44,7 @@ FROM_INLINE = "inline"  # what /start says for somebody who was sent here from a
 AdminCheck = Callable[[int, int], Awaitable[bool]]
 ChannelSearch = Callable[[str, int], Awaitable[Place]]
 Download = Callable[[str, Path], Awaitable[None]]  # (file id, where to)
+_VOTES = {"👍": 1, "👎": -1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,9 +137,6 @@ def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> R
     if update.edited_message:
         return _read_edit(update, update.edited_message, myself, now)
     return None
-
-
-_VOTES = {"👍": 1, "👎": -1}
 
 
 def read_message_reaction(change: MessageReactionUpdated, *, now: datetime) -> Reaction | None:

@@ -47,6 +47,9 @@ _MEGABYTE = 1_000_000
 _LARGEST = 2_000 * _MEGABYTE  # of a database that is backed up unasked: some 20 seconds
 _BACKUPS = 3  # of upgrades that are kept
 _UPGRADE_PATIENCE = 3600.0  # seconds for the upgrade of another process
+_MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", re.MULTILINE)
+_PATIENCE = 24 * 3600.0  # seconds for one statement: a table of millions of rows takes long
+_NAMED = 3  # things that are named when many are refused
 
 
 async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
@@ -159,11 +162,6 @@ def _drop_oldest(folder: Path) -> None:
     kept = sorted(folder.glob("before-upgrade-*.dump"), key=lambda file: file.stat().st_mtime)
     for file in kept[:-_BACKUPS]:
         file.unlink(missing_ok=True)
-
-
-_MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", re.MULTILINE)
-_PATIENCE = 24 * 3600.0  # seconds for one statement: a table of millions of rows takes long
-_NAMED = 3  # things that are named when many are refused
 
 
 async def holds_something(database: Database) -> bool:

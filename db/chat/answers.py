@@ -19,6 +19,9 @@ from engine.search import Prophecy
 _QUESTIONS_KEPT = timedelta(days=1)
 _FOLLOWS = timedelta(hours=1)  # a later question is not a follow-up
 _LAST = 3
+_KEPT = timedelta(days=90)  # nobody asks for the reason after that
+_EVENTS_KNOWN = timedelta(days=7)  # as long as db.chat.events keeps them
+_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +108,6 @@ def prophecy_to_json(prophecy: Prophecy) -> str:
 def prophecy_from_json(text: str) -> Prophecy:
     """Return the prophecy that `prophecy_to_json` wrote."""
     return _adapter().validate_json(text)
-
-
-_KEPT = timedelta(days=90)  # nobody asks for the reason after that
-_EVENTS_KNOWN = timedelta(days=7)  # as long as db.chat.events keeps them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,9 +300,6 @@ def favourite_of(row: asyncpg.Record) -> Favourite | None:
         asked_at=row["asked_at"],
         tally=Tally(up=row["up"], down=row["down"]),
     )
-
-
-_BYTES = 32
 
 
 class VotingKeys(Store, sql="wall"):

@@ -12,6 +12,11 @@ from db.pool import Store
 from engine.chat import Admission, AdmissionState, BotOwner, Chat, Listening, PostPicture, Standing
 
 _QUOTAS_KEPT = timedelta(days=7)
+_WAITING_KEPT = timedelta(days=1)
+_MOST_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
+_MOST_USERS = 20
+# Of the states of a person and of the chat in which the person writes, the first counts.
+_BEST = (AdmissionState.ALLOWED, AdmissionState.REFUSED, AdmissionState.ASKED)
 
 
 class Quotas(Store, sql="conversation"):
@@ -30,9 +35,6 @@ class Quotas(Store, sql="conversation"):
     async def forget(self, *, now: datetime) -> None:
         """Remove the counts of days before the last week, which the owner may see."""
         await self._execute("forget_quotas", now.astimezone(UTC).date() - _QUOTAS_KEPT)
-
-
-_WAITING_KEPT = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +80,6 @@ class Waiting(Store, sql="access"):
     async def forget(self, *, now: datetime) -> None:
         """Remove messages that are older than a day."""
         await self._execute("forget_waiting", now - _WAITING_KEPT)
-
-
-_MOST_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
-_MOST_USERS = 20
-# Of the states of a person and of the chat in which the person writes, the first counts.
-_BEST = (AdmissionState.ALLOWED, AdmissionState.REFUSED, AdmissionState.ASKED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

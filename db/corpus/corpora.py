@@ -23,6 +23,12 @@ _LANGUAGES = {
     "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
     "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
+# Tokens. Longer texts repeat most of their words, and then thresholds keep few of them unread.
+LONG = 60
+ALL_POSTED = 2**63 - 1  # instead of an id: every document has its postings
+_TIMEOUT = 600  # seconds for one statement; only a hung server needs them
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 def partition(corpus_id: int) -> str:
@@ -52,19 +58,6 @@ def about_corpus(file: str, name: str, corpus_id: int) -> str:
         "corpus": str(int(corpus_id)),
     }
     return statements(file)[name].format(**names)
-
-
-PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
-
-
-# Tokens. Longer texts repeat most of their words, and then thresholds keep few of them unread.
-LONG = 60
-
-
-ALL_POSTED = 2**63 - 1  # instead of an id: every document has its postings
-
-
-_TIMEOUT = 600  # seconds for one statement; only a hung server needs them
 
 
 def has_postings(kind: Kind, *, average_length: float) -> bool:
@@ -199,9 +192,6 @@ async def add_languages(database: Database) -> list[str]:
     async with database.transaction() as connection:
         await connection.execute(statements("corpora")["lock_languages"])
         return list(await connection.fetchval(statements("corpora")["add_languages"]))
-
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 class Corpora(Store, sql="corpora"):

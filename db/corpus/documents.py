@@ -29,6 +29,11 @@ ITEM_COLUMNS = (
     "external_id", "digest", "created_at", "title", "author", "lang", "url", "attribution",
     "platform", "pages", "parts", "page_labels",
 )  # fmt: skip
+# Bytes that may wait to be sent: more than any batch, and never allocated in advance.
+_ROOM = 1 << 40
+_PAGE, _ITEMS = 2_000, 20  # documents, and those in parts, of one statement
+# Seconds per batch; far above what one needs, so that only a hung server reaches it.
+_BATCH_TIMEOUT = 600
 
 
 def document_rows(
@@ -109,10 +114,6 @@ def _as_record(document: Document, corpus: Corpus, known: frozenset[str]) -> tup
     )
 
 
-# Bytes that may wait to be sent: more than any batch, and never allocated in advance.
-_ROOM = 1 << 40
-
-
 async def copy_records(
     connection: Connection,
     table: str,
@@ -156,9 +157,6 @@ class Retention:
             if not batch:
                 return removed
             removed += batch
-
-
-_PAGE, _ITEMS = 2_000, 20  # documents, and those in parts, of one statement
 
 
 class StoredDocuments:
@@ -221,10 +219,6 @@ def _stored_part(row: asyncpg.Record) -> Part:
         last_page=row["last_page"],
         recognised=Flag.RECOGNISED in Flag(row["flags"]),
     )
-
-
-# Seconds per batch; far above what one needs, so that only a hung server reaches it.
-_BATCH_TIMEOUT = 600
 
 
 class Documents(Store, sql="documents"):

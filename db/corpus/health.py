@@ -21,6 +21,8 @@ from engine.values import INDEX_VERSION, Corpus, Flag
 
 PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
 _TIMEOUT = 600  # seconds for one statement; only a hung server needs them
+EXTENSIONS = ("unaccent", "pg_trgm")
+_RECOUNT_SECONDS = 600  # a large corpus is read in full
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +236,6 @@ def _about_foretold(name: str, corpus_id: int) -> str:
     sql = statements("overview")
     foretold = sql["foretold"].format(voted=statements("wall")["voted"])
     return sql[name].format(document=partition(corpus_id), corpus=int(corpus_id), foretold=foretold)
-
-
-EXTENSIONS = ("unaccent", "pg_trgm")
-
-_RECOUNT_SECONDS = 600  # a large corpus is read in full
 
 
 async def server_version(database: Database) -> str:

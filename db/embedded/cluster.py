@@ -23,6 +23,21 @@ from engine.messages import Message
 PORT = 5432
 # A socket's whole path must fit 104 bytes on macOS and 108 on Linux, with the closing zero.
 _LONGEST = 103 - len(f"/.s.PGSQL.{PORT}")
+SETTINGS_FILE = "presagio.conf"
+_MEGABYTE = 1024 * 1024
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+DATABASE = "presagio"
+SUPERUSER = "postgres"
+_UNFINISHED = "postgres.new-"
+_CREATION_SECONDS = 300.0
+# The text-search parser asks the C library which characters are letters: under plain "C" it takes
+# typographic quotes and emoji for letters. The first name that this machine supports is used.
+_CTYPES = ("C.UTF-8", "en_US.UTF-8", "UTF-8", "C")
+# Restoring a folder with the wrong owner affects all its files, so a few are enough to check. The
+# server's settings may belong to root.
+_TELLING = ("", "PG_VERSION", "base", "global", "global/pg_control", "pg_wal", LOG_FILE)
+_OTHERS = stat.S_IWGRP | stat.S_IRWXO  # PostgreSQL allows the group to read
+GATE_LOCK = "postgres.gate.lock"  # its presence marks a data folder
 
 
 def prepare(folder: Path, account: OsUser | None) -> Path:
@@ -74,15 +89,6 @@ def _private_folder(folder: Path, account: OsUser | None) -> Path:
         account.require_way(place)
         account.give_to_account(place)
     return place
-
-
-SETTINGS_FILE = "presagio.conf"
-
-
-_MEGABYTE = 1024 * 1024
-
-
-_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def write_settings(folder: Path, sockets: Path, extra: Mapping[str, str]) -> None:
@@ -152,23 +158,6 @@ def _address(sockets: Path) -> dict[str, str]:
 
 def _escape_value(value: str) -> str:
     return value.replace("\\", "\\\\").replace("'", "''")
-
-
-DATABASE = "presagio"
-
-
-SUPERUSER = "postgres"
-
-
-_UNFINISHED = "postgres.new-"
-
-
-_CREATION_SECONDS = 300.0
-
-
-# The text-search parser asks the C library which characters are letters: under plain "C" it takes
-# typographic quotes and emoji for letters. The first name that this machine supports is used.
-_CTYPES = ("C.UTF-8", "en_US.UTF-8", "UTF-8", "C")
 
 
 def check_version(folder: Path, major: str) -> None:
@@ -326,14 +315,6 @@ def _identifier(folder: Path) -> bytes:
         return b""
 
 
-# Restoring a folder with the wrong owner affects all its files, so a few are enough to check. The
-# server's settings may belong to root.
-_TELLING = ("", "PG_VERSION", "base", "global", "global/pg_control", "pg_wal", LOG_FILE)
-
-
-_OTHERS = stat.S_IWGRP | stat.S_IRWXO  # PostgreSQL allows the group to read
-
-
 def check_rights(folder: Path, account: OsUser | None) -> None:
     """Raise StorageRights unless `folder` and its content have the rights that PostgreSQL requires.
 
@@ -383,9 +364,6 @@ def _name_of_account(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return ""
-
-
-GATE_LOCK = "postgres.gate.lock"  # its presence marks a data folder
 
 
 @contextmanager

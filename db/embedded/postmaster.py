@@ -16,6 +16,11 @@ from db.embedded.os_user import Binaries, OsUser, failure, run_as, spawn_as
 from engine.messages import Message
 
 _log = logging.getLogger(__name__)
+PID_FILE = "postmaster.pid"
+LOG_FILE = "server.log"
+_LOG_BYTES = 4 * 1024 * 1024
+_NOTICE_SECONDS = 3.0
+_ORPHANS_SECONDS = 2.0
 
 
 def end_orphans(folder: Path) -> None:
@@ -40,13 +45,6 @@ def _is_orphan(process: "psutil.Process") -> bool:  # type: ignore[name-defined]
     """Tell whether it is a backend or auxiliary process whose server is gone."""
     title, parent = " ".join(process.cmdline()), process.parent()
     return title.startswith("postgres: ") and not (parent and parent.name().startswith("postgres"))
-
-
-PID_FILE = "postmaster.pid"
-LOG_FILE = "server.log"
-_LOG_BYTES = 4 * 1024 * 1024
-_NOTICE_SECONDS = 3.0
-_ORPHANS_SECONDS = 2.0
 
 
 class State(Enum):

@@ -38,6 +38,18 @@ from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, 
 from engine.errors import StorageError, StorageUnreachable
 from engine.messages import Message
 
+LOCK_SECONDS = 90.0
+_NOTICE_SECONDS = 1.0
+_one_thread = threading.Lock()
+_log = logging.getLogger(__name__)
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+_POLL_SECONDS = 0.02
+_LOOK_SECONDS = 2.0
+_STEADY_SECONDS = 60.0  # after this, earlier deaths no longer count
+_ATTEMPTS = 5
+_PAUSE_SECONDS = 1.0  # after the first failure; doubles each time
+
 
 class FileLock:
     """A lock on one file, shared or exclusive."""
@@ -80,10 +92,6 @@ def close_to_others(path: Path) -> None:
     path.touch(mode=0o600)
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         path.chmod(0o600)
-
-
-LOCK_SECONDS = 90.0
-_NOTICE_SECONDS = 1.0
 
 
 class Share:
@@ -130,7 +138,6 @@ class Share:
 
 
 _shares: dict[Path, Share] = {}
-_one_thread = threading.Lock()
 
 
 @contextmanager
@@ -148,13 +155,6 @@ def open_gate(data_dir: Path, progress: Callable[[str], None]) -> Iterator[Share
             share.gate.release()
             if share.count == 0:
                 del _shares[data_dir]
-
-
-_log = logging.getLogger(__name__)
-
-START_SECONDS = 60.0
-STOP_SECONDS = 20.0
-_POLL_SECONDS = 0.02
 
 
 class EmbeddedServer:
@@ -344,12 +344,6 @@ class EmbeddedServer:
 
     def _account(self) -> OsUser | None:
         return server_account((self.folder, self._data_dir))
-
-
-_LOOK_SECONDS = 2.0
-_STEADY_SECONDS = 60.0  # after this, earlier deaths no longer count
-_ATTEMPTS = 5
-_PAUSE_SECONDS = 1.0  # after the first failure; doubles each time
 
 
 async def keep_running(server: EmbeddedServer) -> Never:

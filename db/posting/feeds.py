@@ -26,6 +26,8 @@ from engine.posting.delivery import OwedNotice, Subscription
 
 SEEN_AGAIN_AFTER = timedelta(days=1)  # entries that stay in a feed are not written at each poll
 _LOCK_OF_NEWS = 7428  # any constant that no other lock uses
+_COUNTED = timedelta(days=7)
+_LOCK_OF_FEEDS = 7429  # any constant that no other lock uses
 
 
 class SharedFeeds(Store, sql="shared_feeds"):
@@ -66,12 +68,6 @@ class FeedOffers(Store, sql="shared_feeds"):
 
 
 _COLUMNS = tuple(field.name for field in fields(Feed) if field.name != "configured")
-
-
-_COUNTED = timedelta(days=7)
-
-
-_LOCK_OF_FEEDS = 7429  # any constant that no other lock uses
 
 
 class Feeds(Store, sql="news"):

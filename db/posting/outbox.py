@@ -32,6 +32,13 @@ from engine.posting.delivery import (
     StoryFind,
 )
 
+_PACE = timedelta(seconds=1)  # between two messages in one chat
+_REPEATED_AFTER = timedelta(days=180)
+_SETTLED_KEPT = timedelta(days=90)
+_POSTED_KEPT = timedelta(days=2 * 365)  # longer than tweets are kept from being repeated
+_DATES_KEPT = timedelta(days=30)
+_GONE_KEPT = timedelta(days=1)  # a chat that returns later is not told old news
+
 
 async def decide_posts(
     connection: Connection,
@@ -174,14 +181,6 @@ def _write_find_once(find: StoryFind, written: dict[int, str]) -> str:
     if find.id not in written:
         written[find.id] = prophecy_to_json(find.prophecy)
     return written[find.id]
-
-
-_PACE = timedelta(seconds=1)  # between two messages in one chat
-_REPEATED_AFTER = timedelta(days=180)
-_SETTLED_KEPT = timedelta(days=90)
-_POSTED_KEPT = timedelta(days=2 * 365)  # longer than tweets are kept from being repeated
-_DATES_KEPT = timedelta(days=30)
-_GONE_KEPT = timedelta(days=1)  # a chat that returns later is not told old news
 
 
 class Outbox(Store, sql="posting"):

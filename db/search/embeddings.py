@@ -26,6 +26,10 @@ _LEASE = "index of vectors"
 _LONGEST = 24 * 3600.0  # seconds
 _LOOK = 1.0  # seconds between two looks at a build that nobody waits for any more
 _MEMORY = "SET {local} statement_timeout = 0; SET {local} maintenance_work_mem = '512MB'"
+# A corpus with more vectors gets an index: comparing with each takes 52 ms at 100,000.
+EXACT_UP_TO = 100_000
+_TIMEOUT = 3600  # seconds for pruning and counting
+_LONGEST_VECTOR = 4000  # dimensions that pgvector indexes as halfvec
 
 
 class VectorIndexes:
@@ -102,12 +106,6 @@ class VectorIndexes:
         async with self._database.own_connection() as connection:
             await connection.execute(_MEMORY.format(local=""))
             yield connection
-
-
-# A corpus with more vectors gets an index: comparing with each takes 52 ms at 100,000.
-EXACT_UP_TO = 100_000
-_TIMEOUT = 3600  # seconds for pruning and counting
-_LONGEST_VECTOR = 4000  # dimensions that pgvector indexes as halfvec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

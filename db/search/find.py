@@ -42,6 +42,11 @@ _LISTS = (
 )  # fmt: skip
 
 _PLAN = statements("find")["plan_for_values"]
+_SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
+# In the order of their placeholders: db.search.rows needs these three first. `ranked` then adds,
+# for each scored lexeme, its tsquery and its weight.
+SCORING = ("k1", "norm", "norm_per_token")
+_UNSCORED = ("0::float8",) * len(CLASSES)
 
 
 class DialectIndex(Readings):
@@ -285,18 +290,12 @@ def _read_text_list(written: str | None) -> tuple[str, ...]:
     return tuple(entry for entry in found if isinstance(entry, str))
 
 
-_SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
 _CONDITIONS = tuple(field.name for field in fields(Conditions) if field.name != "undated")
-# In the order of their placeholders: db.search.rows needs these three first. `ranked` then adds,
-# for each scored lexeme, its tsquery and its weight.
-SCORING = ("k1", "norm", "norm_per_token")
 NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_CONDITIONS)
 RANKED = (*SCORING, "any", *NEWEST)
 NEAREST = (*NEWEST, "vector")
 ALLOWED = ("queries", "query_languages", *_CONDITIONS)
 MATCHING = ("any", *ALLOWED)
-
-_UNSCORED = ("0::float8",) * len(CLASSES)
 
 
 @lru_cache(maxsize=512)

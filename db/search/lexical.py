@@ -59,6 +59,7 @@ _NEIGHBOURS = 2
 # Connections that one search for phrases uses at once: the pool has four.
 _AT_ONCE = 3
 _FIRST_LEXEME = 5  # of a description: after k1, the two parts of the norm, and the ids
+_NONE = Glossary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +263,6 @@ def _innermost(plan: dict[str, Any]) -> dict[str, Any]:
     if query := plan.get("Distributed Query"):
         plan = query["Job"]["Tasks"][0]["Remote Plan"][0][0]["Plan"]
     return plan
-
-
-_NONE = Glossary()
 
 
 class Glossaries:

@@ -27,6 +27,17 @@ from engine.vectors import (
     source_of,
 )
 
+# Neighbours to examine for each that is wanted, before applying the filters first instead.
+_DEPTH = 4
+# How an index is walked, for one transaction. 1000 candidates at once is the maximum: with fewer it
+# loses neighbours, because the vectors of many models lie close together. The planner does not know
+# how many neighbours are wanted and would rather sort them all.
+_WALK = (
+    "SET LOCAL hnsw.ef_search = 1000; SET LOCAL hnsw.iterative_scan = strict_order;"
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off"
+)
+_PAGE = 500  # documents to read at once; other tasks run in between
+
 
 class CorpusVocabulary:
     """Reads texts with the corpus' text-search configuration and its document frequencies."""
@@ -56,17 +67,6 @@ class CorpusVocabulary:
         async with self._database.read_anywhere(latest=True) as reader:
             rows = await reader.fetch(self._sql["shares"], corpus.id, limit)
         return {row["lexeme"]: row["share"] for row in rows}
-
-
-# Neighbours to examine for each that is wanted, before applying the filters first instead.
-_DEPTH = 4
-# How an index is walked, for one transaction. 1000 candidates at once is the maximum: with fewer it
-# loses neighbours, because the vectors of many models lie close together. The planner does not know
-# how many neighbours are wanted and would rather sort them all.
-_WALK = (
-    "SET LOCAL hnsw.ef_search = 1000; SET LOCAL hnsw.iterative_scan = strict_order;"
-    "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off"
-)
 
 
 def embedding_table(model_id: int) -> str:
@@ -168,9 +168,6 @@ def _scale(row: asyncpg.Record) -> Scale | None:
     if row["mean"] is None:
         return None
     return Scale(mean=row["mean"], deviation=row["deviation"], same=row["same"])
-
-
-_PAGE = 500  # documents to read at once; other tasks run in between
 
 
 class ToEmbed(Nearest):

@@ -22,6 +22,13 @@ Operand = tuple[int, int]
 
 
 _NORM = "($2::float8 + $3::float8 * length)"
+# Looking up a member of an enumeration takes longer than reading a column.
+_flags = lru_cache(maxsize=None)(Flag)
+_STORED = (
+    "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length",
+    "platform",
+)  # fmt: skip
+_stored = itemgetter(*_STORED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,16 +181,9 @@ class Readings:
         return [Reading(**row) for row in rows]
 
 
-# Looking up a member of an enumeration takes longer than reading a column.
-_flags = lru_cache(maxsize=None)(Flag)
 _date_kinds: dict[str | None, DateKind | None] = {None: None} | {
     kind.value: kind for kind in DateKind
 }
-_STORED = (
-    "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length",
-    "platform",
-)  # fmt: skip
-_stored = itemgetter(*_STORED)
 _SETTERS = [
     Candidate.__dict__[name].__set__
     for name in (

@@ -20,6 +20,9 @@ from engine.text.snippet import searched_words
 from engine.values import Corpus, CorpusRole, Flag
 
 _PLAN = statements("find")["plan_for_values"]
+MARK_BEGINS, MARK_ENDS = "\x02", "\x03"
+_POSSESSIVE = re.compile(r"['’][sS]$")
+_UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
 
 
 class Comments:
@@ -67,11 +70,6 @@ class Threads:
                 about_corpus("threads", "read", corpus.id), corpus.id, thread, limit
             )
         return [ThreadMessage(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
-
-
-MARK_BEGINS, MARK_ENDS = "\x02", "\x03"
-_POSSESSIVE = re.compile(r"['’][sS]$")
-_UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,28 @@ from engine.ranking import Bm25
 _MOST_OPERANDS = 400
 # Rounding here and on the server differs by far less than this share of a score.
 SLACK = 1e-9
+_FIRST_CLASS = 9
+# Of a candidate.
+COLUMNS = (
+    "id, external_id, text, context, created_at, author, url, lang, flags, length, platform,"
+    " dated_by"
+)
+_SLOTS = ("$5", "$6", "$7", "$8")
+# No index serves the date conditions of `passes`. The planner, which sees no values, expects few
+# rows from these.
+FEW_DATES = (
+    "created_at < coalesce($5::timestamptz, 'infinity')"
+    " AND created_at >= coalesce($6::timestamptz, '-infinity')"
+    " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
+)
+# The score of the same words may be added up in different ways: differences by rounding are ties.
+_TIES = "1e9::float8"
+_RANKED = (
+    "k1", "norm", "norm_per_token", "limit", "before", "after", "require", "exclude",
+    "lexemes", "weights", "essential", "least", "ranges",
+)  # fmt: skip
+_ARRAYS = (("lexemes", "text[]"), ("weights", "float8[]"))
+_DESCRIBED = ("k1", "norm", "norm_per_token", "ids", "lexemes", "weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +103,7 @@ def _count_reaching(remaining: Sequence[float], need: float, start: int) -> int:
     return bisect_right(remaining, -need, start, len(remaining) - 1, key=neg) - start
 
 
-_FIRST_CLASS = 9
 _FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
-
-# Of a candidate.
-COLUMNS = (
-    "id, external_id, text, context, created_at, author, url, lang, flags, length, platform,"
-    " dated_by"
-)
-_SLOTS = ("$5", "$6", "$7", "$8")
-# No index serves the date conditions of `passes`. The planner, which sees no values, expects few
-# rows from these.
-FEW_DATES = (
-    "created_at < coalesce($5::timestamptz, 'infinity')"
-    " AND created_at >= coalesce($6::timestamptz, '-infinity')"
-    " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
-)
-# The score of the same words may be added up in different ways: differences by rounding are ties.
-_TIES = "1e9::float8"
 
 
 @lru_cache(maxsize=512)
@@ -129,14 +134,6 @@ def rank_statement(
         " OFFSET 0) scored"
         f" ORDER BY round(bm25 * {_TIES}) DESC, created_at, id LIMIT $4) best"
     )
-
-
-_RANKED = (
-    "k1", "norm", "norm_per_token", "limit", "before", "after", "require", "exclude",
-    "lexemes", "weights", "essential", "least", "ranges",
-)  # fmt: skip
-_ARRAYS = (("lexemes", "text[]"), ("weights", "float8[]"))
-_DESCRIBED = ("k1", "norm", "norm_per_token", "ids", "lexemes", "weights")
 
 
 def essential(bounds: Sequence[float], need: float) -> tuple[int, float]:

@@ -101,6 +101,13 @@ _SAYS_NOT = re.compile(
     r"address|state|dicen?|mencionan?|contienen?|responden?|indican?)",
     re.IGNORECASE,
 )
+QUESTION_LENGTH = 1000
+EARLIER = 3  # questions of the thread
+_CONTEXT_LENGTH = 200
+_NAME_LENGTH = 60
+_CUT = "…"
+logger = logging.getLogger("presagio.answer")
+PURPOSE = "answer"
 
 
 def read_claims(
@@ -182,12 +189,6 @@ def _clean_claim(plain: str, numbers: tuple[int, ...], texts: Sequence[str]) -> 
 if TYPE_CHECKING:
     from engine.llm.client import ChatClient
 
-QUESTION_LENGTH = 1000
-EARLIER = 3  # questions of the thread
-_CONTEXT_LENGTH = 200
-_NAME_LENGTH = 60
-_CUT = "…"
-
 
 @dataclass(frozen=True, slots=True)
 class AnswerRequest:
@@ -255,11 +256,6 @@ def shown_excerpt(text: str, wording: Wording, length: int) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-logger = logging.getLogger("presagio.answer")
-
-PURPOSE = "answer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,18 @@ from engine.search import Hit, Mode
 from engine.text.snippet import Excerpt, Spot, window, words
 from engine.values import Corpus, Usage
 
+_BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{0,200})[\]］】]")
+_CITATION = re.compile(
+    r"[\s^#]*(?:(?:source|passage|fuente|pasaje|doc)\w?\W*)?\d++(?:\s*+(?:[-–,;&]|and|y)?+\s*+\d++)*+"
+    r"\s*+(?:†\w*)?",
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
+_BEGINNING = 5  # letters that forms of one word share
+_MOST_MATCHES = 200  # considered for choosing a window
+_CUT = "…"
+_LONGEST_READ = 20_000  # characters, as in engine.text.snippet
+
 
 class AnswerOutcome(StrEnum):
     """The kind of answer that a question got."""
@@ -167,15 +179,6 @@ class ClaimCheck(Protocol):
         """Return the claims with the check's objections. Raises only what the ledger raises."""
 
 
-_BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{0,200})[\]］】]")
-_CITATION = re.compile(
-    r"[\s^#]*(?:(?:source|passage|fuente|pasaje|doc)\w?\W*)?\d++(?:\s*+(?:[-–,;&]|and|y)?+\s*+\d++)*+"
-    r"\s*+(?:†\w*)?",
-    re.IGNORECASE,
-)
-_NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
-
-
 def split_citations(text: str, given: int, damage: Counter[str]) -> tuple[str, tuple[int, ...]]:
     """Return the text without marks, and the distinct numbers in them that are 1..`given`.
 
@@ -217,12 +220,6 @@ def _numbers(mark: str, given: int) -> Iterator[int]:
             yield first
         else:  # cannot be a range of passages, so it is two numbers with a dash
             yield from range(first, last + 1) if first <= last <= given else (first, last)
-
-
-_BEGINNING = 5  # letters that forms of one word share
-_MOST_MATCHES = 200  # considered for choosing a window
-_CUT = "…"
-_LONGEST_READ = 20_000  # characters, as in engine.text.snippet
 
 
 @dataclass(frozen=True, slots=True)

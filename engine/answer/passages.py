@@ -32,6 +32,25 @@ _FRAME_WORDS = frozenset(_FRAME.split())
 _WORD = re.compile(r"(?<![\w@#'’-])[^\W\d_]+(?![\w'’-])")
 _BEGINNING = 1  # after an inverted question mark
 _LEFT = re.compile(r"\w")
+_WORDS = re.compile(r"[^\W_]+")
+_ASKS = re.compile(  # in the words of a whole question
+    r"(?:what(?! about\b| of\b)|who|whom|whose|which|when|where|why|how(?! about\b)|did|does|do|has"
+    r"|have|had|was|were|is|are|qu[eé](?! hay de\b| tal\b)|qui[eé]n|qui[eé]nes|cu[aá]ndo|d[oó]nde"
+    r"|c[oó]mo|cu[aá]l|cu[aá]les|por qu[eé]|alguna vez)\b"
+)
+_JOINS = re.compile(r"(?:and|but|or|also|so|y|e|o|u|pero|también|tambien)\b[\s,]*¿?\s*")
+_LEANS = re.compile(  # on what was said before
+    r"(?:what|how) (?:about|of)\b|qu[eé] (?:hay de|tal)\b"
+    r"|(?:in|on|at|before|after|since|until|during|about|for|from|with|under|en|antes|después|despues"
+    r"|desde|hasta|durante|sobre|con|para|de|del|and|but|or|also|y|pero|también|tambien)\b"
+)
+_REFERS = re.compile(
+    r"\b(?:its?|them|(?<!is )(?<!are )(?<!was )(?<!were )there|the same|eso|esto|ello|aquello"
+    r"|ah[ií]|all[ií]|allá|lo mismo|al respecto)\b"
+    r"|\b(?:this|that|these|those)(?= (?:in|on|at|before|after|since|is|was|are|were)\b|\W*$)"
+    r"|\b(?:then|too|either|instead|again|también|tambien|tampoco|entonces)\W*$"
+)
+_Key = tuple[str, int]
 
 
 def subject(question: str) -> str:
@@ -63,24 +82,6 @@ _SMALL = """
     enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
 """
 _SMALL_WORDS = frozenset(_SMALL.split()) | _FRAME_WORDS
-_WORDS = re.compile(r"[^\W_]+")
-_ASKS = re.compile(  # in the words of a whole question
-    r"(?:what(?! about\b| of\b)|who|whom|whose|which|when|where|why|how(?! about\b)|did|does|do|has"
-    r"|have|had|was|were|is|are|qu[eé](?! hay de\b| tal\b)|qui[eé]n|qui[eé]nes|cu[aá]ndo|d[oó]nde"
-    r"|c[oó]mo|cu[aá]l|cu[aá]les|por qu[eé]|alguna vez)\b"
-)
-_JOINS = re.compile(r"(?:and|but|or|also|so|y|e|o|u|pero|también|tambien)\b[\s,]*¿?\s*")
-_LEANS = re.compile(  # on what was said before
-    r"(?:what|how) (?:about|of)\b|qu[eé] (?:hay de|tal)\b"
-    r"|(?:in|on|at|before|after|since|until|during|about|for|from|with|under|en|antes|después|despues"
-    r"|desde|hasta|durante|sobre|con|para|de|del|and|but|or|also|y|pero|también|tambien)\b"
-)
-_REFERS = re.compile(
-    r"\b(?:its?|them|(?<!is )(?<!are )(?<!was )(?<!were )there|the same|eso|esto|ello|aquello"
-    r"|ah[ií]|all[ií]|allá|lo mismo|al respecto)\b"
-    r"|\b(?:this|that|these|those)(?= (?:in|on|at|before|after|since|is|was|are|were)\b|\W*$)"
-    r"|\b(?:then|too|either|instead|again|también|tambien|tampoco|entonces)\W*$"
-)
 
 
 def stands_alone(question: str) -> bool:
@@ -102,9 +103,6 @@ def _telling_words(question: str) -> list[str]:
     """Return the words that name a subject; a time is none."""
     words = _WORDS.findall(question.casefold())
     return [word for word in words if word not in _SMALL_WORDS and not word.isdigit()]
-
-
-_Key = tuple[str, int]
 
 
 async def gather(

@@ -93,6 +93,12 @@ _WEEKDAY = re.compile(
     r"|jeudi|vendredi|samedi|dimanche|(?:segunda|terça|quarta|quinta|sexta)-feira|(?:lune|marte"
     r"|mercole|giove|vener)dì|sabato|domenica))\b|(?P<japanese>[月火水木金土日]曜日)"
 )
+_LATER = re.compile(
+    r"[\s-]*(?:later|after|earlier|before|apart|más tarde|después|antes|später|danach|davor|zuvor"
+    r"|plus tard|après|avant|depois|mais tarde|dopo|più tardi|prima|後|前)",
+    re.IGNORECASE,
+)
+_CLOCK = re.compile(r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?::|h|時)(?P<minute>[0-5]\d)(?![\d:])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +199,9 @@ class Days:
         )
 
 
-_LATER = re.compile(
-    r"[\s-]*(?:later|after|earlier|before|apart|más tarde|después|antes|später|danach|davor|zuvor"
-    r"|plus tard|après|avant|depois|mais tarde|dopo|più tardi|prima|後|前)",
-    re.IGNORECASE,
-)
-
-
 def tells_time_between(text: str, end: int) -> bool:
     """Return whether a number that ends here tells the time from one date to another."""
     return bool(_LATER.match(text, end))
-
-
-_CLOCK = re.compile(r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?::|h|時)(?P<minute>[0-5]\d)(?![\d:])")
 
 
 def without_clock_times(text: str) -> str:

@@ -73,6 +73,11 @@ Your last answer could not be read. Answer exactly in this form: \
 NOT_ASKED = Message("The web was not asked, as wished.")
 _NO_PROVIDER = Message("No web search is set up: only the corpora were asked.")
 _PRIVATE = Message("The web was not asked: a search could tell it what private texts say.")
+EVIDENCE_TOKENS = 3000  # of an answer
+MOST_FACTS = 10
+_STATEMENT_LENGTH = 400
+_LONGEST_QUOTE = 600  # characters; what is longer is no quote of a few words
+_UNSURE = 0.5  # confidence of a fact that names none
 
 
 def no_web(request: ComposeRequest, web: Web | None) -> Message | None:
@@ -112,12 +117,6 @@ def _query(entry: object) -> str:
     written = entry.get("query") if isinstance(entry, dict) else entry
     return without_links(plain(written, _QUERY_LENGTH)) if isinstance(written, str) else ""
 
-
-EVIDENCE_TOKENS = 3000  # of an answer
-MOST_FACTS = 10
-_STATEMENT_LENGTH = 400
-_LONGEST_QUOTE = 600  # characters; what is longer is no quote of a few words
-_UNSURE = 0.5  # confidence of a fact that names none
 
 EVIDENCE_PROMPT = Prompt(
     system="""\

@@ -82,12 +82,6 @@ _UNITS: Mapping[str, tuple[str, Decimal]] = {
     for factor, words in factors.items()
     for word in words.split()
 }
-
-
-def _any(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-
-
 _AMBIGUOUS = frozenset({"m", "b", "t"})  # also metres, bytes and tonnes
 _SPACES = "\u00a0\u2009\u202f"
 _CJK = "\u3041-\u30ff\u4e00-\u9fff"
@@ -104,6 +98,32 @@ _PERCENT = re.compile(
     r"|punto porcentual|pp)\b",
     re.IGNORECASE,
 )
+_YEAR_DIGITS = re.compile(r"(?:1\d|20|21)\d\d")
+_BEFORE_YEAR = re.compile(
+    r"\b(?:in|since|from|until|till|by|of|during|after|before|between|circa|around|early|late|mid"
+    r"|year|years|spring|summer|autumn|fall|winter|en|desde|hasta|de|del|durante|entre|año|im|seit"
+    r"|bis|ab|vor|nach|jahr|em|ano|dal|nel|del|dans|depuis|jusqu'en|anno)\s\Z",
+    re.IGNORECASE,
+)
+_NOT_BEFORE_YEAR = re.compile(r"(?<![^\W\d_])(?P<word>[^\W\d_]++)\s\Z")
+_YEARS = re.compile(
+    r"(?<![\d.,])(?P<first>(?:1\d|20|21)\d\d)\s?[-–/]\s?(?P<last>(?:1\d|20|21)\d\d|\d\d)(?![\d.,]\d|\d)"
+)
+_CLAUSE = re.compile(r"[.;:!?()\[\]“”«»\"—]|,\s")
+_MOST_COUNTED = 3  # words after a number that may say what it counts
+# Words between a number and what it counts: "45 of the drivers", "30 more boats".
+_WITHIN = frozenset(
+    "of the its their de del los las sus der die des do da dos das di des les more other".split()  # noqa: SIM905 - a list of words, not of strings
+)
+_NEAR = 8  # words around a number that are about it
+_BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|a|y|o|und|bis|et|e)\s?", re.IGNORECASE)
+_SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.,]\d)")
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
 _SCALE = re.compile(
     rf"[\s-]?(?:(?P<thousands>mil)\s(?=millones\b|milhões\b))?(?P<scale>{_any(_SCALES)})\b",
     re.IGNORECASE,
@@ -125,24 +145,6 @@ _LABELLED = re.compile(
     r"|§|#)\s?\Z",
     re.IGNORECASE,
 )
-_YEAR_DIGITS = re.compile(r"(?:1\d|20|21)\d\d")
-_BEFORE_YEAR = re.compile(
-    r"\b(?:in|since|from|until|till|by|of|during|after|before|between|circa|around|early|late|mid"
-    r"|year|years|spring|summer|autumn|fall|winter|en|desde|hasta|de|del|durante|entre|año|im|seit"
-    r"|bis|ab|vor|nach|jahr|em|ano|dal|nel|del|dans|depuis|jusqu'en|anno)\s\Z",
-    re.IGNORECASE,
-)
-_NOT_BEFORE_YEAR = re.compile(r"(?<![^\W\d_])(?P<word>[^\W\d_]++)\s\Z")
-_YEARS = re.compile(
-    r"(?<![\d.,])(?P<first>(?:1\d|20|21)\d\d)\s?[-–/]\s?(?P<last>(?:1\d|20|21)\d\d|\d\d)(?![\d.,]\d|\d)"
-)
-_CLAUSE = re.compile(r"[.;:!?()\[\]“”«»\"—]|,\s")
-_MOST_COUNTED = 3  # words after a number that may say what it counts
-# Words between a number and what it counts: "45 of the drivers", "30 more boats".
-_WITHIN = frozenset(
-    "of the its their de del los las sus der die des do da dos das di des les more other".split()  # noqa: SIM905 - a list of words, not of strings
-)
-_NEAR = 8  # words around a number that are about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,6 @@ _MEASURE_STEMS = {
     name: frozenset(stem for words in factors.values() for stem in stems(words))
     for name, factors in _MEASURES.items()
 }
-_BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|a|y|o|und|bis|et|e)\s?", re.IGNORECASE)
 
 
 def _share_units(text: str, found: list[Figure]) -> list[Figure]:
@@ -312,9 +313,6 @@ def _tell_year(text: str, figure: Figure) -> Figure:
         and figure.counted
     )
     return replace(figure, may_be_year=not counts)
-
-
-_SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.,]\d)")
 
 
 def _parts(text: str) -> Iterator[Figure]:

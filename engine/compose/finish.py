@@ -83,6 +83,11 @@ Your last answer could not be read. Answer exactly in this form: {"checks": [{"i
         },
     ),
 )
+_UNCHECKED = Message("The check said nothing about it.")
+_HASHTAG = re.compile(r"#\w+")
+_WORD = re.compile(r"[^\W\d_]+")
+_NO_FACT = Fact(text="", quote="", passage=0, confidence=0.0)
+_FOREIGN_NUMBER = 2  # words in common that it outweighs
 
 
 class Support(StrEnum):
@@ -189,7 +194,6 @@ def _edit(edit: object, sentence: DraftSentence, given: Mapping[int, str]) -> Dr
     return replace(sentence, text=read.text, unknown=())
 
 
-_UNCHECKED = Message("The check said nothing about it.")
 _WHY: Mapping[Support, Message] = {
     Support.PARTLY: Message("Its sources support only a part of it."),
     Support.NOT: Message("Its sources do not support it."),
@@ -381,10 +385,6 @@ def _says_something(tweet: Sequence[DraftSentence]) -> bool:
     return len(_WORD.findall(text)) > 1
 
 
-_HASHTAG = re.compile(r"#\w+")
-_WORD = re.compile(r"[^\W\d_]+")
-
-
 def _cites(draft: Draft) -> bool:
     return any(sentence.sources for tweet in draft for sentence in tweet)
 
@@ -450,17 +450,11 @@ def _find_quote(position: int, facts: Sequence[Fact], drafts: Sequence[Draft]) -
     ).quote
 
 
-_NO_FACT = Fact(text="", quote="", passage=0, confidence=0.0)
-
-
 def _weigh_fact(fact: Fact, words: Collection[str], numbers: Collection[Decimal]) -> int:
     """Return how near a fact is to what is said; a number in its quote that is not said counts
     against it."""
     common = len(set(stems(f"{fact.text} {fact.quote}")) & set(words))
     return common - _FOREIGN_NUMBER * len(_read_numbers(fact.quote) - set(numbers))
-
-
-_FOREIGN_NUMBER = 2  # words in common that it outweighs
 
 
 def _read_numbers(text: str) -> frozenset[Decimal]:

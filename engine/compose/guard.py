@@ -47,6 +47,21 @@ _QUOTED = re.compile(
 )
 _OPENING_MARK = re.compile(r"[“”„«»\"]")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_LONGEST_MENTION = 3  # words
+_HASHTAG = re.compile(r"#\w+")
+_NUMBERING = re.compile(r"^\s*\(?\d{1,2}\)")  # "1)" and "(2)": the number of a line, not a claim
+_OPENING = re.compile(
+    r"(?:a |un |el |the )?(?:thread|hilo|sources?|fuentes?|read on|sigue|abro hilo)\s*",
+    re.IGNORECASE,
+)
+_CAPITALISED = re.compile(
+    r"(?<![\w@])[A-ZÁÉÍÓÚÑÜ][\w’'-]*(?:\s+(?:de\s+la\s+|de\s+|del\s+|of\s+|of\s+the\s+)?"
+    r"[A-ZÁÉÍÓÚÑÜ][\w’'-]*)*"
+)
+_HANDLE = re.compile(r"(?<!\w)[@＠](\w+)")
+_LEAST_OF_HANDLE = 4  # letters of a name that a handle may hold: "Caño" in @NicolasdelCano
+_ABBREVIATION = re.compile(r"(?<![\w.])[A-Z]{2,3}(?![\w])")
+_LEAST_COMMON = 5  # letters that two forms of a name share
 
 
 def normal(text: str) -> str:
@@ -274,15 +289,6 @@ def makes_claim(text: str) -> bool:
     return not (bare.endswith(("?", ":")) or _OPENING.fullmatch(bare))
 
 
-_LONGEST_MENTION = 3  # words
-_HASHTAG = re.compile(r"#\w+")
-_NUMBERING = re.compile(r"^\s*\(?\d{1,2}\)")  # "1)" and "(2)": the number of a line, not a claim
-_OPENING = re.compile(
-    r"(?:a |un |el |the )?(?:thread|hilo|sources?|fuentes?|read on|sigue|abro hilo)\s*",
-    re.IGNORECASE,
-)
-
-
 def _compare(text: str, witness: Witness) -> tuple[Finding, ...]:
     found = _compare_figures(text, witness)
     found += [
@@ -340,10 +346,6 @@ def _is_time(figure: Figure, text: str, witness: Witness) -> bool:
     )
 
 
-_CAPITALISED = re.compile(
-    r"(?<![\w@])[A-ZÁÉÍÓÚÑÜ][\w’'-]*(?:\s+(?:de\s+la\s+|de\s+|del\s+|of\s+|of\s+the\s+)?"
-    r"[A-ZÁÉÍÓÚÑÜ][\w’'-]*)*"
-)
 _NO_NAMES = frozenset(
     """
     i a an the this that these those it he she they we you in on at by for from to of and or but
@@ -384,12 +386,6 @@ def _is_known(name: str, witness: Witness, *, nouns: bool) -> bool:
         or any(_is_short_for(short, word) for short in witness.abbreviations)
         for word in words
     )
-
-
-_HANDLE = re.compile(r"(?<!\w)[@＠](\w+)")
-_LEAST_OF_HANDLE = 4  # letters of a name that a handle may hold: "Caño" in @NicolasdelCano
-_ABBREVIATION = re.compile(r"(?<![\w.])[A-Z]{2,3}(?![\w])")
-_LEAST_COMMON = 5  # letters that two forms of a name share
 
 
 def _stands_for(word: str, witness: Witness) -> bool:

@@ -58,6 +58,26 @@ PROMPTS: Mapping[StepName, Prompt] = {
     StepName.CHECK: CHECK_PROMPT,
 }
 PROMPT_VERSION = "+".join(prompt.version for prompt in PROMPTS.values())
+StepModels = Mapping[StepName, StepModel]
+# How long each model may take. Without queries nothing is looked for, without facts nothing is
+# written, and without a check the tweets are shown as not checked.
+STEP_SECONDS = {
+    StepName.GAPS: 10.0,
+    StepName.EVIDENCE: 30.0,
+    StepName.WRITE: 30.0,
+    StepName.CHECK: 20.0,
+}
+WEB_SECONDS = 8.0  # for searching and reading pages
+_LONGEST_ANSWERS = {  # tokens
+    StepName.GAPS: GAPS_TOKENS,
+    StepName.EVIDENCE: EVIDENCE_TOKENS,
+    StepName.WRITE: WRITE_TOKENS,
+    StepName.CHECK: CHECK_TOKENS,
+}
+_CHARACTERS_A_TOKEN = 4
+_INSTRUCTIONS = 600  # tokens of a system prompt
+_Verdicts = Mapping[DraftSentence, SupportVerdict]
+PURPOSE = "answer check"
 
 
 @dataclass(slots=True)
@@ -159,27 +179,6 @@ class Journal:
 if TYPE_CHECKING:  # a replayed run needs no HTTP client
     from engine.llm.client import ChatClient
 
-StepModels = Mapping[StepName, StepModel]
-
-# How long each model may take. Without queries nothing is looked for, without facts nothing is
-# written, and without a check the tweets are shown as not checked.
-STEP_SECONDS = {
-    StepName.GAPS: 10.0,
-    StepName.EVIDENCE: 30.0,
-    StepName.WRITE: 30.0,
-    StepName.CHECK: 20.0,
-}
-WEB_SECONDS = 8.0  # for searching and reading pages
-_LONGEST_ANSWERS = {  # tokens
-    StepName.GAPS: GAPS_TOKENS,
-    StepName.EVIDENCE: EVIDENCE_TOKENS,
-    StepName.WRITE: WRITE_TOKENS,
-    StepName.CHECK: CHECK_TOKENS,
-}
-
-_CHARACTERS_A_TOKEN = 4
-_INSTRUCTIONS = 600  # tokens of a system prompt
-
 
 class Models(Protocol):
     """The models that a run may ask."""
@@ -246,10 +245,6 @@ class ClientModels:
             StepName.CHECK: shown,
         }
         return characters[name] // _CHARACTERS_A_TOKEN + _INSTRUCTIONS
-
-
-_Verdicts = Mapping[DraftSentence, SupportVerdict]
-PURPOSE = "answer check"
 
 
 class ClaimChecker:

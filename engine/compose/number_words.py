@@ -11,6 +11,29 @@ from decimal import Decimal
 
 from engine.text.language import detect_language
 
+_MILLION, _BILLION, _TRILLION = "1000000", "1000000000", "1000000000000"
+# Alone these are articles, pronouns and conjunctions rather than numbers: "one of them", "once".
+_NO_NUMBERS = frozenset(
+    """
+    one un una uno once mil ein eine einen einem einer eins une um uma mille cent cento vent trent
+    quarant cinquant sessant settant ottant novant neuf
+    """.split()  # noqa: SIM905 - a list of words, not of strings
+)
+# Words of another language, so that they count only where the text's language is known.
+_SHARED = frozenset(
+    "due elf tre sei set cent cents vent mila acht sept mille cem dix otto".split()  # noqa: SIM905 - a list of words, not of strings
+)
+_READ_BY_DIGITS = re.compile(r"(?:\d[\s-]?|\b(?:por|pour|pro|per)\s)\Z", re.IGNORECASE)
+_ARTICLE = re.compile(r"\ba\s\Z", re.IGNORECASE)
+_SCALES_THAT_STAND_ALONE = frozenset({"mil", "mille", "cento", "cent", "hundert", "tausend"})
+_IDEOGRAPH = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
+_TENS = {"十": 10, "百": 100, "千": 1000}
+_MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
+_COUNTED = (
+    "人名年月日時分秒回件個箇台隻艘頭匹本枚冊戸棟軒社校国県市町村歳才倍割点"
+    "位カヶつ円元%％パメキトド"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Lexicon:
@@ -44,7 +67,6 @@ def _pairs(listed: str) -> dict[str, int]:
     return found
 
 
-_MILLION, _BILLION, _TRILLION = "1000000", "1000000000", "1000000000000"
 _LEXICONS: Mapping[str, _Lexicon] = {
     "en": _Lexicon(
         ones="one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
@@ -111,17 +133,6 @@ _LEXICONS: Mapping[str, _Lexicon] = {
         compounds=True,
     ),
 }
-# Alone these are articles, pronouns and conjunctions rather than numbers: "one of them", "once".
-_NO_NUMBERS = frozenset(
-    """
-    one un una uno once mil ein eine einen einem einer eins une um uma mille cent cento vent trent
-    quarant cinquant sessant settant ottant novant neuf
-    """.split()  # noqa: SIM905 - a list of words, not of strings
-)
-# Words of another language, so that they count only where the text's language is known.
-_SHARED = frozenset(
-    "due elf tre sei set cent cents vent mila acht sept mille cem dix otto".split()  # noqa: SIM905 - a list of words, not of strings
-)
 READ_LANGUAGES = frozenset({*_LEXICONS, "ja", "zh"})
 
 
@@ -172,7 +183,6 @@ _READERS: Mapping[str, _Reader] = {
 _UNSURE = tuple(
     _build_reader(name, without=_SHARED) for name in _LEXICONS if name not in {"en", "es"}
 )
-_READ_BY_DIGITS = re.compile(r"(?:\d[\s-]?|\b(?:por|pour|pro|per)\s)\Z", re.IGNORECASE)
 
 
 def numbers_in_words(text: str) -> Iterator[tuple[int, int, Decimal]]:
@@ -212,10 +222,6 @@ def _find_numbers(reader: _Reader, text: str) -> Iterator[tuple[int, int, Decima
                     yield article.start(), end, Decimal(value)
             elif not alone:
                 yield start, end, Decimal(value)
-
-
-_ARTICLE = re.compile(r"\ba\s\Z", re.IGNORECASE)
-_SCALES_THAT_STAND_ALONE = frozenset({"mil", "mille", "cento", "cent", "hundert", "tausend"})
 
 
 @dataclass(slots=True)
@@ -279,14 +285,7 @@ def _read_tokens(
         yield number.start, number.end, number.total + number.current, number.words
 
 
-_IDEOGRAPH = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
 _DIGITS = {sign: number for number, sign in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2}
-_TENS = {"十": 10, "百": 100, "千": 1000}
-_MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
-_COUNTED = (
-    "人名年月日時分秒回件個箇台隻艘頭匹本枚冊戸棟軒社校国県市町村歳才倍割点"
-    "位カヶつ円元%％パメキトド"
-)
 _IDEOGRAPHIC = re.compile(
     rf"(?:(?:\d[\d,]*(?:\.\d+)?)|[{''.join((*_DIGITS, *_TENS))}])"
     rf"(?:\d[\d,]*|[{''.join((*_DIGITS, *_TENS, *_MYRIADS))}])*(?=(?P<counter>[{_COUNTED}])?)"

@@ -68,6 +68,26 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _UNSPACED = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
+_ABOUT = 4  # words before and after a superlative that it may be about
+_FOLD = re.compile(r"\b(?P<times>\d+|[^\W\d_]+?)(?:-?fold|fach\w*)\b", re.IGNORECASE)
+_TIMES = frozenset({"times", "veces", "fois", "vezes", "volte"})
+_TOLERANCE = Decimal("0.04")  # of a ratio that two numbers make
+_POINTS = Decimal("1.5")  # of a percentage that stands for a share
+_ALL = (
+    r"(?<!at )(?<!after )(?<!above )(?<!of )all(?!-| (?:time|over|but|day|year|along))|every|each"
+    r"|todos|todas|cada|alle[nr]?|jede[rsnm]?|tous|toutes|chaque|tutti|tutte|ogni"
+)
+_UNIVERSAL = re.compile(
+    rf"\b(?P<all>{_ALL})\s(?:of\s)?(?:the|los|las|les|die|der|os|as|i|gli|le|its|his|her|their|our"
+    r"|sus)?\s?(?P<what>[^\W\d_]{3,})|(?P<japanese>全員|全て|すべて|全部)",
+    re.IGNORECASE,
+)
+_SOME = re.compile(
+    r"\b(?:one|single|some|several|many|most|few|half|part|certain|un|una|uno|algun[oa]s|varios"
+    r"|varias|much[oa]s|mayoría|poc[oa]s|parte|ein|eine[rmns]?|einige|manche|viele|une|certaine?s"
+    r"|quelques|plusieurs|um|uma|algun?s|algumas|alcun[ie]|\d+)\b"
+)
+_OF_TIME = frozenset(stems("day days week year years month time times año años día días mes"))
 
 
 def _compile_way(way: str) -> re.Pattern[str]:
@@ -90,7 +110,6 @@ _ALSO: Mapping[str, frozenset[str]] = {
     "first": frozenset({"unprecedented", "oldest"}),
     "most": frozenset(_WAYS) - {"world", "only", "first", "last"},
 }
-_ABOUT = 4  # words before and after a superlative that it may be about
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +204,6 @@ _FRACTION = re.compile(
     r"|(?P<japanese>(?P<under>[2-9二三四五])分の(?P<over>[1-9一二三四]))",
     re.IGNORECASE,
 )
-_FOLD = re.compile(r"\b(?P<times>\d+|[^\W\d_]+?)(?:-?fold|fach\w*)\b", re.IGNORECASE)
-_TIMES = frozenset({"times", "veces", "fois", "vezes", "volte"})
 # Amounts that nobody counted, by what they may stand for.
 _VAGUE = (
     _kind(r"dozens|docenas|dutzende|douzaines|dezenas|dozzine|decenas(?! de mil)", "20", "200"),
@@ -221,8 +238,6 @@ _VAGUE = (
         "2000000000",
     ),
 )
-_TOLERANCE = Decimal("0.04")  # of a ratio that two numbers make
-_POINTS = Decimal("1.5")  # of a percentage that stands for a share
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,23 +285,6 @@ def _times(word: str) -> Decimal | None:
     if word.isdecimal():
         return Decimal(word)
     return next((value for *_, value in numbers_in_words(word)), None)
-
-
-_ALL = (
-    r"(?<!at )(?<!after )(?<!above )(?<!of )all(?!-| (?:time|over|but|day|year|along))|every|each"
-    r"|todos|todas|cada|alle[nr]?|jede[rsnm]?|tous|toutes|chaque|tutti|tutte|ogni"
-)
-_UNIVERSAL = re.compile(
-    rf"\b(?P<all>{_ALL})\s(?:of\s)?(?:the|los|las|les|die|der|os|as|i|gli|le|its|his|her|their|our"
-    r"|sus)?\s?(?P<what>[^\W\d_]{3,})|(?P<japanese>全員|全て|すべて|全部)",
-    re.IGNORECASE,
-)
-_SOME = re.compile(
-    r"\b(?:one|single|some|several|many|most|few|half|part|certain|un|una|uno|algun[oa]s|varios"
-    r"|varias|much[oa]s|mayoría|poc[oa]s|parte|ein|eine[rmns]?|einige|manche|viele|une|certaine?s"
-    r"|quelques|plusieurs|um|uma|algun?s|algumas|alcun[ie]|\d+)\b"
-)
-_OF_TIME = frozenset(stems("day days week year years month time times año años día días mes"))
 
 
 @dataclass(frozen=True, slots=True)

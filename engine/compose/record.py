@@ -28,6 +28,8 @@ from engine.settings.models import ComposeSettings
 from engine.values import ScoredText
 from engine.web.results import Web, WebFindings
 
+_HERE = Consent(base_url="http://localhost", setting="")
+
 
 @dataclass(slots=True)
 class RecordedAnswer:
@@ -126,8 +128,6 @@ def replay_parts(record: RunRecord, *, clock: Callable[[], float]) -> ComposePar
 
 
 # Each of these writes down what `inner` gives, or gives again what was written down.
-
-_HERE = Consent(base_url="http://localhost", setting="")
 
 
 @dataclass(frozen=True, slots=True)

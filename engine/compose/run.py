@@ -51,6 +51,7 @@ T = TypeVar("T")
 
 _RETRIEVE_SECONDS = 10.0
 _GRACE = 1.0  # seconds beyond the deadline that the web keeps itself
+_UNCHECKED = Message("Not checked by a model, as set.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,6 @@ class ComposeParts:
     web: Web | None = None
     rerankers: Rerankers | None = None
     settings: ComposeSettings = field(default_factory=ComposeSettings)
-
-
-_UNCHECKED = Message("Not checked by a model, as set.")
 
 
 class ComposeRun:

@@ -34,6 +34,14 @@ _RERANKED = 24  # passages that are ordered by how well they answer
 _LONGEST_SECTION = 60  # characters
 _RERANKED_OF_GAP = 2  # of each gap among them
 _RERANK_SECONDS = 5.0  # for ordering them; else words alone decide
+_FORM = re.compile(
+    r"^\W*(?:a |an |un |una )?(?:tweet|thread|post|comment|tuit|hilo|comentario)s?"
+    r"\s+(?:about|on|sobre|acerca de)\s+",
+    re.IGNORECASE,
+)
+# A corpus scores an ordinary text 1 if it has every word once, BM25 of a few passages about half
+# of that: pages of the web, which no corpus scores, are put on the same scale.
+_ON_SCALE = 2.0
 
 
 def web_passages(pages: Iterable[WebPage]) -> list[SourcePassage]:
@@ -176,11 +184,6 @@ _ASKED = re.compile(
     r"(?:\s+(?:about|on|regarding|concerning|of|sobre|acerca de|de|respecto a))?\s+",
     re.IGNORECASE,
 )
-_FORM = re.compile(
-    r"^\W*(?:a |an |un |una )?(?:tweet|thread|post|comment|tuit|hilo|comentario)s?"
-    r"\s+(?:about|on|sobre|acerca de)\s+",
-    re.IGNORECASE,
-)
 
 
 def topic(prompt: str) -> str:
@@ -261,11 +264,6 @@ def nothing_found(request: ComposeRequest) -> Message:
     """Return why nothing is written without any passage."""
     names = ", ".join(corpus.name for corpus in request.corpora)
     return Message("Nothing was written: nothing was found about this in {names}.", names=names)
-
-
-# A corpus scores an ordinary text 1 if it has every word once, BM25 of a few passages about half
-# of that: pages of the web, which no corpus scores, are put on the same scale.
-_ON_SCALE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,6 +66,8 @@ _HOST = (
 _WITH_SCHEME, _WITHOUT_SCHEME = re.compile(_HOST % "(?i:https?)://"), re.compile(_HOST % "")
 _LATIN_HOST = re.compile(rf"[{_LATIN}-]+(?:\.[{_LATIN}-]+)*+(?:\.(?:(?![\x00-\x7f]){_LETTER})+)?")
 _TOP_LEVEL = re.compile(r"xn--[0-9a-z-]+|[a-z]+(?![0-9a-z@+-])", re.IGNORECASE)
+_ROOMS = (80, 60, 40, 30, 20, 12, 8)
+_LONGEST_PLACE, _LONGEST_PLACES = 40, 80  # characters, of one passage and of all of a work
 
 
 def tweet_length(text: str) -> int:
@@ -211,7 +213,6 @@ class _Work:
         return ", ".join(filter(None, (cited, self.year))) + (f" {url}" if url else "")
 
 
-_ROOMS = (80, 60, 40, 30, 20, 12, 8)
 _DETAILS = (  # what lines tell, from the best on, while they do not fit
     *((room, {"placed": True, "titled": True, "linked": True}) for room in _ROOMS[:3]),
     *((room, {"placed": False, "titled": True, "linked": True}) for room in _ROOMS[:3]),
@@ -243,9 +244,6 @@ def _group_by_work(sources: Sequence[tuple[int, SourcePassage]]) -> list[_Work]:
         key = title, str(date.year) if date else "", _link(passage)
         grouped.setdefault(key, {})[number] = _shorten(cited_place(passage), _LONGEST_PLACE)
     return [_Work(*key, places) for key, places in grouped.items()]
-
-
-_LONGEST_PLACE, _LONGEST_PLACES = 40, 80  # characters, of one passage and of all of a work
 
 
 def _shorten(text: str, room: int) -> str:

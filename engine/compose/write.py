@@ -85,6 +85,12 @@ exactly in this form: \
         },
     ),
 )
+_CALL = re.compile(r"(?<![\w@＠])[@＠]++(?=\w)")
+_COUNTER = re.compile(r"^\W*(\d{1,2})\s?/\s?(\d{0,2})(?!\d)[\s.:)]*")
+_SOURCES = re.compile(r"^\W*(?:sources?|fuentes?|quellen?|fontes?|fonti)\s*:", re.IGNORECASE)
+_ENDED = re.compile(r"[.!?…][\"”’»)]*$")
+# 'in the U.S. [1].': the stop after what is cited, where the sentence has ended before it.
+_SECOND_STOP = re.compile(r"([.!?…][\"”’»)]*\s*(?:\[[^\]]{0,40}\]\s*)+)\.\s*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +171,6 @@ def read_drafts(
     return Drafts(variants=kept[:variants], language=str(language) if known else None)
 
 
-_CALL = re.compile(r"(?<![\w@＠])[@＠]++(?=\w)")
-_COUNTER = re.compile(r"^\W*(\d{1,2})\s?/\s?(\d{0,2})(?!\d)[\s.:)]*")
-_SOURCES = re.compile(r"^\W*(?:sources?|fuentes?|quellen?|fontes?|fonti)\s*:", re.IGNORECASE)
-
-
 def _draft(entry: object, given: Mapping[int, str]) -> Draft:
     tweets = entry.get("tweets") if isinstance(entry, dict) else entry
     listed_tweets = [tweets] if isinstance(tweets, str) else as_list(tweets)
@@ -247,11 +248,6 @@ def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, 
             found.append(sentence)
             starts = False
     return tuple(listed for listed in found if listed.text)
-
-
-_ENDED = re.compile(r"[.!?…][\"”’»)]*$")
-# 'in the U.S. [1].': the stop after what is cited, where the sentence has ended before it.
-_SECOND_STOP = re.compile(r"([.!?…][\"”’»)]*\s*(?:\[[^\]]{0,40}\]\s*)+)\.\s*$")
 
 
 def _join_marks(text: str, marks: str) -> str:

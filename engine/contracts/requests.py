@@ -20,6 +20,10 @@ from engine.values import Kind
 
 MOST_HITS = 100
 _YEARS = range(1000, 9999)  # the years that engine.query.filters reads
+_Value = str | int | tuple[str, ...] | None
+Limit = Annotated[int, Field(ge=1, le=MOST_HITS, description="Most hits to return.")]
+# A query may carry several filters with these names; a document needs to match only one of them.
+_ALTERNATIVES = frozenset({"from", "lang", "platform", "role", "domain", "thread"})
 
 
 def _known_year(day: date) -> date:
@@ -28,9 +32,7 @@ def _known_year(day: date) -> date:
     return day
 
 
-_Value = str | int | tuple[str, ...] | None
 Day = Annotated[date, AfterValidator(_known_year)]
-Limit = Annotated[int, Field(ge=1, le=MOST_HITS, description="Most hits to return.")]
 
 
 class SearchContract(BaseModel):
@@ -93,10 +95,6 @@ class SearchContract(BaseModel):
     def _fields_by_name(self) -> Mapping[str, _Value]:
         """Return the fields of this kind by the dialect's names."""
         return {}
-
-
-# A query may carry several filters with these names; a document needs to match only one of them.
-_ALTERNATIVES = frozenset({"from", "lang", "platform", "role", "domain", "thread"})
 
 
 def _filters(name: str, value: _Value) -> Iterator[Filter]:

@@ -14,6 +14,7 @@ from engine.query.results import Comment, FindHit, Found, FoundDocument, Match
 from engine.values import DateKind, Flag, Kind
 
 _DIGITS = 4
+_FILE_KINDS = frozenset({"image", "video", "audio", "text"})
 
 
 class Value(BaseModel):
@@ -125,9 +126,6 @@ class Attachment(Value):
         """Return the attachment with this name or address."""
         kind = (guess_type(name.partition("?")[0])[0] or "").partition("/")[0]
         return cls(name=name, kind=kind if kind in _FILE_KINDS else "file")
-
-
-_FILE_KINDS = frozenset({"image", "video", "audio", "text"})
 
 
 def attachments_of(document: FoundDocument) -> tuple[Attachment, ...]:

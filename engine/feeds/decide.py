@@ -35,6 +35,20 @@ _ALIKE = 0.75  # Jaccard share of words, if one headline's words include the oth
 _ALIKE_OTHERWISE = 0.8  # the same without numbers, if each has a word that the other lacks
 _FEWEST = 4  # words; shorter headlines match only if their words are the same
 _SHORTEST = 12  # letters of those words: "Editorial" stands over something new every day
+SAME_WORDS_WITHIN = timedelta(hours=48)
+SAME_HEADLINE_WITHIN = timedelta(days=7)  # programs put an old entry up again under a new identity
+_LONGEST_FROM_SUMMARY = 200  # for an entry without a title, as short posts are
+_EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # programs write earlier dates for "no date"
+_MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
+_SECONDS = re.compile(r"\d{1,10}", re.ASCII)
+_MOST_DOUBLINGS = 32
+LONGEST = DAY  # maximum wait, whatever a server asks for or however often it fails
+SPREAD = 0.2  # share of each wait that is added at random
+_TELL_FAILURES = 3  # failed polls in a row before which nobody is told
+_TELL_AFTER = timedelta(days=1)
+_NEWS_FOR = 7 * DAY  # an entry that its author dates earlier is not news
+_GONE = 410
+_MOVES_UNTIL_BELIEVED = 2  # in a row: one hour with a wrong redirect must not move the feed
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -72,10 +86,6 @@ def same_story(words: Sequence[str], other: Sequence[str]) -> bool:
         return shared >= _ALIKE * either
     numbers = sum(word[0].isdigit() for word in mine & theirs)
     return shared - numbers >= _ALIKE_OTHERWISE * (either - numbers)
-
-
-SAME_WORDS_WITHIN = timedelta(hours=48)
-SAME_HEADLINE_WITHIN = timedelta(days=7)  # programs put an old entry up again under a new identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,10 +153,6 @@ class _Index:
             self._by_word[word].append(story)
 
 
-_LONGEST_FROM_SUMMARY = 200  # for an entry without a title, as short posts are
-_EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # programs write earlier dates for "no date"
-
-
 def headlines_of(
     parsed: ParsedFeed, *, now: datetime, primed: bool, news_for: float
 ) -> tuple[NewHeadline, ...]:
@@ -204,18 +210,6 @@ def _shared_links(entries: Sequence[FeedEntry]) -> set[str]:
         if entry.link and (key := link_key(entry.link)):
             titles[key].add(entry.title)
     return {key for key, said in titles.items() if len(said) > 1}
-
-
-_MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
-_SECONDS = re.compile(r"\d{1,10}", re.ASCII)
-_MOST_DOUBLINGS = 32
-LONGEST = DAY  # maximum wait, whatever a server asks for or however often it fails
-SPREAD = 0.2  # share of each wait that is added at random
-_TELL_FAILURES = 3  # failed polls in a row before which nobody is told
-_TELL_AFTER = timedelta(days=1)
-_NEWS_FOR = 7 * DAY  # an entry that its author dates earlier is not news
-_GONE = 410
-_MOVES_UNTIL_BELIEVED = 2  # in a row: one hour with a wrong redirect must not move the feed
 
 
 def wait_after_success(

@@ -24,6 +24,20 @@ from engine.messages import Message
 from engine.page.read import decode_page
 
 FEED_LIMITS = FetchLimits(seconds=30.0, bytes=10_000_000)  # of a feed, unpacked
+MOST_FEEDS = 1_000
+_MOST = 20
+_LONGEST_LIST = 1_000_000  # bytes
+# Extracted with a regex: a parser that builds the tree of a hostile page takes seconds.
+_TELLING_TAGS = re.compile(r"<(?:link|base)\b[^<>]{1,3000}>", re.IGNORECASE)
+_MOST_TAGS = 1_000
+_FEED_TYPES = re.compile(
+    r"(?:application|text)/(?:rss|atom|rdf)(?:\+xml)?|application/feed\+json|(?:application|text)/xml"
+)
+ACCEPT_FEED = (
+    "application/rss+xml, application/atom+xml, application/feed+json, application/rdf+xml,"
+    " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")  # excludes "host:port"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +93,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from engine.fetch.client import Fetcher
-
-MOST_FEEDS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,16 +168,6 @@ def unusable_list() -> InputError:
     )
 
 
-_MOST = 20
-_LONGEST_LIST = 1_000_000  # bytes
-# Extracted with a regex: a parser that builds the tree of a hostile page takes seconds.
-_TELLING_TAGS = re.compile(r"<(?:link|base)\b[^<>]{1,3000}>", re.IGNORECASE)
-_MOST_TAGS = 1_000
-_FEED_TYPES = re.compile(
-    r"(?:application|text)/(?:rss|atom|rdf)(?:\+xml)?|application/feed\+json|(?:application|text)/xml"
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFeed:
     """A feed as named by a page."""
@@ -196,13 +198,6 @@ def _names_feed(node: LexborNode) -> bool:
     relations = (node.attributes.get("rel") or "").lower().split()
     kind = (node.attributes.get("type") or "").partition(";")[0].strip().lower()
     return "alternate" in relations and _FEED_TYPES.fullmatch(kind) is not None
-
-
-ACCEPT_FEED = (
-    "application/rss+xml, application/atom+xml, application/feed+json, application/rdf+xml,"
-    " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
-)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")  # excludes "host:port"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,15 @@ _INLINE = re.compile(
 )
 _BLANKS = re.compile(r"\s+")
 _LANGUAGE = re.compile(r"\s*([a-z]{2})(?=[-_\s]|$)", re.IGNORECASE)
+_DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,500}\?>")
+_UTF8 = "application/xml; charset=utf-8"
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+# RSS 0.90 and 0.91 name a document type and declare nothing in it.
+_HARMLESS_TYPE = re.compile(r"<!DOCTYPE\s+(?:rss|rdf:RDF|feed|opml)\b[^\[<>]*>", re.IGNORECASE)
+_HTML = re.compile(r"<(?:!DOCTYPE\s+)?html\b", re.IGNORECASE)
+_ROOT = re.compile(r"<[^\W\d]")
+_DEEPEST = 200  # elements; HTML inside Atom nests some dozens deep
+_SHARE_OF_BROKEN = 10  # text is UTF-8 even if one character in this many is damaged
 
 
 def plain_words(markup: str | None, longest: int = LONGEST_TITLE) -> str:
@@ -95,17 +104,6 @@ def iso_date(written: object) -> datetime | None:
 def hash_of(*texts: str) -> str:
     """Return the SHA-256 of `texts` in hexadecimal."""
     return sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()
-
-
-_DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,500}\?>")
-_UTF8 = "application/xml; charset=utf-8"
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-# RSS 0.90 and 0.91 name a document type and declare nothing in it.
-_HARMLESS_TYPE = re.compile(r"<!DOCTYPE\s+(?:rss|rdf:RDF|feed|opml)\b[^\[<>]*>", re.IGNORECASE)
-_HTML = re.compile(r"<(?:!DOCTYPE\s+)?html\b", re.IGNORECASE)
-_ROOT = re.compile(r"<[^\W\d]")
-_DEEPEST = 200  # elements; HTML inside Atom nests some dozens deep
-_SHARE_OF_BROKEN = 10  # text is UTF-8 even if one character in this many is damaged
 
 
 def markup_text(body: bytes, content_type: str | None = None) -> str:

@@ -28,6 +28,8 @@ from engine.messages import Message
 from engine.text.clean import storable
 
 _VERSION = "jsonfeed.org/version/"
+_PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
+_PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
 
 
 def read_json_feed(text: str, url: str) -> ParsedFeed:
@@ -81,9 +83,6 @@ def _as_text(value: object) -> str:
 
 def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-_PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
 
 
 def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
@@ -171,9 +170,6 @@ def _identity(entry: FeedEntry, shared_guids: set[str], shared_links: set[str]) 
     if entry.link and entry.link not in shared_links:
         return entry.link
     return hash_of(entry.link or "", entry.title, entry.summary)
-
-
-_PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
 
 
 class FeedParser(Isolation):

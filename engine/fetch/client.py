@@ -48,6 +48,16 @@ _UNALLOCATED = tuple(
     for network in ("::/3", "4000::/2", "8000::/1")
 )
 _TABLE = AddressTable((*DEFAULT_DENIED.blocks, *_UNALLOCATED))
+# The only encoding offered to servers; all others are refused, nested gzip included.
+ACCEPT_ENCODING = "gzip"
+_GZIP = frozenset({"gzip", "x-gzip"})
+_PLAIN = frozenset({"", "identity"})
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+_PERMANENT = frozenset({301, 308})
+# For each request the library's pool goes through all requests in progress: a hundred of them block
+# the event loop for half a second.
+_AT_ONCE = 16
+_CONNECT_SECONDS = 5.0  # for each address that is tried
 
 
 def address_policy(allow_networks: Sequence[str] = ()) -> Policy:
@@ -68,13 +78,6 @@ def address_policy(allow_networks: Sequence[str] = ()) -> Policy:
             Message("fetch.allow_networks names a network that cannot be allowed."),
             fix=Message('Write networks like "10.1.0.0/16"; none of them may wrap IPv4 in IPv6.'),
         ) from exc
-
-
-# The only encoding offered to servers; all others are refused, nested gzip included.
-ACCEPT_ENCODING = "gzip"
-_GZIP = frozenset({"gzip", "x-gzip"})
-_PLAIN = frozenset({"", "identity"})
-_GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
 class Body:
@@ -139,13 +142,6 @@ class Body:
 
 def _unpacker() -> "zlib._Decompress":
     return zlib.decompressobj(_GZIP_WINDOW)
-
-
-_PERMANENT = frozenset({301, 308})
-# For each request the library's pool goes through all requests in progress: a hundred of them block
-# the event loop for half a second.
-_AT_ONCE = 16
-_CONNECT_SECONDS = 5.0  # for each address that is tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

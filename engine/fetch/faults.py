@@ -36,6 +36,11 @@ _BYTES_A_PIECE = 64  # the mean from there on; servers that write line by line s
 _PIECES_A_TURN = 32
 
 _STATUS_LINE = b"\nHTTP/"
+_LATER = Message("Try again later.")
+_PASTE = Message("Paste the headline instead.")
+_GONE = frozenset({404, 410})
+_NOT_MODIFIED = 304
+_NO_SUCH_NAME = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
 
 
 class Turns:
@@ -185,13 +190,6 @@ class CountingBackend(httpcore.AsyncNetworkBackend):
     async def sleep(self, seconds: float) -> None:
         """Delegate."""
         await self._backend.sleep(seconds)
-
-
-_LATER = Message("Try again later.")
-_PASTE = Message("Paste the headline instead.")
-_GONE = frozenset({404, 410})
-_NOT_MODIFIED = 304
-_NO_SUCH_NAME = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
 
 
 @contextmanager

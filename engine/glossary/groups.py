@@ -32,6 +32,18 @@ _POSSESSIVE = re.compile(r"['’]s$")
 _SIGNS = re.compile(r'["|=\n\r\t]|^-')
 _STOP = re.compile(r"(?<=[^\W\d_])\.(?=[^\W\d_])")  # as in "U.S"
 _SNAKE = re.compile(r"(?<=\w)_(?=\w)")
+# The lexemes of a word or phrase, in order, for each language that yields any.
+Signature = Mapping[str, tuple[str, ...]]
+Pair = tuple[str, str]  # two keys, the smaller first
+_LEAST = 3  # occurrences; an alias of a rarer term is not worth a question
+_SHORTEST = 3  # letters
+_LINK = re.compile(r"https?://\S+|[@#]\w+")
+_TOKEN = re.compile(r"\S+")
+_HOST = re.compile(r"\.\w+/")  # in a token that is an address: pic.twitter.com/x
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_NAME = re.compile(r"(?<![\w-])[A-Z][\w-]++(?: [A-Z][\w-]++)++")
+_NAME_LENGTHS = (2, 3)  # words
+_SENTENCE = re.compile(r"[.!?:;\n]+")
 
 
 def key(term: str) -> str:
@@ -123,11 +135,6 @@ def _is_camel(letters: str) -> bool:
     """Tell whether a capital follows a small letter, or small letters a run of capitals."""
     rises = any(a.islower() and b.isupper() for a, b in pairwise(letters))
     return rises or (letters[:2].isupper() and not letters.isupper())
-
-
-# The lexemes of a word or phrase, in order, for each language that yields any.
-Signature = Mapping[str, tuple[str, ...]]
-Pair = tuple[str, str]  # two keys, the smaller first
 
 
 class GroupStatus(StrEnum):
@@ -292,17 +299,6 @@ def unheard(
         for place, candidate in enumerate(candidates)
         if len(said(place)) == 2 and said(place) not in known
     ]
-
-
-_LEAST = 3  # occurrences; an alias of a rarer term is not worth a question
-_SHORTEST = 3  # letters
-_LINK = re.compile(r"https?://\S+|[@#]\w+")
-_TOKEN = re.compile(r"\S+")
-_HOST = re.compile(r"\.\w+/")  # in a token that is an address: pic.twitter.com/x
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_NAME = re.compile(r"(?<![\w-])[A-Z][\w-]++(?: [A-Z][\w-]++)++")
-_NAME_LENGTHS = (2, 3)  # words
-_SENTENCE = re.compile(r"[.!?:;\n]+")
 
 
 def frequent_terms(

@@ -25,6 +25,12 @@ _LISTS = {
     "basque": "eu", "dutch": "nl", "english": "en", "french": "fr", "german": "de",
     "italian": "it", "portuguese": "pt", "russian": "ru", "spanish": "es",
 }  # fmt: skip
+logger = logging.getLogger("presagio.glossary")
+PURPOSE = "glossary"
+_LONGEST_TERM = 60  # characters
+_LONGEST_ANSWER = 64_000
+# A term that is paired with more others than this is a topic, not a synonym.
+_MOST_PAIRS = 3
 
 
 class WordLists:
@@ -107,14 +113,6 @@ Your last answer could not be read. Answer exactly in this form: \
 
 if TYPE_CHECKING:  # approving needs no HTTP client
     from engine.llm.client import ChatClient
-
-logger = logging.getLogger("presagio.glossary")
-
-PURPOSE = "glossary"
-_LONGEST_TERM = 60  # characters
-_LONGEST_ANSWER = 64_000
-# A term that is paired with more others than this is a topic, not a synonym.
-_MOST_PAIRS = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from engine.errors import RecordError
 from engine.messages import Message
 
 _TRUE, _FALSE = frozenset({"t", "true", "1", "yes"}), frozenset({"f", "false", "0", "no", ""})
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST, LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2201, 1, 1, tzinfo=UTC)
+_MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 
 
 def text_of(value: object) -> str:
@@ -99,9 +102,6 @@ def _split(address: object) -> SplitResult | None:
         return None
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST, LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2201, 1, 1, tzinfo=UTC)
-_MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
 
 

@@ -35,6 +35,20 @@ from engine.ingest.streams import Readable
 from engine.ingest.tables import UTF_16, WINDOWS, find_encoding, list_names
 from engine.messages import Message
 
+_PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # no text has these
+_UNPACK = Message("Unpack it and give the folder.")
+_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+# Endings of what an export holds; a site that asks to log in answers with a page instead.
+_DATA = (".zip", ".js", ".json", ".jsonl", ".csv", ".gz")
+AUTO = "auto"
+# Asked last, in this order: other formats hold what they recognise, too.
+_GENERAL = (
+    *("trump-archive-json", "api", "jsonl", "trump-archive-csv", "csv"),
+    *("feed", "markdown", "documents"),
+)
+_SAMPLED = 20  # objects
+
 
 class RecordStream:
     """The records of one source, in order, and the progress of reading them.
@@ -140,14 +154,6 @@ def _change_error(file: str) -> InputError:
     )
 
 
-_PACKED = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # no text has these
-_UNPACK = Message("Unpack it and give the folder.")
-_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
-# Endings of what an export holds; a site that asks to log in answers with a page instead.
-_DATA = (".zip", ".js", ".json", ".jsonl", ".csv", ".gz")
-
-
 def page_instead_of_export(name: str, head: bytes) -> UnknownFormat | None:
     """Return the error for a web page that was saved under the name of an export, or None."""
     if PurePosixPath(name).suffix.lower() not in _DATA or recognise_content(head) != PAGE:
@@ -231,14 +237,6 @@ def _refuse_archive(name: str, head: bytes) -> UnknownFormat | None:
     return None
 
 
-AUTO = "auto"
-# Asked last, in this order: other formats hold what they recognise, too.
-_GENERAL = (
-    *("trump-archive-json", "api", "jsonl", "trump-archive-csv", "csv"),
-    *("feed", "markdown", "documents"),
-)
-
-
 def find_readers() -> Mapping[str, Reader]:
     """Return the READERS of all modules of engine.ingest.formats in the order to ask them."""
     modules = [
@@ -254,7 +252,6 @@ def _rank_reader(reader: Reader) -> int:
 
 
 READERS = find_readers()
-_SAMPLED = 20  # objects
 
 
 def open_source(

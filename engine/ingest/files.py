@@ -24,6 +24,7 @@ from engine.messages import Message
 STANDARD_INPUT = "standard input"
 _NO_FILE = "not a regular file"
 LARGEST_MEMBER = 4 << 30  # bytes that a zip member may unpack to
+_Result = TypeVar("_Result")
 
 
 class Files(Protocol):
@@ -196,9 +197,6 @@ class OneStream:
 
     def close(self) -> None:
         """Do nothing: the caller owns standard input."""
-
-
-_Result = TypeVar("_Result")
 
 
 class StandardInput:

@@ -44,6 +44,7 @@ _LONGEST_END = 300  # characters that a final link may take
 _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_]\w+)?")
 _PARTS_READ = 5  # of a document, for telling its language
 _RENAMED = {"in": "id", "iw": "he", "ji": "yi"}
+BATCH = 10_000
 
 
 def normalise(record: SourceRecord, defaults: Defaults) -> Document:
@@ -260,9 +261,6 @@ def _unique(words: Sequence[str]) -> tuple[str, ...]:
 
 def _clean(text: str | None) -> str | None:
     return clean_for_display(text).strip() or None if text else None
-
-
-BATCH = 10_000
 
 
 class BatchLost(Exception):

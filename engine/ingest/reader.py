@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 Row = tuple[int, dict[str, object], bytes]
+_DELIMITER_LINE = re.compile(rb"sep=.\s*$", re.IGNORECASE)
+_DEEPEST = 100  # levels; orjson writes at most 254, and Python recurses 1,000 deep
+BOM = b"\xef\xbb\xbf"
+# "[1, 2]" may be a bad line; an array of records begins with an object. X writes an assignment.
+_ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]]|$)")
 
 
 def csv_rows(
@@ -146,9 +151,6 @@ def first_row(head: bytes) -> Sequence[str]:
         return []
 
 
-_DELIMITER_LINE = re.compile(rb"sep=.\s*$", re.IGNORECASE)
-
-
 class _Lines:
     """Decoded lines for the csv module; keeps track of the line number and of decoding errors."""
 
@@ -187,12 +189,6 @@ def _header(
         return None
     columns = [column.removeprefix("\ufeff").strip() for column in first]
     return columns if is_header(columns) else None
-
-
-_DEEPEST = 100  # levels; orjson writes at most 254, and Python recurses 1,000 deep
-BOM = b"\xef\xbb\xbf"
-# "[1, 2]" may be a bad line; an array of records begins with an object. X writes an assignment.
-_ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]]|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,9 @@ PARTS_VERSION = "2"
 
 _LONGEST_ID = 200
 _ROUNDED = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")
+# What the process that reads sends before it answers, by the first byte: the current file, a sign
+# of life, documents, a request for input.
+FILE, PROGRESS, DOCUMENTS, INPUT = b"f", b"p", b"d", b"i"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +59,6 @@ class Bookmark:
 
     file: str
     taken: int
-
-
-# What the process that reads sends before it answers, by the first byte: the current file, a sign
-# of life, documents, a request for input.
-FILE, PROGRESS, DOCUMENTS, INPUT = b"f", b"p", b"d", b"i"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

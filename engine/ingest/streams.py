@@ -30,6 +30,12 @@ _TO_BRACKET = re.compile(
 )
 _GAP = re.compile(rb"[\s,]*+")
 _SCALAR = re.compile(rb'(?:"(?:[^"\\]|\\.)*+"|[^\s,"\[\]{}]++)(?=[\s,\]{\[])', re.DOTALL)
+BUFFER = 1 << 18  # bytes
+HEAD = 1 << 20  # bytes read to recognise a format
+_GZIP = b"\x1f\x8b"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # absent on Windows
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # opening a pipe waits for its writer
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile)
 
 
 def raw_lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
@@ -185,13 +191,6 @@ class _ArrayScanner:
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-
-BUFFER = 1 << 18  # bytes
-HEAD = 1 << 20  # bytes read to recognise a format
-_GZIP = b"\x1f\x8b"
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # absent on Windows
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # opening a pipe waits for its writer
-_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile)
 
 
 class Readable(Protocol):

@@ -104,6 +104,8 @@ _WHOLE_AS_FLOAT = re.compile(r"(\d{1,15})\.0")
 _WORDS = re.compile(r"[^\s,;'\"\[\](){}#]+")
 
 RowMap = Mapping[str, object]
+# Fields of our own that a table has under these names alone.
+PLAIN_FIELDS = frozenset(("attachments", "participants"))
 
 
 def fold_name(name: str) -> str:
@@ -409,10 +411,6 @@ def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
     elif isinstance(found["id"], str) and (whole := _WHOLE_AS_FLOAT.fullmatch(found["id"].strip())):
         found["id"] = whole[1]
     return found
-
-
-# Fields of our own that a table has under these names alone.
-PLAIN_FIELDS = frozenset(("attachments", "participants"))
 
 
 def read_count(value: object) -> object:

@@ -45,6 +45,8 @@ _OUT_OF_TIME, _KILLED = 27, 9  # SIGPROF and SIGKILL, which Windows lacks
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
 _BUFFER = 1 << 20  # bytes
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,10 +227,6 @@ def _unstartable() -> ProcessUnstarted:
         Message("The process that reads what others wrote cannot be started."),
         fix=Message("See whether memory or the number of processes is limited."),
     )
-
-
-_Given = ParamSpec("_Given")
-_Result = TypeVar("_Result")
 
 
 # Most of the time, and of the memory, is for the fonts of a machine that has thousands.

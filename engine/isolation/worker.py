@@ -68,6 +68,7 @@ _CROSSING: tuple[type[PresagioError], ...] = (
 _AS_THEY_ARE = (Any, object, str, int, float, bool, NoneType)
 _Value = TypeVar("_Value")
 _Converter: TypeAlias = Callable[[Any], Any]
+Answer: TypeAlias = Callable[[bytes], bytes]
 
 
 def pack_frame(kind: bytes, content: bytes = b"") -> bytes:
@@ -210,9 +211,6 @@ def unpack_refusal(content: bytes) -> PresagioError:
 
 if sys.platform != "win32":
     import resource
-
-
-Answer: TypeAlias = Callable[[bytes], bytes]
 
 
 class Owner:

@@ -35,6 +35,29 @@ _UNWANTED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
     "\U000e0000-\U000e0fff<>`*_|\\[\\]{}#]"
 )
+# A whole answer for 150 candidates has about 1,500 characters; the rest bounds the work.
+MAX_LENGTH = 64_000
+MAX_STARTS = 64
+MAX_DEPTH = 4
+# Damage that may hide a judgment: a missing score may have been lost.
+_LOSSY = frozenset({"truncated", "unreadable", "unknown_number"})
+_SCORE_KEYS = ("s", "score", "judgment", "rating")
+_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
+_REASONS = re.compile(r',\s*"why"\s*:.*', re.DOTALL)
+_OPENING = re.compile(r"[\[{]")
+_NUMERIC = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
+# A JSON string, up to its end or that of the answer: nothing inside a string is a score.
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)', re.DOTALL)
+_SAID = re.compile(r'"(?:[A-Za-z]{1,9}|-?[0-9.]{1,20})"')
+_DIGITS = r"[\"']?(-?(?:0|[1-9]\d{0,8})(?:\.\d{1,9})?)[\"']?"
+_SALVAGE = re.compile(
+    rf"[\[(]\s*{_DIGITS}\s*,\s*{_DIGITS}\s*[\])]"  # [12, 5]
+    rf"|[\"'](?:{'|'.join(_NUMBER_KEYS)})[\"']\s*:\s*{_DIGITS}\s*,"
+    rf"\s*[\"'](?:{'|'.join(_SCORE_KEYS)})[\"']\s*:\s*{_DIGITS}\s*[,}}]"  # "i": 12, "s": 5}
+    rf"|[\"']([1-9]\d{{0,8}})[\"']\s*:\s*{_DIGITS}\s*[,}}]"  # "12": 5,
+)
+Entry = tuple[object, object]  # candidate number and score, as found
+Form = Callable[[object], dict[str, object] | None]
 
 
 def read_reasons(answer: Mapping[str, object]) -> dict[int, str]:
@@ -87,35 +110,6 @@ def _number(raw: object) -> int | None:
     if isinstance(raw, int) and not isinstance(raw, bool):
         return raw
     return int(raw) if isinstance(raw, str) and re.fullmatch(r"[0-9]{1,9}", raw) else None
-
-
-# A whole answer for 150 candidates has about 1,500 characters; the rest bounds the work.
-MAX_LENGTH = 64_000
-MAX_STARTS = 64
-MAX_DEPTH = 4
-
-# Damage that may hide a judgment: a missing score may have been lost.
-_LOSSY = frozenset({"truncated", "unreadable", "unknown_number"})
-
-_SCORE_KEYS = ("s", "score", "judgment", "rating")
-_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
-_REASONS = re.compile(r',\s*"why"\s*:.*', re.DOTALL)
-_OPENING = re.compile(r"[\[{]")
-_NUMERIC = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
-# A JSON string, up to its end or that of the answer: nothing inside a string is a score.
-_TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)', re.DOTALL)
-_SAID = re.compile(r'"(?:[A-Za-z]{1,9}|-?[0-9.]{1,20})"')
-
-_DIGITS = r"[\"']?(-?(?:0|[1-9]\d{0,8})(?:\.\d{1,9})?)[\"']?"
-_SALVAGE = re.compile(
-    rf"[\[(]\s*{_DIGITS}\s*,\s*{_DIGITS}\s*[\])]"  # [12, 5]
-    rf"|[\"'](?:{'|'.join(_NUMBER_KEYS)})[\"']\s*:\s*{_DIGITS}\s*,"
-    rf"\s*[\"'](?:{'|'.join(_SCORE_KEYS)})[\"']\s*:\s*{_DIGITS}\s*[,}}]"  # "i": 12, "s": 5}
-    rf"|[\"']([1-9]\d{{0,8}})[\"']\s*:\s*{_DIGITS}\s*[,}}]"  # "12": 5,
-)
-
-Entry = tuple[object, object]  # candidate number and score, as found
-Form = Callable[[object], dict[str, object] | None]
 
 
 @dataclass(frozen=True, slots=True)

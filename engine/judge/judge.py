@@ -28,6 +28,21 @@ TEXT_LENGTH = 280  # characters, as in a tweet; longer texts are cut around the 
 _BEGINNING = 5  # letters that forms of a word share, precise enough to choose a window
 _LARGEST_BLOCK = 50  # candidates that models count right
 _LONGEST_MATCH = 20  # characters that a window reserves for the word in its middle
+_REASONS = """
+
+After scores, put "why": [{"i": i, "why": "..."}, ...]: for scores of 4 or more, what makes the \
+tweet fit, in at most 12 words and in the language of the headline, without handles, links or \
+anything it does not say. Without such a tweet: "why": []."""
+_REPAIR = """
+
+Your last answer could not be read. Answer exactly in this form: \
+{"n": 3, "scores": [[2, 5], [3, 3]]}"""
+_SCORES: Mapping[str, object] = {
+    "n": {"type": "integer"},
+    "scores": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+}
+logger = logging.getLogger("presagio.judge")
+PURPOSE = "judge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,21 +184,7 @@ judge it by what it says about the headline, and let it change nothing for the o
 Answer with one JSON object and nothing else: {"n": how many tweets you read, \
 "scores": [[i, score], ...]}, with those of 3 or more in their order."""
 
-_REASONS = """
 
-After scores, put "why": [{"i": i, "why": "..."}, ...]: for scores of 4 or more, what makes the \
-tweet fit, in at most 12 words and in the language of the headline, without handles, links or \
-anything it does not say. Without such a tweet: "why": []."""
-
-_REPAIR = """
-
-Your last answer could not be read. Answer exactly in this form: \
-{"n": 3, "scores": [[2, 5], [3, 3]]}"""
-
-_SCORES: Mapping[str, object] = {
-    "n": {"type": "integer"},
-    "scores": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
-}
 _WHY: Mapping[str, object] = {
     "type": "array",
     "items": {
@@ -219,10 +220,6 @@ JUDGE_WITH_REASONS = Prompt(
 
 if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
     from engine.llm.client import ChatClient
-
-logger = logging.getLogger("presagio.judge")
-
-PURPOSE = "judge"
 
 
 class Judge:

@@ -17,6 +17,7 @@ from engine.values import Corpus
 logger = logging.getLogger("presagio.llm")
 
 T = TypeVar("T")
+_MOST_STARTS = 64  # attempts to parse an object
 
 
 @dataclass(slots=True)
@@ -99,9 +100,6 @@ class LastingFlight(Generic[T]):
         error = None if flight.task.cancelled() else flight.task.exception()
         if error and not flight.waiters:
             logger.warning("work that nobody waited for any more failed: %s", type(error).__name__)
-
-
-_MOST_STARTS = 64  # attempts to parse an object
 
 
 def objects(text: str) -> Iterator[dict[str, object]]:

@@ -36,6 +36,11 @@ from engine.values import Closable, Usage
 _CONNECT_SECONDS = 5.0
 BREAKER_FAILURES = 5  # in a row, after which the endpoint is left alone
 BREAKER_PAUSE = 60.0  # seconds for which it is left alone
+__all__ = ["ChatAnswer", "ChatClient", "PromptMessage"]
+logger = logging.getLogger("presagio.llm")
+# For the reservation before a call: the time a process may need after it to record its usage.
+_MARGIN = 60.0  # seconds
+FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 
 
 class Breaker:
@@ -98,16 +103,6 @@ class Breaker:
         self._failures += 1
         if self._failures >= self._limit:
             self._open_until = self._clock() + self._pause
-
-
-__all__ = ["ChatAnswer", "ChatClient", "PromptMessage"]
-
-logger = logging.getLogger("presagio.llm")
-
-# For the reservation before a call: the time a process may need after it to record its usage.
-_MARGIN = 60.0  # seconds
-
-FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 
 
 def _ignore_error(_: ModelError) -> None:

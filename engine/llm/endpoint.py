@@ -24,6 +24,22 @@ from engine.messages import Message
 from engine.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from engine.values import Corpus
 
+_KEYS = {
+    "llm": "OPENROUTER_API_KEY",
+    "embeddings": "EMBEDDINGS_API_KEY",
+    "rerank": "RERANK_API_KEY",
+}
+_DEFAULTS = {
+    "llm": LlmSettings().base_url,
+    "embeddings": EmbeddingSettings().base_url,
+    "rerank": RerankSettings().base_url,
+}
+QUOTE_LENGTH = 160
+# Also matches keys that the server has already masked: "sk-ab***yz".
+_KEY_SHAPED = re.compile(r"\b(sk-|Bearer\s+)[\w*.…-]{4,}", re.IGNORECASE)
+_SCHEMA_WORDS = re.compile(r"response_format|json_schema|schema|structured|parameters", re.I)
+_SCHEMA_STATUSES = frozenset({400, 404, 422})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
@@ -62,18 +78,6 @@ def stays_here(url: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-_KEYS = {
-    "llm": "OPENROUTER_API_KEY",
-    "embeddings": "EMBEDDINGS_API_KEY",
-    "rerank": "RERANK_API_KEY",
-}
-_DEFAULTS = {
-    "llm": LlmSettings().base_url,
-    "embeddings": EmbeddingSettings().base_url,
-    "rerank": RerankSettings().base_url,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,13 +181,6 @@ def _is_web_address(url: str) -> bool:
         return parts.scheme in {"http", "https"} and bool(host) and parts.port != 0
     except ValueError:  # includes UnicodeError, which a misspelt host raises
         return False
-
-
-QUOTE_LENGTH = 160
-# Also matches keys that the server has already masked: "sk-ab***yz".
-_KEY_SHAPED = re.compile(r"\b(sk-|Bearer\s+)[\w*.…-]{4,}", re.IGNORECASE)
-_SCHEMA_WORDS = re.compile(r"response_format|json_schema|schema|structured|parameters", re.I)
-_SCHEMA_STATUSES = frozenset({400, 404, 422})
 
 
 class Fault(Exception):

@@ -19,6 +19,7 @@ from engine.values import Usage
 logger = logging.getLogger("presagio.llm")
 
 _SLOW_SECONDS = 10.0  # a person in a chat has stopped looking by then
+_CHARACTERS_A_TOKEN = 4  # for the estimate before a call
 
 
 class CallOutcome(StrEnum):
@@ -78,9 +79,6 @@ def log_answer(purpose: str, answer: ChatAnswer, seconds: float) -> None:
         "model slow" if slow else "model answered",
         extra={"fields": fields},
     )
-
-
-_CHARACTERS_A_TOKEN = 4  # for the estimate before a call
 
 
 @asynccontextmanager

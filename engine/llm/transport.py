@@ -14,6 +14,7 @@ from engine.messages import Message
 
 _TOTAL, _TOTAL_OF_MODEL = 10.0, 60.0  # seconds; a model of one's own may have to be loaded
 _FEW_TOKENS = 200  # some models think before they answer
+MAX_ANSWER_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +93,6 @@ async def _send_request(
             fix=Message("Check llm.base_url."),
         )
     return response
-
-
-MAX_ANSWER_BYTES = 1 << 20
 
 
 class Transport:

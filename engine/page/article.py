@@ -63,6 +63,7 @@ _NO_ARTICLE = re.compile(
     r"|antes de (?:ir|continuar) a .*|suscr[ií]b(?:ete|ase|ite)(?: para (?:leer|continuar).*)?",
     re.IGNORECASE,
 )
+_NOBODY = re.compile(r"unknown(?: author)?|admin(?:istrator)?|author|none", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +211,6 @@ def _pieces(element: Any) -> Iterator[str]:
             if child.tail:
                 waiting.append(child.tail.replace("\n", " "))
             waiting.append(child)
-
-
-_NOBODY = re.compile(r"unknown(?: author)?|admin(?:istrator)?|author|none", re.IGNORECASE)
 
 
 def _read_author(text: str | None) -> str | None:

@@ -26,6 +26,52 @@ _WRITTEN_IN = re.compile(r"utf-(8|16.*)|iso8859-\d+|cp125\d|koi8-[ru]|gb\w+|big5
 # What servers call by these names is Windows-1252
 # (https://encoding.spec.whatwg.org/#names-and-labels).
 _LATIN = frozenset({"ascii", "iso8859-1"})
+_MOST_EXAMINED = 5000  # tags with the names below; real pages have some hundreds
+_MOST_KEPT = 200
+_LONGEST_TAG = 2000
+_LONGEST_TEXT = 4000
+_LONGEST_JSON = 300_000
+_STEP = 50_000
+_LONGEST_NAME = 20  # of those names, with "<" and the character that ends them
+_NAME = re.compile(
+    r"<(?:(!--)|(html|meta|title|h1|time|article|script|style|noscript|template|textarea|svg)"
+    r"(?=[\s/>]))",
+    re.IGNORECASE,
+)
+_REST_OF_TAG = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
+_TELLING_META = re.compile(
+    r"title|date|publish|created|issued|modified|site_name|application-name|locale", re.IGNORECASE
+)
+# Elements whose content is not markup of the page.
+_OPAQUE = ("script", "style", "noscript", "template", "textarea", "svg")
+_COMMENT_END = re.compile("--!?>")
+_MOST_NODES = 2000
+_INNER = ("@graph", "mainEntity", "mainEntityOfPage")
+# Comment and CDATA marks around the JSON, from the days of XHTML.
+_OPENINGS = ("<!--", "//<![CDATA[", "/*<![CDATA[*/", "<![CDATA[")
+_CLOSINGS = ("-->", "//]]>", "/*]]>*/", "]]>")
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_Value = TypeVar("_Value")
+_LONGEST_TITLE = 1000
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_BLANKS = re.compile(r"\s+")
+_LANGUAGE = re.compile(r"\s*([a-z]{2,3})(?=[-_\s]|$)", re.IGNORECASE)
+# The names under which sites give the publication date, the usual ones first.
+_FIRST_DATES = ("article:published_time", "og:published_time", "og:article:published_time")
+_LAST_DATES = (
+    "datepublished", "date", "dc.date", "dc.date.issued", "dcterms.date", "dcterms.created",
+    "parsely-pub-date", "sailthru.date", "cxenseparse:recs:publishtime", "pubdate", "publishdate",
+    "publish-date", "publication_date", "article.published",
+)  # fmt: skip
+_MODIFIED = (
+    "article:modified_time", "og:modified_time", "og:updated_time", "og:article:modified_time",
+    "datemodified", "dc.date.modified", "dcterms.modified", "dc.modified", "last-modified",
+    "lastmod", "modified",
+)  # fmt: skip
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what sites write for "no date"
+_EARLIEST = datetime(1800, 1, 1, tzinfo=UTC)  # newspapers have put their archives online
+# A local time read without its zone can be up to 14 hours ahead.
+_AHEAD = timedelta(days=1)
 
 
 def declared_charset(content_type: str | None) -> str | None:
@@ -69,29 +115,9 @@ def _codec(label: str | bytes) -> str | None:
     return name if _WRITTEN_IN.fullmatch(name) else None
 
 
-_MOST_EXAMINED = 5000  # tags with the names below; real pages have some hundreds
-_MOST_KEPT = 200
-_LONGEST_TAG = 2000
-_LONGEST_TEXT = 4000
-_LONGEST_JSON = 300_000
-_STEP = 50_000
-_LONGEST_NAME = 20  # of those names, with "<" and the character that ends them
-
-_NAME = re.compile(
-    r"<(?:(!--)|(html|meta|title|h1|time|article|script|style|noscript|template|textarea|svg)"
-    r"(?=[\s/>]))",
-    re.IGNORECASE,
-)
-_REST_OF_TAG = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
-_TELLING_META = re.compile(
-    r"title|date|publish|created|issued|modified|site_name|application-name|locale", re.IGNORECASE
-)
-# Elements whose content is not markup of the page.
-_OPAQUE = ("script", "style", "noscript", "template", "textarea", "svg")
 _END = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in (*_OPAQUE, "title", "h1")
 }
-_COMMENT_END = re.compile("--!?>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +212,6 @@ def _next_name(html: str, position: int) -> re.Match[str] | None:
     return None
 
 
-_MOST_NODES = 2000
-_INNER = ("@graph", "mainEntity", "mainEntityOfPage")
-# Comment and CDATA marks around the JSON, from the days of XHTML.
-_OPENINGS = ("<!--", "//<![CDATA[", "/*<![CDATA[*/", "<![CDATA[")
-_CLOSINGS = ("-->", "//]]>", "/*]]>*/", "]]>")
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-
-
 def articles(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     """Return the objects whose @type is an article or posting, in the order of the page.
 
@@ -256,31 +274,6 @@ def _nodes(value: object) -> Iterator[Mapping[str, Any]]:
 def _is_article(kind: object) -> bool:
     kinds = kind if isinstance(kind, list) else [kind]
     return any(isinstance(name, str) and name.endswith(("Article", "Posting")) for name in kinds)
-
-
-_Value = TypeVar("_Value")
-
-_LONGEST_TITLE = 1000
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
-_BLANKS = re.compile(r"\s+")
-_LANGUAGE = re.compile(r"\s*([a-z]{2,3})(?=[-_\s]|$)", re.IGNORECASE)
-
-# The names under which sites give the publication date, the usual ones first.
-_FIRST_DATES = ("article:published_time", "og:published_time", "og:article:published_time")
-_LAST_DATES = (
-    "datepublished", "date", "dc.date", "dc.date.issued", "dcterms.date", "dcterms.created",
-    "parsely-pub-date", "sailthru.date", "cxenseparse:recs:publishtime", "pubdate", "publishdate",
-    "publish-date", "publication_date", "article.published",
-)  # fmt: skip
-_MODIFIED = (
-    "article:modified_time", "og:modified_time", "og:updated_time", "og:article:modified_time",
-    "datemodified", "dc.date.modified", "dcterms.modified", "dc.modified", "last-modified",
-    "lastmod", "modified",
-)  # fmt: skip
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what sites write for "no date"
-_EARLIEST = datetime(1800, 1, 1, tzinfo=UTC)  # newspapers have put their archives online
-# A local time read without its zone can be up to 14 hours ahead.
-_AHEAD = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,23 @@ from engine.posting.delivery import Chosen, Posted, PostingMode, StoryFind, Subs
 from engine.ranking import bare
 from engine.search import HIGHEST_JUDGMENT, Hit, Prophecy
 
+_FIRST = 5.0  # seconds
+_LONGEST = 15 * 60.0
+_SPREAD = 0.2  # share added at random, so that many clients do not retry at once
+GRACE = timedelta(hours=6)  # how late a post may be if the program was not running at its hour
+# A post delayed by quiet hours may have to wait through the next ones as well.
+_DAYS_BACK = 2
+_DAY = timedelta(days=1)
+_DAYS_AHEAD = 10  # one weekday of seven, plus a date that the zone may skip
+PROMISING = 0.33  # an unjudged story below this promise (0..1) is not kept
+HITS = 12  # of an unjudged prophecy, from which the promise is computed
+_WORDS = 3
+_FEW_WORDS = 0.5
+_NOT_WORD = re.compile(r"[\W_]+")
+AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
+SAME_TEXT = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
+_COMPARED = 5_000  # characters
+
 
 def is_quiet(chat: Chat, now: datetime) -> bool:
     """Tell whether `now` is within the chat's quiet hours, which may span midnight."""
@@ -26,23 +43,10 @@ def is_quiet(chat: Chat, now: datetime) -> bool:
     return start <= local < end if start < end else local >= start or local < end
 
 
-_FIRST = 5.0  # seconds
-_LONGEST = 15 * 60.0
-_SPREAD = 0.2  # share added at random, so that many clients do not retry at once
-
-
 def pause_before(attempts: int, jitter: float) -> timedelta:
     """Return the pause after so many `attempts` (1 and up); `jitter` is a random number in 0..1."""
     wait = min(_FIRST * 2.0 ** min(attempts - 1, 30), _LONGEST)
     return timedelta(seconds=wait * (1 + _SPREAD * jitter))
-
-
-GRACE = timedelta(hours=6)  # how late a post may be if the program was not running at its hour
-
-# A post delayed by quiet hours may have to wait through the next ones as well.
-_DAYS_BACK = 2
-_DAY = timedelta(days=1)
-_DAYS_AHEAD = 10  # one weekday of seven, plus a date that the zone may skip
 
 
 def due(
@@ -152,12 +156,6 @@ def _zone(subscription: Subscription) -> tzinfo:
     return zone_or_utc(subscription.chat.time_zone)
 
 
-PROMISING = 0.33  # an unjudged story below this promise (0..1) is not kept
-HITS = 12  # of an unjudged prophecy, from which the promise is computed
-_WORDS = 3
-_FEW_WORDS = 0.5
-
-
 def promise(prophecy: Prophecy) -> float:
     """Return the highest share of the headline's idf (0..1) that one hit covers.
 
@@ -175,9 +173,6 @@ def promise(prophecy: Prophecy) -> float:
 
     first = (*prophecy.hits, *prophecy.near)[:HITS]
     return max(map(estimate_promise, first), default=0.0)
-
-
-_NOT_WORD = re.compile(r"[\W_]+")
 
 
 class Unwanted(StrEnum):
@@ -239,11 +234,6 @@ def _normal_words(text: str) -> str:
 
 def _common(wanted: Iterable[str], given: Iterable[str]) -> bool:
     return not {word.casefold() for word in wanted}.isdisjoint(word.casefold() for word in given)
-
-
-AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
-SAME_TEXT = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
-_COMPARED = 5_000  # characters
 
 
 class Rejected(StrEnum):

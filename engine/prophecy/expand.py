@@ -30,6 +30,12 @@ _MOST_READ = 16_000
 # Phrases are shown in receipts, where nothing in them may become a link, a mention or markup.
 _NOT_SAID = re.compile(r"[^\w\s'’$€£%#&.,+-]|_|(?<=\w)\.(?=[^\W\d]{2})")
 _WORD = re.compile(r"[^\W_]")
+# Late answers in a row after which no search waits for the model. One may be chance.
+_LATE = 2
+logger = logging.getLogger("presagio.expand")
+PURPOSE = "expansion"
+LONGEST_ANSWER = 600  # tokens; a usual one has 200
+LONGEST_CALL = 10.0  # seconds; a search waits for less, but what was asked is paid
 
 
 def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
@@ -65,10 +71,6 @@ def _distinct(phrases: Iterable[str], headline: str) -> list[str]:
             seen.add(key)
             kept.append(phrase)
     return kept[:MOST_PHRASES]
-
-
-# Late answers in a row after which no search waits for the model. One may be chance.
-_LATE = 2
 
 
 class Punctuality:
@@ -115,12 +117,6 @@ class Punctuality:
 
 if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
     from engine.llm.client import ChatClient
-
-logger = logging.getLogger("presagio.expand")
-
-PURPOSE = "expansion"
-LONGEST_ANSWER = 600  # tokens; a usual one has 200
-LONGEST_CALL = 10.0  # seconds; a search waits for less, but what was asked is paid
 
 
 # Asked once: a second call would come too late.

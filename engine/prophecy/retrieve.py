@@ -39,6 +39,9 @@ LEXICAL, SEMANTIC = "lexical", "semantic"  # the headline's own lists, as receip
 PhraseList = tuple[str, Sequence[int]]  # a phrase, and the ids it found, best first
 _HANDLE = re.compile(r"@(\w+)")
 _SHORTEST_STEM = 3  # letters that begin words by more than chance
+# Candidates proposed for each one wanted, as near-identical texts are collapsed later.
+_SPARE = 2
+_NEAR_AT_ONCE = 2  # phrases searched by meaning at a time: each search reads all vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,13 +173,6 @@ def _best_places(asked: Iterable[PhraseList]) -> dict[int, dict[str, int]]:
             places = found.setdefault(document_id, {})
             places[phrase] = min(rank, places.get(phrase, rank))
     return found
-
-
-# Candidates proposed for each one wanted, as near-identical texts are collapsed later.
-_SPARE = 2
-
-
-_NEAR_AT_ONCE = 2  # phrases searched by meaning at a time: each search reads all vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,25 @@ if TYPE_CHECKING:
     from engine.prophecy.rerank import Predictions
 
 _FORETOLD, _CLOSE = 5, 4  # judgments, 0..6
+# A short tweet that matches is no better prophecy than a longer one, so length counts for less in
+# the feature than in retrieval.
+FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
+_LEAD = 0.5
+# Up to this share, lexical evidence grows linearly; beyond, ever more slowly.
+_EVEN = 0.5
+_DAYS_A_YEAR = 365.25
+_AGE_FULL_YEARS = 10  # that count in full
+_SHORT_TOKENS = 4
+# What texts are multiplied by that are worth less as a prophecy.
+_FLAG_FACTORS = {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}
+_SHORT_FACTOR = 0.8
+_GENERIC_FACTOR = 0.6  # greetings, thanks and bare links, which foretell nothing
+# Whether a text shares enough is decided with retrieval's b, because a long text shares words by
+# chance; and with a minimum document frequency, because in a small corpus rarity is chance.
+_STRICT_BM25 = Bm25(k1=1.2, b=0.75)
+_RAREST = 3
+# Parts that may be known for some texts only. So may a judgment, but judged texts come first.
+_LEVELLED = ("semantic",)
 
 
 class Sureness(StrEnum):
@@ -40,14 +59,6 @@ def sureness(hit: Hit) -> Sureness:
     if score >= _FORETOLD:
         return Sureness.FORETOLD
     return Sureness.CLOSE if score >= _CLOSE else Sureness.PERHAPS
-
-
-# A short tweet that matches is no better prophecy than a longer one, so length counts for less in
-# the feature than in retrieval.
-FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
-_LEAD = 0.5
-# Up to this share, lexical evidence grows linearly; beyond, ever more slowly.
-_EVEN = 0.5
 
 
 def share_covered(
@@ -104,21 +115,6 @@ def term_weights(terms: Sequence[Term], documents: int, rarest: int = 0) -> list
         said_by = min(max(term.document_frequency, rarest), documents)
         weights.append(term.weight * idf(documents, said_by) * lead)
     return weights
-
-
-_DAYS_A_YEAR = 365.25
-_AGE_FULL_YEARS = 10  # that count in full
-_SHORT_TOKENS = 4
-# What texts are multiplied by that are worth less as a prophecy.
-_FLAG_FACTORS = {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}
-_SHORT_FACTOR = 0.8
-_GENERIC_FACTOR = 0.6  # greetings, thanks and bare links, which foretell nothing
-# Whether a text shares enough is decided with retrieval's b, because a long text shares words by
-# chance; and with a minimum document frequency, because in a small corpus rarity is chance.
-_STRICT_BM25 = Bm25(k1=1.2, b=0.75)
-_RAREST = 3
-# Parts that may be known for some texts only. So may a judgment, but judged texts come first.
-_LEVELLED = ("semantic",)
 
 
 def age(created_at: datetime, asked_at: datetime, full_years: float) -> float:

@@ -51,6 +51,8 @@ _SECONDS_A_DAY = 86_400
 
 
 KindProfile = PersonalSettings | SocialSettings | PublishedSettings
+DEFAULT_LIMIT = 20
+_SPARE = 20  # fetched beyond the limit at first, because some are near-identical
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,10 +180,6 @@ def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) 
 def _recency(found: FoundDocument, asked: FeatureContext, decay_days: float) -> float | None:
     written = found.candidate.created_at
     return recency(written, asked.now, decay_days) if asked.now and written else None
-
-
-DEFAULT_LIMIT = 20
-_SPARE = 20  # fetched beyond the limit at first, because some are near-identical
 
 
 class FindIndex(Reads, Protocol):

@@ -21,6 +21,8 @@ from engine.settings.searching import FindSettings
 from engine.values import Corpus
 from engine.vectors import Vector, VectorSpace
 
+_POOL = 4  # texts re-ordered for each one shown
+
 
 def _newest_first(hit: FindHit) -> tuple[bool, float]:
     written = hit.created_at
@@ -73,9 +75,6 @@ def _sum(counts: Sequence[Counts], *, returned: int) -> Counts:
         returned=returned,
         candidates=sum(candidates) if candidates else None,
     )
-
-
-_POOL = 4  # texts re-ordered for each one shown
 
 
 class FindMode(StrEnum):

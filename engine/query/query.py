@@ -19,6 +19,9 @@ from engine.messages import Message
 from engine.search import Term
 from engine.text.terms import Reading, slots
 
+# Lexemes with their positions, ascending, which must occur at the same distances.
+Chain = tuple[tuple[str, int], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -154,10 +157,6 @@ class Plan(StrEnum):
     NEWEST = "newest"  # no words are wanted: newest first
     NOTHING = "nothing"  # the query is empty
     NEAREST = "nearest"  # by meaning alone, on request
-
-
-# Lexemes with their positions, ascending, which must occur at the same distances.
-Chain = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

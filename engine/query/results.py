@@ -29,6 +29,8 @@ from engine.text.snippet import (
 from engine.text.terms import Reading
 from engine.values import Corpus, Kind
 
+SHORT = 280  # characters; texts up to this length are always shown whole
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDocument:
@@ -221,9 +223,6 @@ def _match(
 
 def _quote_units(found: Sequence[Unit]) -> str:
     return ", ".join(f'"{unit.text}"' for unit in found)
-
-
-SHORT = 280  # characters; texts up to this length are always shown whole
 
 
 async def present_hits(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:

@@ -8,6 +8,8 @@ from engine.settings import UNLIMITED, HttpUrl, Section
 from engine.vectors import Prefixes
 
 Voice = Literal["plain", "dry"]  # of what is written
+Share = Annotated[float, Field(ge=0, le=1)]
+REMOTE_BATCH = 128  # texts per request to an endpoint, unless set otherwise
 
 
 class ComposeSettings(Section):
@@ -43,7 +45,6 @@ def _unlimited_or_not_negative(amount: float) -> float:
     return amount
 
 
-Share = Annotated[float, Field(ge=0, le=1)]
 Money = Annotated[float, AfterValidator(_unlimited_or_not_negative)]
 
 
@@ -98,9 +99,6 @@ class LlmSettings(Section):
     posts_reserve: Share = Field(
         0.3, description="What these three leave of it to the daily posts; 0 where there are none."
     )
-
-
-REMOTE_BATCH = 128  # texts per request to an endpoint, unless set otherwise
 
 
 class EmbeddingSettings(Section):

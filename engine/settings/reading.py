@@ -9,6 +9,9 @@ from pydantic import AfterValidator, Field
 
 from engine.settings import UNLIMITED, HttpUrl, Section
 
+Provider = Literal["exa", "serper", "brave", "tavily", "searxng"]
+_PROVIDERS = frozenset({"exa", "serper", "brave", "tavily", "searxng"})
+
 
 def _network(text: str) -> str:
     try:
@@ -37,8 +40,6 @@ def named_price(entry: str) -> tuple[str, str]:
     return name, amount
 
 
-Provider = Literal["exa", "serper", "brave", "tavily", "searxng"]
-_PROVIDERS = frozenset({"exa", "serper", "brave", "tavily", "searxng"})
 Price = Annotated[str, AfterValidator(_price)]
 Network = Annotated[str, AfterValidator(_network)]
 HeaderText = Annotated[str, AfterValidator(_header_text)]

@@ -13,6 +13,7 @@ from engine.settings import Section
 from engine.values import Kind
 
 MOST_MONTHS = 1200  # that may be excluded before a headline
+_WORTH = re.compile(r"0|1|[01]?\.\d+")
 
 
 class SearchSettings(Section):
@@ -149,9 +150,6 @@ class ProphecySettings:
     most: int = 240
     most_with_phrases: int = 100
     similarity: float = ALIKE
-
-
-_WORTH = re.compile(r"0|1|[01]?\.\d+")
 
 
 def named_worth(entry: str) -> tuple[str, float] | None:

@@ -9,6 +9,20 @@ from engine.values import Corpus
 
 _ON_X = "https://x.com/{author}/status/{id}"
 _TEMPLATES = {"x": _ON_X, "twitter": _ON_X}  # by platform, for posts whose source has no address
+_VALUE = re.compile(r"(?<==)[^&]+|(?<![^&])[^=&]+(?![^&])")
+_HIDDEN = "…"
+_LONGEST_ADDRESS = 2000  # characters, as ASCII
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+# Parameters that surely tell a site where a visitor comes from, and change nothing on the page.
+_TRACKING = re.compile(
+    r"(?:utm_\w+|[gdy]clid|g[ab]raid|wbraid|fbclid|msclkid|twclid|ttclid|igshid|mc_[ce]id|_hs\w+"
+    r"|ref_(?:src|url)|cmpid|ns_\w+|at_(?:medium|campaign)\w*)(?:=.*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
+_MOST_PARAMETERS = 50
+_HOST_NAME = re.compile(r"[\w.-]+|\[[\da-f:.]+\]", re.ASCII)
+_KEPT = "%/:@!$&'()*+,;=~"
 
 
 def address_candidate(found: Candidate, corpus: Corpus) -> Candidate:
@@ -37,10 +51,6 @@ def _account(name: str | None) -> str:
     return (name or "").removeprefix("@").casefold()
 
 
-_VALUE = re.compile(r"(?<==)[^&]+|(?<![^&])[^=&]+(?![^&])")
-_HIDDEN = "…"
-
-
 def public_address(url: str) -> str:
     """Return an address without possible secrets: user names, passwords, query values.
 
@@ -58,14 +68,6 @@ def public_address(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path, query, ""))
 
 
-_LONGEST_ADDRESS = 2000  # characters, as ASCII
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-# Parameters that surely tell a site where a visitor comes from, and change nothing on the page.
-_TRACKING = re.compile(
-    r"(?:utm_\w+|[gdy]clid|g[ab]raid|wbraid|fbclid|msclkid|twclid|ttclid|igshid|mc_[ce]id|_hs\w+"
-    r"|ref_(?:src|url)|cmpid|ns_\w+|at_(?:medium|campaign)\w*)(?:=.*)?",
-    re.IGNORECASE | re.DOTALL,
-)
 # Those that do on most sites. They distinguish readers but may matter to a server.
 _OF_READERS = re.compile(
     r"utm_\w+|mtm_\w+|pk_\w+|at_(?:medium|campaign|custom\d|link\w*|ptr_name|bbc_team)|"
@@ -75,10 +77,6 @@ _OF_READERS = re.compile(
     r"(?:php)?sess(?:ion)?_?id|jsessionid|sid|traffic_source|taid|__twitter_impression|amp",
     re.IGNORECASE,
 )
-_SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
-_MOST_PARAMETERS = 50
-_HOST_NAME = re.compile(r"[\w.-]+|\[[\da-f:.]+\]", re.ASCII)
-_KEPT = "%/:@!$&'()*+,;=~"
 
 
 def canonical_address(url: str) -> str | None:

@@ -25,6 +25,13 @@ _ABBREVIATED = re.compile(
 _GERMAN_DAY = re.compile(
     r"\d\.\s+(?=(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sept|Okt|Nov|Dez)[a-z]*\b)"
 )
+LEAST, MOST, OVERLAP = 300, 500, 60  # tokens
+# Weights are quarters of tokens, so that the weights of parts add up.
+_TOKEN = 4
+_WIDE = re.compile(r"[\u2e80-\uffdc\U0001f000-\U0003ffff]")
+# Where a sentence that is too long may be cut.
+_BREAK = re.compile(r"\s+|(?<=[。！？、，；])(?=\S)")
+_LINE, _PARAGRAPH = "\n", "\n\n"
 
 
 def sentences(text: str) -> list[str]:
@@ -47,16 +54,6 @@ def _of_line(line: str) -> list[str]:
         found.append(sentence)
         start = end.end()
     return [part for part in (*found, line[start:].strip()) if part]
-
-
-LEAST, MOST, OVERLAP = 300, 500, 60  # tokens
-
-# Weights are quarters of tokens, so that the weights of parts add up.
-_TOKEN = 4
-_WIDE = re.compile(r"[\u2e80-\uffdc\U0001f000-\U0003ffff]")
-# Where a sentence that is too long may be cut.
-_BREAK = re.compile(r"\s+|(?<=[。！？、，；])(?=\S)")
-_LINE, _PARAGRAPH = "\n", "\n\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

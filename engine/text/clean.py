@@ -53,6 +53,59 @@ _ADDRESS = re.compile(
 )
 _HOST = re.compile(rf"(?<=\w)([{_DOTS}])(?=[^\W\d_]{{2,}})")
 _BEFORE_STOP = re.compile(r" ([.,;:!?])(?=\s|$)")
+_APOSTROPHES = "\u2018\u2019\u201b\u02bc\u2032\u00b4`"
+_QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"
+# Zero-width characters that do not affect words: soft hyphen, joiners, direction marks, variation
+# selectors.
+_INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+_CONTROL = "\x00-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\ud800-\udfff"
+_ODD = re.compile(f"[{_CONTROL}{_INVISIBLE}{_APOSTROPHES}{_QUOTES}\u2026\u2122]")
+_INVISIBLE_CHARACTER = re.compile(f"[{_INVISIBLE}]")
+# Every pattern begins with a character or a class that the regex engine can skip to, and looks
+# back from there: three times faster than looking ahead from each position. Possessive
+# quantifiers keep them linear on hostile text.
+_LINK = re.compile(r"https?(?::|\b)[^\s\"<>]*")  # also "http…", as in a truncated repost
+_HOST_LINK = re.compile(
+    r"\bhttps?:[^\s\"<>]*"
+    r"|(?<![\w.-])www\.[^\s\"<>]*"
+    r"|(?<![\w.-])(?:[\w-]++\.)++[a-z]{2,10}/[^\s\"<>]*",  # pic.twitter.com/x, bit.ly/x
+    re.IGNORECASE,
+)
+_REPOST = re.compile(r"RT\s+(?=@)")
+_TAGGED = re.compile(r"([@#](?<!\w.)\w+)(?:'[sS]\b)?")
+_NEGATION = re.compile(r"\b[a-z]++(?<=n)'t\b", re.IGNORECASE)
+_ENDING = re.compile(r"'(?<=[\w.].)(?:s|ll|re|ve|d|m)\b", re.IGNORECASE)
+_AMPERSAND = re.compile(r"&(?<=\b[A-Z].)(?=[A-Z]\b)|&(?<=\bAT.)(?=T\b)")  # S&P, Q&A, AT&T
+# Initialisms that are another word without their stops: "us", "it", "who". Without stops, "US" and
+# "WHO" are initialisms only among lower-case words: "TRUST US" is ambiguous.
+_HOMONYM = re.compile(r"\b(?:U\.S|I\.T|W\.H\.O)(?!\w|\.\w)", re.IGNORECASE)
+_BARE_HOMONYM = re.compile(r"(?<![\w.])(?:US|WHO)(?![\w.])")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NEIGHBOURS, _NEAR = 2, 40  # words on either side to look at, and within how many characters
+_STOP = "\x01"  # replaces the stops of a homonym until all others are gone; not in plain text
+_INITIALISM = re.compile(r"\.(?<=\b[^\W\d_].)(?=[^\W\d_]\b)")  # U.S., p.m.
+_DOUBLED_INITIALISM = re.compile(r"\.(?<=\b[A-Z]{2}.) ?(?=([A-Z])\1\b)")  # EE.UU., FF. AA.
+_THOUSANDS = re.compile(r"[.,](?<=\d.)(?=\d{3}(?!\d))")
+_GLUE = re.compile(
+    r"[-+./<>&@#~](?:(?<=[<>&@#~])"
+    r"|(?<=[-+])(?=\d)"
+    r"|(?<=\.)(?:(?<!\d.)|(?!\d))"  # 1.5 stays whole
+    r"|(?<=/)(?:(?<!\d.)|(?<=\d{3}.)|(?!\d{1,2}(?!\d))))"  # 9/11 does, 2019/2023 does not
+)
+_ENTITY = re.compile(r"&(?:#\w+|\w+);")
+# An entity without its semicolon, or with a comma instead (some archives of tweets), and what a
+# truncated repost leaves of "&amp;". Only names that people do not write otherwise: "R&D", "AT&T"
+# and "&copy" stay, and so does a similar parameter in a link ("?a=1&lt=2").
+_HALF_ENTITY = re.compile(
+    r"(https?://[^\s\"<>,]*)"
+    r"|&(?:(amp|lt|gt|quot|apos|nbsp|#[xX][0-9a-fA-F]{2,4})(?![\w=;])"
+    r"|(#0\d\d|#8\d{3})(?![\d;])),?"
+    r"|&am?(?=…|\.\.\.)"
+)
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# A spreadsheet takes a cell that begins so for a formula, and runs it.
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+CELL_GUARD = "'"
 
 
 def without_markup(text: str) -> str:
@@ -127,59 +180,6 @@ def _keep_link_text(found: re.Match[str]) -> str:
     """Keep the text of a link; a linked number is still a citation."""
     words = found[1]
     return f"[{words}]" if words.strip().isdigit() else words
-
-
-_APOSTROPHES = "\u2018\u2019\u201b\u02bc\u2032\u00b4`"
-_QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"
-# Zero-width characters that do not affect words: soft hyphen, joiners, direction marks, variation
-# selectors.
-_INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
-_CONTROL = "\x00-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\ud800-\udfff"
-_ODD = re.compile(f"[{_CONTROL}{_INVISIBLE}{_APOSTROPHES}{_QUOTES}\u2026\u2122]")
-_INVISIBLE_CHARACTER = re.compile(f"[{_INVISIBLE}]")
-
-# Every pattern begins with a character or a class that the regex engine can skip to, and looks
-# back from there: three times faster than looking ahead from each position. Possessive
-# quantifiers keep them linear on hostile text.
-_LINK = re.compile(r"https?(?::|\b)[^\s\"<>]*")  # also "http…", as in a truncated repost
-_HOST_LINK = re.compile(
-    r"\bhttps?:[^\s\"<>]*"
-    r"|(?<![\w.-])www\.[^\s\"<>]*"
-    r"|(?<![\w.-])(?:[\w-]++\.)++[a-z]{2,10}/[^\s\"<>]*",  # pic.twitter.com/x, bit.ly/x
-    re.IGNORECASE,
-)
-_REPOST = re.compile(r"RT\s+(?=@)")
-_TAGGED = re.compile(r"([@#](?<!\w.)\w+)(?:'[sS]\b)?")
-_NEGATION = re.compile(r"\b[a-z]++(?<=n)'t\b", re.IGNORECASE)
-_ENDING = re.compile(r"'(?<=[\w.].)(?:s|ll|re|ve|d|m)\b", re.IGNORECASE)
-_AMPERSAND = re.compile(r"&(?<=\b[A-Z].)(?=[A-Z]\b)|&(?<=\bAT.)(?=T\b)")  # S&P, Q&A, AT&T
-# Initialisms that are another word without their stops: "us", "it", "who". Without stops, "US" and
-# "WHO" are initialisms only among lower-case words: "TRUST US" is ambiguous.
-_HOMONYM = re.compile(r"\b(?:U\.S|I\.T|W\.H\.O)(?!\w|\.\w)", re.IGNORECASE)
-_BARE_HOMONYM = re.compile(r"(?<![\w.])(?:US|WHO)(?![\w.])")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_NEIGHBOURS, _NEAR = 2, 40  # words on either side to look at, and within how many characters
-_STOP = "\x01"  # replaces the stops of a homonym until all others are gone; not in plain text
-_INITIALISM = re.compile(r"\.(?<=\b[^\W\d_].)(?=[^\W\d_]\b)")  # U.S., p.m.
-_DOUBLED_INITIALISM = re.compile(r"\.(?<=\b[A-Z]{2}.) ?(?=([A-Z])\1\b)")  # EE.UU., FF. AA.
-_THOUSANDS = re.compile(r"[.,](?<=\d.)(?=\d{3}(?!\d))")
-_GLUE = re.compile(
-    r"[-+./<>&@#~](?:(?<=[<>&@#~])"
-    r"|(?<=[-+])(?=\d)"
-    r"|(?<=\.)(?:(?<!\d.)|(?!\d))"  # 1.5 stays whole
-    r"|(?<=/)(?:(?<!\d.)|(?<=\d{3}.)|(?!\d{1,2}(?!\d))))"  # 9/11 does, 2019/2023 does not
-)
-_ENTITY = re.compile(r"&(?:#\w+|\w+);")
-# An entity without its semicolon, or with a comma instead (some archives of tweets), and what a
-# truncated repost leaves of "&amp;". Only names that people do not write otherwise: "R&D", "AT&T"
-# and "&copy" stay, and so does a similar parameter in a link ("?a=1&lt=2").
-_HALF_ENTITY = re.compile(
-    r"(https?://[^\s\"<>,]*)"
-    r"|&(?:(amp|lt|gt|quot|apos|nbsp|#[xX][0-9a-fA-F]{2,4})(?![\w=;])"
-    r"|(#0\d\d|#8\d{3})(?![\d;])),?"
-    r"|&am?(?=…|\.\.\.)"
-)
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def searchable(text: str) -> str:
@@ -268,11 +268,6 @@ def clean_for_display(text: str) -> str:
 def storable(text: str) -> str:
     """Return `text` without what PostgreSQL cannot store: NUL and lone surrogates."""
     return _UNSTORABLE.sub("", text) if "\x00" in text or not text.isascii() else text
-
-
-# A spreadsheet takes a cell that begins so for a formula, and runs it.
-_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-CELL_GUARD = "'"
 
 
 def guard_cell(value: object) -> str:

@@ -110,6 +110,7 @@ _FEWEST_WORDS = 3  # function words that are needed for an answer
 _MARGIN = 1.3  # times as much as the next language
 _KANA_SHARE = 0.1  # of the letters of a Japanese text; Chinese has none
 _LEAST_SCRIPT = 0.4  # of the letters, beside names in Latin ones
+_NAMED = frozenset(NAMES.values())
 
 
 def detect_language(text: str) -> str | None:
@@ -151,7 +152,6 @@ def names_language(text: str) -> bool:
     return any(word in _OWN_NAMES or word in _NAMED for word in words)
 
 
-_NAMED = frozenset(NAMES.values())
 _OWN_NAMES = {
     "español": "es",
     "castellano": "es",

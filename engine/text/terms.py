@@ -56,6 +56,19 @@ _NAMES_AND_LINKS = re.compile(
     r"(?:https?://|www\.|@)\S+|(?<![\w.-])(?:[\w-]++\.)++[a-z]{2,10}/\S*", re.IGNORECASE
 )
 _REPOST_MARKS = frozenset(("rt", "via"))
+# A shorter word has neighbours by chance.
+_SHORTEST_MISSPELT = 5
+# Letters of a part of a hyphenated word that is looked for by itself.
+_SHORTEST_PART = 3
+# A text with more unknown words is in another language, so its words have no useful neighbours.
+_MOST_MISSPELT = 8
+# Characters of Korean, Japanese and Chinese, whose words are read by single characters and pairs
+# (to_lexemes in the database).
+_UNSPACED = re.compile(
+    "[\u3005\u3007\u3041-\u3096\u30a1-\u30fa\u30fc-\u30fe\u3131-\u318e\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_EDGES = re.compile(r"^\W+|\W+$")
 
 
 def is_generic(text: str) -> bool:
@@ -73,21 +86,6 @@ def has_own_words(text: str) -> bool:
 def folded_words(text: str) -> list[str]:
     """Return all words in their order, without case and accents; numbers stay whole."""
     return _WORD.findall(_ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold())))
-
-
-# A shorter word has neighbours by chance.
-_SHORTEST_MISSPELT = 5
-# Letters of a part of a hyphenated word that is looked for by itself.
-_SHORTEST_PART = 3
-# A text with more unknown words is in another language, so its words have no useful neighbours.
-_MOST_MISSPELT = 8
-# Characters of Korean, Japanese and Chinese, whose words are read by single characters and pairs
-# (to_lexemes in the database).
-_UNSPACED = re.compile(
-    "[\u3005\u3007\u3041-\u3096\u30a1-\u30fa\u30fc-\u30fe\u3131-\u318e\u3400-\u4dbf"
-    "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-_EDGES = re.compile(r"^\W+|\W+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,11 @@ _LIMITS = FetchLimits(seconds=5.0, bytes=600_000)  # a site may expect that 500 
 _MOST_RULES = 5_000
 _KEPT = 24 * 3600.0  # seconds
 _MOST_KEPT = 1_000  # sites
+AT_ONCE = 10  # fetches
+_MOST_BYTES = 3_000_000  # of which the first megabyte is read
+_LONGEST_VALIDATOR = 300  # characters
+_FRESH = timedelta(days=1)  # for which a page is not fetched again
+_AHEAD = timedelta(days=1)  # a local time read without its zone can be 14 hours ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +142,6 @@ class Robots:
                 raise
             return RobotRules()
         return parse_robots(fetched.body.decode("utf-8", "replace"))
-
-
-AT_ONCE = 10  # fetches
-_MOST_BYTES = 3_000_000  # of which the first megabyte is read
-_LONGEST_VALIDATOR = 300  # characters
-_FRESH = timedelta(days=1)  # for which a page is not fetched again
-_AHEAD = timedelta(days=1)  # a local time read without its zone can be 14 hours ahead
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ _SPENT_WORDS = re.compile(
 )
 # Brave answers 422.
 _KEY_WORDS = re.compile(r"(?:api key|token) (?:is|was) (?:not valid|invalid)", re.IGNORECASE)
+_MOST_BYTES = 4_000_000  # Exa sends the pages too
 
 
 def status_error(
@@ -147,9 +148,6 @@ def _figures(header: str | None) -> list[float]:
 
 def _rest(seconds: float | None, otherwise: float) -> float:
     return min(max(1.0, seconds), _LONGEST_REST) if seconds is not None else otherwise
-
-
-_MOST_BYTES = 4_000_000  # Exa sends the pages too
 
 
 class HttpSearch:

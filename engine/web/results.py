@@ -13,6 +13,11 @@ from engine.text.address import canonical_address
 from engine.values import Usage
 
 CACHED_FOR = timedelta(days=30)  # pages are kept for conditional requests after they are stale
+_LONGEST_QUERY = 400  # characters that Brave and Tavily accept
+_MOST_WORDS = 50  # that Brave accepts
+_LONGEST_TITLE, _LONGEST_SNIPPET, LONGEST_TEXT = 300, 2_000, 100_000  # characters
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
+_BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,13 +121,6 @@ class Web(Protocol):
 
         Never raises because of a provider or a page: what failed is told in the notices.
         """
-
-
-_LONGEST_QUERY = 400  # characters that Brave and Tavily accept
-_MOST_WORDS = 50  # that Brave accepts
-_LONGEST_TITLE, _LONGEST_SNIPPET, LONGEST_TEXT = 300, 2_000, 100_000  # characters
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
-_BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

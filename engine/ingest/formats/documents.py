@@ -68,6 +68,10 @@ _MARKUP = re.compile(rb"\s*<(?:!doctype\s+html|html|\?xml[^>]*>\s*<(?:!doctype\s
 _PDF_WITHIN = 1024  # bytes
 _MEMBERS = {WORD: "word/document.xml", EPUB: "META-INF/container.xml"}
 _CONTENT_TYPES = "[Content_Types].xml"
+LARGEST_FILE = 256_000_000  # bytes
+_VERSION = "3"  # of what this reader makes of a file; part of every digest
+_DATA, _DATA_ENDINGS = "data", (".json", ".jsonl", ".js", ".csv")
+_LONGEST_TITLE = 100  # characters of a first line that is taken for one
 
 
 def form_of(name: str) -> str | None:
@@ -131,13 +135,6 @@ def checked_form(name: str, content: bytes) -> str:
     if seen == OTHER:
         raise RecordError(Message("it is no document that can be read here"))
     return seen
-
-
-LARGEST_FILE = 256_000_000  # bytes
-_VERSION = "3"  # of what this reader makes of a file; part of every digest
-
-_DATA, _DATA_ENDINGS = "data", (".json", ".jsonl", ".js", ".csv")
-_LONGEST_TITLE = 100  # characters of a first line that is taken for one
 
 
 class DocumentReader:

@@ -33,6 +33,8 @@ from engine.ingest.streams import read_whole
 from engine.messages import Message
 from engine.values import Kind
 
+LARGEST = 64_000_000  # bytes; 2 MB take half a second
+
 
 def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
     """Return id, title, text, published, url, author, lang and tags of every entry.
@@ -75,9 +77,6 @@ def _read_date(entry: Mapping[str, Any]) -> str | None:
             except (ValueError, OverflowError, OSError):
                 continue
     return None
-
-
-LARGEST = 64_000_000  # bytes; 2 MB take half a second
 
 
 class BlogFeedReader:

@@ -72,6 +72,7 @@ _LISTS = ("tags", "attachments", "participants")
 _SAMPLED = 200  # records
 _LONGEST_EXPORTED = 128 << 20  # bytes; a book of a library is one record
 _SUFFIXES = (".csv", ".tsv", ".tab")
+_LONGEST_SOURCE = 40  # characters of the name of a network or paper
 
 
 class TableReader(JsonReader):
@@ -276,9 +277,6 @@ def _platform(payload: Mapping[str, object], created_at: datetime) -> str | None
         return "x"
     source = string(payload.get("source"))  # X has the program there, as a link
     return source if source and len(source) <= _LONGEST_SOURCE and "<" not in source else None
-
-
-_LONGEST_SOURCE = 40  # characters of the name of a network or paper
 
 
 READERS: tuple[Reader, ...] = (JsonlReader(), JsonlCsvReader())

@@ -29,6 +29,11 @@ from engine.values import Kind
 _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LONGEST = 100_000  # characters
+LARGEST_FILE = 4_000_000  # bytes
+_VERSION = "3"  # of what this reader makes of a file; part of every digest
+_DATES = ("date", "published", "created", "publishdate", "pubdate")
+_NAMED_DATE = re.compile(r"(\d{4}-\d\d-\d\d)[-_ ]?(.*)", re.DOTALL)
+_HEADING = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 
 
 def split_front_matter(text: str) -> tuple[dict[str, object], str]:
@@ -77,13 +82,6 @@ def _parse_header(read: Callable[[str], object], text: str, name: str) -> object
                 "the front matter is no valid {name}: {message}", name=name, message=exc.message
             )
         ) from exc
-
-
-LARGEST_FILE = 4_000_000  # bytes
-_VERSION = "3"  # of what this reader makes of a file; part of every digest
-_DATES = ("date", "published", "created", "publishdate", "pubdate")
-_NAMED_DATE = re.compile(r"(\d{4}-\d\d-\d\d)[-_ ]?(.*)", re.DOTALL)
-_HEADING = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 
 
 class MarkdownReader:

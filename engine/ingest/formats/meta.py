@@ -26,6 +26,11 @@ from engine.ingest.sources import Source
 from engine.ingest.streams import named_arrays
 from engine.values import Flag, Kind
 
+_LARGEST_PROFILE = 1_000_000  # bytes
+_SHOWN = frozenset(("media", "external_context", "place"))
+_VIDEO = (".mp4", ".mov", ".webm")
+_POSTS = "text_post_app_text_posts"
+
 
 def repair_encoding(value: object) -> object:
     """Return a JSON value with all its texts repaired ("cafÃ©" is "café"); sound ones stay."""
@@ -45,10 +50,6 @@ def _mended_text(text: str) -> str:
         return text.encode("latin-1").decode()
     except UnicodeError:
         return text  # it was sound
-
-
-_LARGEST_PROFILE = 1_000_000  # bytes
-_SHOWN = frozenset(("media", "external_context", "place"))
 
 
 class MetaReader(JsonReader):
@@ -159,9 +160,6 @@ def _media(part: Mapping[str, object]) -> Mapping[str, object]:
     return as_mapping(part.get("media"))
 
 
-_VIDEO = (".mp4", ".mov", ".webm")
-
-
 class InstagramReader(MetaReader):
     """Reads posts. Stories and reels are in other files and are not read."""
 
@@ -212,9 +210,6 @@ def _time(post: Mapping[str, object]) -> object:
 def _files(post: Mapping[str, object]) -> list[str]:
     places = (string(media.get("uri")) for media in mappings(post.get("media")))
     return [PurePosixPath(place).name for place in places if place]
-
-
-_POSTS = "text_post_app_text_posts"
 
 
 class ThreadsReader(InstagramReader):

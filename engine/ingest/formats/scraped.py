@@ -32,6 +32,11 @@ from engine.ingest.written_dates import read_written_time
 from engine.messages import Message
 from engine.values import Flag, Kind
 
+_LARGEST = 64 << 20  # bytes of a file that is one object
+_WHOLE = re.compile(rb'\s*\{\s*"(?:tweets|threads)"\s*:\s*\[')
+_STATUS = re.compile(r"/status(?:es)?/(\d+)")
+_MEDIA = ("pictures", "videos", "gifs")
+
 
 class SnscrapeReader(JsonReader):
     """Reads tweets of snscrape and twscrape, of every version."""
@@ -92,12 +97,6 @@ def _links(tweet: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for short, whole in pairs:
         if isinstance(short, str) and isinstance(whole, str) and short and whole:
             yield short, whole
-
-
-_LARGEST = 64 << 20  # bytes of a file that is one object
-_WHOLE = re.compile(rb'\s*\{\s*"(?:tweets|threads)"\s*:\s*\[')
-_STATUS = re.compile(r"/status(?:es)?/(\d+)")
-_MEDIA = ("pictures", "videos", "gifs")
 
 
 class NitterReader(JsonReader):

@@ -30,6 +30,8 @@ _DAY = re.compile(r"(?:.*/)?[^/]+/\d{4}-\d\d-\d\d\.json")
 _CHANNELS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _WRITTEN = (None, "bot_message", "file_comment", "file_share", "me_message", "thread_broadcast")
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
+_FEW = 9
+_REFERENCE_IDS = re.compile(r"<@(\w+)")
 
 
 class SlackReader(JsonReader):
@@ -160,10 +162,6 @@ def _message_record(
         digest(found.raw),
         {"message": found.value, "file": file, **context},
     )
-
-
-_FEW = 9
-_REFERENCE_IDS = re.compile(r"<@(\w+)")
 
 
 def _names(message: Mapping[str, object], people: Mapping[str, object]) -> list[str]:

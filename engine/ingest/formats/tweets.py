@@ -33,6 +33,9 @@ _EPOCH = datetime(2010, 11, 4, 1, 42, 54, 657_000, tzinfo=UTC)
 _LONGEST_ID = 19
 _OFF_BY = timedelta(days=1)  # archives are off by up to twelve hours
 _OWN_DEVICES = ("Twitter", "TweetDeck")
+_REFERENCES = {"retweeted": Flag.REPOST, "quoted": Flag.QUOTE, "replied_to": Flag.REPLY}
+# A page may be longer than the sample, which then holds no complete object.
+_PAGE = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*\{\s*"')
 
 
 def tweet_id(tweet: Mapping[str, object]) -> object:
@@ -142,9 +145,6 @@ def _has_media(tweet: Mapping[str, object]) -> bool:
     )
 
 
-_REFERENCES = {"retweeted": Flag.REPOST, "quoted": Flag.QUOTE, "replied_to": Flag.REPLY}
-
-
 @dataclass(frozen=True, slots=True)
 class Includes:
     """What a page states once for all its tweets, by id."""
@@ -225,10 +225,6 @@ def _links_v2(tweet: Mapping[str, object]) -> Sequence[tuple[str, str]]:
         for u in mappings(entities.get("urls"))
     ]
     return [(short, expanded) for short, expanded in pairs if short and expanded]
-
-
-# A page may be longer than the sample, which then holds no complete object.
-_PAGE = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*\{\s*"')
 
 
 class ApiReader(JsonReader):

@@ -22,6 +22,28 @@ DAY_FIRST, MONTH_FIRST = "day first", "month first"
 _NUMBER = re.compile(r"\d+")
 _AFTERNOON = re.compile(r"p\.?\s?m", re.IGNORECASE)
 _MORNING = re.compile(r"a\.?\s?m", re.IGNORECASE)
+_HEADER = re.compile(
+    r"(?P<bracket>\[)?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4})[^\d\[\]:]{1,8}"
+    r"(?P<time>\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?\s?m\.?)?)"
+    r"(?(bracket)\]\s?|\s-\s)(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_AUTHOR = re.compile(r"([^:\n]{1,100}): (.*)|([^:\n]{1,100}):$", re.DOTALL)
+_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_SPACES = re.compile("[\u00a0\u202f\u2007]")
+_LONGEST = 200_000  # characters; longer texts are refused later
+_OWN_MARK = "\u200e"  # iOS puts it before what it wrote itself
+# "<attached: a.jpg>", also after a caption, or "a.jpg (file attached)" before one.
+_ATTACHED = re.compile(r"<[^<>:\n]+: ([^<>\n]+\.\w{2,5})>|\A(\S[^\n]*?\.\w{2,5}) \([^()\n]+\)")
+_LEFT_OUT = re.compile(
+    r"<[^<>\n]+>"  # Android, in any language
+    r"|[^\n]{0,40}\b(?:omitted|omitid[oa]|ocultad[oa]|weggelassen|omess[oa]|omise?)\.?",
+    re.IGNORECASE,
+)
+_EDITED = re.compile("(?<!\\s)\\s+\u200e<[^<>:\n]+>$")
+_TITLE = re.compile(
+    r"(?:whatsapp[ -]chat (?:with|mit|-) |chat de whatsapp con )?(.+)", re.IGNORECASE
+)
 
 
 def guess_date_order(written: Iterable[tuple[str, str]]) -> str:
@@ -87,18 +109,6 @@ def _faults(dates: Sequence[str], order: str) -> int:
     return faults
 
 
-_HEADER = re.compile(
-    r"(?P<bracket>\[)?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4})[^\d\[\]:]{1,8}"
-    r"(?P<time>\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?\s?m\.?)?)"
-    r"(?(bracket)\]\s?|\s-\s)(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_AUTHOR = re.compile(r"([^:\n]{1,100}): (.*)|([^:\n]{1,100}):$", re.DOTALL)
-_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-_SPACES = re.compile("[\u00a0\u202f\u2007]")
-_LONGEST = 200_000  # characters; longer texts are refused later
-
-
 @dataclass(frozen=True, slots=True)
 class WrittenMessage:
     """One message; `text` still has the invisible marks that iOS puts before its own words."""
@@ -149,20 +159,6 @@ def _begun(number: int, line: str) -> WrittenMessage | None:
     author = strip_marks(said[1] or said[3]).strip() if said else None
     text = (said[2] or "") if said else found["rest"]
     return WrittenMessage(number, found["date"], found["time"], author, text)
-
-
-_OWN_MARK = "\u200e"  # iOS puts it before what it wrote itself
-# "<attached: a.jpg>", also after a caption, or "a.jpg (file attached)" before one.
-_ATTACHED = re.compile(r"<[^<>:\n]+: ([^<>\n]+\.\w{2,5})>|\A(\S[^\n]*?\.\w{2,5}) \([^()\n]+\)")
-_LEFT_OUT = re.compile(
-    r"<[^<>\n]+>"  # Android, in any language
-    r"|[^\n]{0,40}\b(?:omitted|omitid[oa]|ocultad[oa]|weggelassen|omess[oa]|omise?)\.?",
-    re.IGNORECASE,
-)
-_EDITED = re.compile("(?<!\\s)\\s+\u200e<[^<>:\n]+>$")
-_TITLE = re.compile(
-    r"(?:whatsapp[ -]chat (?:with|mit|-) |chat de whatsapp con )?(.+)", re.IGNORECASE
-)
 
 
 class WhatsAppReader:

@@ -23,6 +23,10 @@ _ADDRESSED = re.compile(r"(?:@\w+\s+)*")
 _LONGEST_CUT = 2_000  # characters
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+")
 _CUT_END = re.compile(r"(?:…|(?<!\s))(?:\s*+https?://t\.co/\w++)*+\s*+$")
+_POSTS = re.compile(r"(?:.*/)?tweets?(?:-part(\d+))?\.js")
+_MONTH = re.compile(r"(?:.*/)?\d{4}_\d\d\.js")
+_ASSIGNMENT = re.compile(rb"\s*(?:window\.YTD\.(\w+)\.part\d+|Grailbird\.data\.(tweets)\w*)\s*=")
+_LARGEST_MANIFEST = 1_000_000  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +89,6 @@ def _split_handles(text: str) -> tuple[str, str]:
     found = _ADDRESSED.match(text)
     addressed = found[0] if found else ""
     return addressed, _SHORT_LINK.sub("t.co", _CUT_END.sub("", text[len(addressed) :]))
-
-
-_POSTS = re.compile(r"(?:.*/)?tweets?(?:-part(\d+))?\.js")
-_MONTH = re.compile(r"(?:.*/)?\d{4}_\d\d\.js")
-_ASSIGNMENT = re.compile(rb"\s*(?:window\.YTD\.(\w+)\.part\d+|Grailbird\.data\.(tweets)\w*)\s*=")
-_LARGEST_MANIFEST = 1_000_000  # bytes
 
 
 class XArchiveReader(JsonReader):

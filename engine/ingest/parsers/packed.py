@@ -49,6 +49,19 @@ _LONGEST_CELL = 300  # characters; a longer one is layout
 _PARTED = re.compile("(?:(?<![ \\t])[ \\t]++)?[\x00\x01][ \\t\x00\x01]*+")
 _AROUND_BREAKS = re.compile(r"(?:(?<![ \t])[ \t]++)?\n[ \t]*+")
 _TOO_MANY_BREAKS = re.compile(r"\n{3,}")
+_MARK = re.compile(r"\[?(?:\d{1,4}|[a-z]|[*†‡§]{1,3})\]?", re.IGNORECASE)
+_BACK = re.compile("[↑↩\ufe0e\ufe0f^]+")
+_Cells = list[str]
+_MOST_REPEATS, _LONGEST_REPEATED = 50, 60  # cells that one stands in; characters of such a one
+_LARGEST = 64_000_000  # bytes that a member may unpack to
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+_CONTAINED = "{urn:oasis:names:tc:opendocument:xmlns:container}"
+_BOOK = "{http://www.idpf.org/2007/opf}"
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+_CIPHER = "{http://www.w3.org/2001/04/xmlenc#}CipherReference"
+_TEXT = ("application/xhtml+xml", "text/html")
+_PROPERTIES = "docProps/core.xml"
+_TERMS = "{http://purl.org/dc/terms/}"
 
 
 def html_text(markup: str) -> str:
@@ -123,16 +136,9 @@ def _raised(node: LexborNode) -> bool:
     return node.tag == "sup" or bool(node.css_first("sup")) or (node.text() or "").startswith("[")
 
 
-_MARK = re.compile(r"\[?(?:\d{1,4}|[a-z]|[*†‡§]{1,3})\]?", re.IGNORECASE)
-_BACK = re.compile("[↑↩\ufe0e\ufe0f^]+")
-
-
 def _lists_contents(node: LexborNode) -> bool:
     """Return whether a node is a table of contents of a book."""
     return node.tag == "nav" and "toc" in (node.attributes.get("epub:type") or "")
-
-
-_Cells = list[str]
 
 
 def _table_rows(table: LexborNode) -> _Cells | None:
@@ -184,9 +190,6 @@ def _read_cells(row: LexborNode) -> list[tuple[str, int, int]] | None:
     ]
 
 
-_MOST_REPEATS, _LONGEST_REPEATED = 50, 60  # cells that one stands in; characters of such a one
-
-
 def _cell_text(cell: LexborNode) -> str:
     marks = [node for node in cell.css("a, sup") if _is_note_mark(node)]
     for mark in marks:
@@ -227,9 +230,6 @@ def _address(link: LexborNode) -> str | None:
     return address if shown.rstrip("…").removesuffix("...") in address else None
 
 
-_LARGEST = 64_000_000  # bytes that a member may unpack to
-
-
 def read_member(archive: zipfile.ZipFile, name: str) -> bytes | None:
     """Return a member, or None if there is none of that name. Raises zipfile's errors."""
     try:
@@ -252,14 +252,6 @@ def text_at(root: Element | None, path: str) -> str | None:
     """Return the text of the first element at a path, without blanks around it, or None."""
     found = None if root is None else root.find(f".//{path}")
     return ((found.text or "").strip() or None) if found is not None else None
-
-
-_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
-_CONTAINED = "{urn:oasis:names:tc:opendocument:xmlns:container}"
-_BOOK = "{http://www.idpf.org/2007/opf}"
-_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
-_CIPHER = "{http://www.w3.org/2001/04/xmlenc#}CipherReference"
-_TEXT = ("application/xhtml+xml", "text/html")
 
 
 def parse_epub(content: bytes) -> Parsed:
@@ -359,10 +351,6 @@ def _parse_publication_date(text: str | None) -> datetime | None:
     except ValueError:
         return None
     return said_date(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-
-
-_PROPERTIES = "docProps/core.xml"
-_TERMS = "{http://purl.org/dc/terms/}"
 
 
 def parse_word(content: bytes) -> Parsed:

@@ -26,6 +26,9 @@ _LEADERS = re.compile(
 )
 _FEWEST_ENTRIES = 4  # of a table of contents on a page
 _Line = TypeVar("_Line", bound=str)
+_HEADING = re.compile(r"(#{1,6})[ \t]++(\S.*+)")
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_PARTED = re.compile(r"\n[ \t]*\n")
 
 
 def paragraphs(lines: Sequence[str], *, full: int | None = None) -> Iterator[str]:
@@ -189,11 +192,6 @@ def said_date(moment: datetime | None) -> datetime | None:
         return written_at(moment) if moment else None
     except RecordError:
         return None
-
-
-_HEADING = re.compile(r"(#{1,6})[ \t]++(\S.*+)")
-_FENCE = re.compile(r"[ \t]*(```|~~~)")
-_PARTED = re.compile(r"\n[ \t]*\n")
 
 
 def parse_text(content: bytes) -> Parsed:

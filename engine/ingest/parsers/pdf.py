@@ -35,9 +35,6 @@ from engine.messages import Message
 from engine.text.chunks import Block
 from engine.values import DateKind
 
-if sys.platform != "win32":
-    import resource
-
 PROGRAM = "tesseract"
 # The process that reads files has no environment.
 _PLACES = os.pathsep.join(("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin", os.defpath))
@@ -46,6 +43,35 @@ _SECONDS = 60  # of processor time, and of the clock, for a page
 _CLOCK = 4 * _SECONDS
 _PARENT_DIES = 1  # PR_SET_PDEATHSIG
 _NO_LANGUAGES = frozenset(("osd", "equ"))
+_PASSWORD = 4  # FPDF_ERR_PASSWORD
+_DPI = 200
+_POINTS = 72  # to the inch
+_MOST_PIXELS = 25_000_000
+# Where a line ends within a word, the library puts one of these in place of the hyphen.
+_WITHIN_WORD = re.compile("[\x02\ufffe](?:\\r?\\n)?")
+_CUT_WORD = ("\x02", "\ufffe")
+_FRACTION = "\u2044"  # its raised number may have a line of its own
+_LINE_END = re.compile(r"\r?\n")
+# What stands out is named in the name of its font.
+_EMPHASIS = re.compile(rb"bold|black|heavy|demi|cmbx|italic|oblique|cmti|cmsl", re.IGNORECASE)
+_LONGEST_FONT_NAME = 100
+_SMALL = 0.92  # of the height of other letters
+_NOTE = re.compile(r"\s*(?:\(?\d{1,3}[).\]]?|\[\d{1,3}\]|[*†‡§]{1,3})\s*\S")
+_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-]\d\d)'?(\d\d)?)?")
+# Titles that programs make up.
+_NO_TITLE = re.compile(
+    r"untitled.*|microsoft \w+ - .*|.*\.(?:docx?|indd|qxd|pdf|rtf|tex|dvi|p65|pptx?)", re.IGNORECASE
+)
+_PUNCTUATION = re.compile(r"\W+")
+_SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
+_MOST_HEADINGS = 10_000
+_LONGEST_LABEL = 20  # characters; what is longer is no number that is printed on a page
+_Headings = dict[tuple[int, str], int]
+
+
+if sys.platform != "win32":
+    import resource
+
 _CODES = {
     "arabic": "ara", "armenian": "hye", "basque": "eus", "catalan": "cat", "danish": "dan",
     "dutch": "nld", "english": "eng", "finnish": "fin", "french": "fra", "german": "deu",
@@ -172,30 +198,6 @@ def _too_slow() -> RecordError:
     )
 
 
-_PASSWORD = 4  # FPDF_ERR_PASSWORD
-_DPI = 200
-_POINTS = 72  # to the inch
-_MOST_PIXELS = 25_000_000
-# Where a line ends within a word, the library puts one of these in place of the hyphen.
-_WITHIN_WORD = re.compile("[\x02\ufffe](?:\\r?\\n)?")
-_CUT_WORD = ("\x02", "\ufffe")
-_FRACTION = "\u2044"  # its raised number may have a line of its own
-_LINE_END = re.compile(r"\r?\n")
-# What stands out is named in the name of its font.
-_EMPHASIS = re.compile(rb"bold|black|heavy|demi|cmbx|italic|oblique|cmti|cmsl", re.IGNORECASE)
-_LONGEST_FONT_NAME = 100
-_SMALL = 0.92  # of the height of other letters
-_NOTE = re.compile(r"\s*(?:\(?\d{1,3}[).\]]?|\[\d{1,3}\]|[*†‡§]{1,3})\s*\S")
-_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-]\d\d)'?(\d\d)?)?")
-# Titles that programs make up.
-_NO_TITLE = re.compile(
-    r"untitled.*|microsoft \w+ - .*|.*\.(?:docx?|indd|qxd|pdf|rtf|tex|dvi|p65|pptx?)", re.IGNORECASE
-)
-_PUNCTUATION = re.compile(r"\W+")
-_SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
-_MOST_HEADINGS = 10_000
-
-
 def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
     """Return the text of a PDF file by pages. Raises RecordError."""
     try:
@@ -233,9 +235,6 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
         page_labels=labels,
         unread=pages.unread,
     )
-
-
-_LONGEST_LABEL = 20  # characters; what is longer is no number that is printed on a page
 
 
 def _read_labels(document: Any) -> tuple[str, ...]:
@@ -358,9 +357,6 @@ def render_page(page: Any) -> bytes:
     )
     head = f"P5 {picture.width} {picture.height} 255\n".encode()
     return head + b"".join(lines)
-
-
-_Headings = dict[tuple[int, str], int]
 
 
 def _headings(document: Any) -> _Headings:
