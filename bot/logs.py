@@ -19,6 +19,18 @@ _Key = tuple[str, int, str, str]
 # which hold tokens and private messages. So the configured level applies to the project's own
 # loggers only; from all others nothing below a warning is written.
 _OWN = ("presagio", "db")
+# These are limited further: stamina repeats presagio.llm; a lost connection is reported
+# by the error that ends the command; warnings of Slack's libraries quote messages; uvicorn and
+# aiohttp repeat presagio.web and presagio.port, with tracebacks.
+_QUIET = {
+    "aiohttp": logging.CRITICAL,
+    "asyncio": logging.ERROR,
+    "asyncpg": logging.ERROR,
+    "slack_bolt": logging.ERROR,
+    "slack_sdk": logging.ERROR,
+    "stamina": logging.ERROR,
+    "uvicorn": logging.CRITICAL,
+}
 
 
 class LimitedHandler(logging.StreamHandler):  # type: ignore[type-arg]  # whatever stderr is
@@ -91,20 +103,6 @@ def _summaries(seen: Counter[_Key]) -> Iterator[logging.LogRecord]:
                     "msg": said,
                 }
             )
-
-
-# These are limited further: stamina repeats presagio.llm; a lost connection is reported
-# by the error that ends the command; warnings of Slack's libraries quote messages; uvicorn and
-# aiohttp repeat presagio.web and presagio.port, with tracebacks.
-_QUIET = {
-    "aiohttp": logging.CRITICAL,
-    "asyncio": logging.ERROR,
-    "asyncpg": logging.ERROR,
-    "slack_bolt": logging.ERROR,
-    "slack_sdk": logging.ERROR,
-    "stamina": logging.ERROR,
-    "uvicorn": logging.CRITICAL,
-}
 
 
 class JsonFormatter(logging.Formatter):

@@ -1,15 +1,15 @@
 """Opens the database: its primary, and the standbys that are read in its place."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import asyncpg
 
 from db import migrate
-from db.connection import Connection, mapped_storage_errors, statements
-from db.replicas import FallbackReader, Primary, Replicas, ReplicaState, Replication
+from db.connection import FOREIGN, Connection, Lent, mapped_storage_errors, statements
+from db.replicas import Primary, Replicas, ReplicaState, Replication, Server
 from db.sessions import (
     SEARCH_PATH,
     PoolSettings,
@@ -27,6 +27,60 @@ from engine.messages import Message
 __all__ = ["Database", "PoolSettings", "Replication", "Store", "server_settings"]
 
 _CLOSING = 5.0  # seconds
+_T = TypeVar("_T")
+
+
+class FallbackReader:
+    """Sends statements to the first of its servers that answers, and stays with it.
+
+    Each statement must only read and be a transaction of its own, so that it can be repeated. An
+    error is raised if no other server may answer; it is then the last server's.
+    """
+
+    def __init__(self, servers: Sequence[Server]) -> None:
+        self._servers = list(servers)
+        self._connection: Lent | None = None
+
+    async def fetch(self, statement: str, *values: object, local: str = "") -> list[asyncpg.Record]:
+        """Return the rows of a statement; `local` is executed before it in its transaction."""
+
+        async def ask(connection: Lent) -> list[asyncpg.Record]:
+            if not local:
+                return await connection.fetch(statement, *values)
+            async with connection.transaction():
+                await connection.execute(local)
+                return await connection.fetch(statement, *values)
+
+        return await self._answer_first(ask)
+
+    async def fetchrow(self, statement: str, *values: object) -> asyncpg.Record | None:
+        """Return the first row of a statement, or None."""
+        return await self._answer_first(lambda connection: connection.fetchrow(statement, *values))
+
+    async def fetchval(self, statement: str, *values: object) -> Any:
+        """Return the first value of the first row, or None."""
+        return await self._answer_first(lambda connection: connection.fetchval(statement, *values))
+
+    async def close(self) -> None:
+        """Return the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await self._servers[0].take_back(connection)
+
+    async def _answer_first(self, ask: Callable[[Lent], Awaitable[_T]]) -> _T:
+        while True:
+            try:
+                if self._connection is None:
+                    last = len(self._servers) == 1
+                    self._connection = await self._servers[0].lend(last=last)
+                return await ask(self._connection)
+            except FOREIGN as error:
+                connected = self._connection is not None
+                passed_on = self._servers[0].passes_on(error, connected=connected)
+                if not passed_on or len(self._servers) == 1:
+                    raise
+            await self.close()
+            del self._servers[0]
 
 
 class Database:

@@ -4,10 +4,10 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 import asyncpg
 
@@ -16,7 +16,6 @@ from db.sessions import PoolSettings, Sessions
 from engine.errors import StorageError
 
 _KEPT = 600  # notes
-_T = TypeVar("_T")
 # Read only while the primary is lost: others write there, or nobody does.
 PROMOTED = "it takes writes of its own"
 ANSWER = 5.0  # seconds that a server has to answer what takes it a millisecond
@@ -61,59 +60,6 @@ class Primary:
         if isinstance(error, asyncpg.QueryCanceledError | TimeoutError):
             return not connected
         return isinstance(error, (*LOST, OSError, asyncpg.OperatorInterventionError))
-
-
-class FallbackReader:
-    """Sends statements to the first of its servers that answers, and stays with it.
-
-    Each statement must only read and be a transaction of its own, so that it can be repeated. An
-    error is raised if no other server may answer; it is then the last server's.
-    """
-
-    def __init__(self, servers: Sequence[Server]) -> None:
-        self._servers = list(servers)
-        self._connection: Lent | None = None
-
-    async def fetch(self, statement: str, *values: object, local: str = "") -> list[asyncpg.Record]:
-        """Return the rows of a statement; `local` is executed before it in its transaction."""
-
-        async def ask(connection: Lent) -> list[asyncpg.Record]:
-            if not local:
-                return await connection.fetch(statement, *values)
-            async with connection.transaction():
-                await connection.execute(local)
-                return await connection.fetch(statement, *values)
-
-        return await self._answer_first(ask)
-
-    async def fetchrow(self, statement: str, *values: object) -> asyncpg.Record | None:
-        """Return the first row of a statement, or None."""
-        return await self._answer_first(lambda connection: connection.fetchrow(statement, *values))
-
-    async def fetchval(self, statement: str, *values: object) -> Any:
-        """Return the first value of the first row, or None."""
-        return await self._answer_first(lambda connection: connection.fetchval(statement, *values))
-
-    async def close(self) -> None:
-        """Return the connection."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await self._servers[0].take_back(connection)
-
-    async def _answer_first(self, ask: Callable[[Lent], Awaitable[_T]]) -> _T:
-        while True:
-            try:
-                if self._connection is None:
-                    last = len(self._servers) == 1
-                    self._connection = await self._servers[0].lend(last=last)
-                return await ask(self._connection)
-            except FOREIGN as error:
-                connected = self._connection is not None
-                passed_on = self._servers[0].passes_on(error, connected=connected)
-                if not passed_on or len(self._servers) == 1:
-                    raise
-            await self.close()
-            del self._servers[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ _COMPARED = 5_000
 _LONG = 400
 _KINDS, _MOST = 512, 32  # of pairs of letters, and how often one of a kind is counted
 _CHANGED = 3  # pairs that a letter more or less makes or removes at most
+_COUNTED = [((1 << number) - 1).to_bytes(_MOST // 8, "little") for number in range(_MOST + 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +172,6 @@ def level(texts: Sequence[Parts], names: Collection[str]) -> list[Parts]:
     return [
         {**parts, **{name: 0.0 for name in known if parts.get(name) is None}} for parts in texts
     ]
-
-
-_COUNTED = [((1 << number) - 1).to_bytes(_MOST // 8, "little") for number in range(_MOST + 1)]
 
 
 def alike(candidates: Sequence[Candidate], *, similarity: float = ALIKE) -> list[list[Candidate]]:

@@ -36,6 +36,14 @@ Url = Annotated[str, typer.Argument(help="Address of the feed.", callback=text)]
 Page = Annotated[
     str, typer.Argument(help="Address of the feed, or of a page that names it.", callback=text)
 ]
+commands = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="Show how the feeds fare, add and remove them.\n\n"
+    "Without --chat this is about the feeds that everybody gets: those of [[feeds]] in the"
+    " settings, which are changed there, and those added here, which the database keeps.\n\n"
+    "Example: presagio feeds",
+)
 
 
 def feed_row(health: FeedHealth, url: str) -> dict[str, object]:
@@ -274,16 +282,6 @@ def _bytes_of(file: str) -> bytes:
 def _shown_url(command: FeedCommand, feed: Feed) -> str:
     """Return the address of a feed, without secrets unless it is everybody's or --chat is set."""
     return feed.url if feed.configured or command.chat else public_address(feed.url)
-
-
-commands = typer.Typer(
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    help="Show how the feeds fare, add and remove them.\n\n"
-    "Without --chat this is about the feeds that everybody gets: those of [[feeds]] in the"
-    " settings, which are changed there, and those added here, which the database keeps.\n\n"
-    "Example: presagio feeds",
-)
 
 
 @commands.callback()

@@ -33,6 +33,16 @@ _LARGEST = 2**31 - 1
 Ids = Annotated[
     list[int], typer.Argument(help="Numbers of groups, as listed.", min=1, max=_LARGEST)
 ]
+Scope = Annotated[
+    str,
+    typer.Option(
+        "--corpus",
+        "-c",
+        autocompletion=corpus_names,
+        help="For one corpus alone; default: for all.",
+        callback=text,
+    ),
+]
 
 
 class FileFormat(StrEnum):
@@ -59,16 +69,6 @@ class GlossaryEntry:
     status: FileStatus = FileStatus.APPROVED
 
 
-Scope = Annotated[
-    str,
-    typer.Option(
-        "--corpus",
-        "-c",
-        autocompletion=corpus_names,
-        help="For one corpus alone; default: for all.",
-        callback=text,
-    ),
-]
 Form = Annotated[
     FileFormat | None, typer.Option("--format", help="yaml or csv [by the name of the file].")
 ]

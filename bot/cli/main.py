@@ -32,6 +32,18 @@ _PLAIN = (
 )
 _OF_ONE_TEXT = ("search", "find", "ask", "compose")  # commands whose argument is a sentence
 FAILED, WRONG_USAGE = 1, 2
+# Module and function of those that are not named alike.
+_ELSEWHERE = {
+    "serve": ("serve", "serve_command"),
+    "run-once": ("serve", "run_once"),
+    "mcp": ("serve", "mcp_command"),
+    "eval": ("evaluate", ""),
+    "slack": ("config", "slack_commands"),
+    "forget": ("log", "forget_command"),
+    "backup": ("database", "backup"),
+    "restore": ("database", "restore_backup"),
+    "init": ("database", "init"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,18 +185,6 @@ _GROUPS = {
         "database": "Work in the database with PostgreSQL's programs.",
         "man": "Print the manual page of all commands.",
     },
-}
-# Module and function of those that are not named alike.
-_ELSEWHERE = {
-    "serve": ("serve", "serve_command"),
-    "run-once": ("serve", "run_once"),
-    "mcp": ("serve", "mcp_command"),
-    "eval": ("evaluate", ""),
-    "slack": ("config", "slack_commands"),
-    "forget": ("log", "forget_command"),
-    "backup": ("database", "backup"),
-    "restore": ("database", "restore_backup"),
-    "init": ("database", "init"),
 }
 COMMANDS = tuple(
     CommandEntry(name, group, summary, *_ELSEWHERE.get(name, (name, "")))

@@ -56,6 +56,21 @@ _EXAMPLES = {
 }
 # Counted in quotas, so that nobody makes the bot send requests to other hosts endlessly.
 _READS_WEB = Act(Effect.STEERS_CHAT, counted=True)
+_SAID: Mapping[Reason, str] = {
+    Unwanted.OLD: marked("from before this chat subscribed"),
+    Unwanted.CATEGORY: marked("of another category"),
+    Unwanted.FEED: marked("of another feed"),
+    Unwanted.LANGUAGE: marked("in another language"),
+    Unwanted.WORD_MISSING: marked("none of the words that must occur"),
+    Unwanted.WORD_PRESENT: marked("a word that must not occur"),
+    Rejected.NOTHING_FOUND: marked("no tweet was found"),
+    Rejected.BELOW_THRESHOLD: marked("judged {judgment} of 6, less than {threshold}"),
+    Rejected.NOT_JUDGED: marked("not judged"),
+    Rejected.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
+    Rejected.STORY_POSTED: marked("posted before"),
+    Rejected.TEXT_POSTED: marked("its tweet was posted before"),
+    Rejected.BEYOND_BEST: marked("others are better"),
+}
 
 
 def feed_lines(feed: Feed, time_zone: str, words: Words) -> Iterator[str]:
@@ -112,23 +127,6 @@ def shown_category(category: str | None) -> str:
 def local(moment: datetime, time_zone: str) -> str:
     """Return a moment in the chat's zone: "2026-11-22 09:05"."""
     return f"{moment.astimezone(zone_or_utc(time_zone)):%Y-%m-%d %H:%M}"
-
-
-_SAID: Mapping[Reason, str] = {
-    Unwanted.OLD: marked("from before this chat subscribed"),
-    Unwanted.CATEGORY: marked("of another category"),
-    Unwanted.FEED: marked("of another feed"),
-    Unwanted.LANGUAGE: marked("in another language"),
-    Unwanted.WORD_MISSING: marked("none of the words that must occur"),
-    Unwanted.WORD_PRESENT: marked("a word that must not occur"),
-    Rejected.NOTHING_FOUND: marked("no tweet was found"),
-    Rejected.BELOW_THRESHOLD: marked("judged {judgment} of 6, less than {threshold}"),
-    Rejected.NOT_JUDGED: marked("not judged"),
-    Rejected.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
-    Rejected.STORY_POSTED: marked("posted before"),
-    Rejected.TEXT_POSTED: marked("its tweet was posted before"),
-    Rejected.BEYOND_BEST: marked("others are better"),
-}
 
 
 def count_reasons(

@@ -20,6 +20,16 @@ WITHOUT_MODEL = marked(
 )
 # Of a detail such as "here: to this thread; chat: to the whole chat": what it explains.
 _HEADS = re.compile(r"(?:^|; )((?:(?![:;] ).)*)")
+# Commands of no group are among the last.
+_GROUPS = (
+    (marked("Search"), ("prophecy", "more", "find", "ask", "compose")),
+    (marked("The last answer"), ("why", "picture", "top")),
+    (
+        marked("Posts by myself"),
+        ("subscribe", "unsubscribe", "today", "preview", "history", "feeds"),
+    ),
+    (marked("For my owner"), ("access", "usage")),
+)
 
 
 def help_command(others: Sequence[Command]) -> Command:
@@ -59,18 +69,6 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
     private = words.say("Here every message is taken for a headline.")
     here = private if request.place.private else listening_here(request)
     return "\n".join([greeting, here, "", *_list_groups(request, commands), "", more, example])
-
-
-# Commands of no group are among the last.
-_GROUPS = (
-    (marked("Search"), ("prophecy", "more", "find", "ask", "compose")),
-    (marked("The last answer"), ("why", "picture", "top")),
-    (
-        marked("Posts by myself"),
-        ("subscribe", "unsubscribe", "today", "preview", "history", "feeds"),
-    ),
-    (marked("For my owner"), ("access", "usage")),
-)
 
 
 def _list_groups(request: Request, commands: Sequence[Command]) -> Iterator[str]:

@@ -98,6 +98,53 @@ _BARE_COMMAND = re.compile(
 )
 MOST_HEADLINES = 3  # of a message
 _NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
+_REMARK_WORDS = """
+    ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
+    sorry amazing congrats wrong true false fake funny hilarious correct nonsense genius legend
+    spooky creepy love damn omg bad good best
+    sí si vale dale bueno genial perfecto perdón perdon felicitaciones listo mal mentira falso
+    cierto verdad genio crack ídolo idolo groso increíble increible tremendo brillante
+    buenísimo buenisimo espeluznante gracioso
+"""
+_REMARKING = frozenset(_REMARK_WORDS.split())
+_PLEASANTRIES = _THANKS | _REMARKING | frozenset(_PLEASANT_WORDS.split())
+_ABOUT_ME = frozenset(" ".join(phrase.split()) for phrase in _PHRASES.split(","))
+_HELP_SPANISH = (
+    r"(?:(?:me|nos) )?(?:pod[eé]s|puedes|podr[ií]as|sab[eé]s|sabes) (?:ayudar|hacer|explicar|"
+    r"decir|buscar|leer|contestar|responder|hablar|entender)\w*.{0,30}"
+    r"|ay[uú]da(?:me|nos)\b.{0,20}|qui[eé]n (?:sos|eres)|qu[eé] (?:(?:pod[eé]s|puedes) )?hac\w+"
+    r"|para qu[eé] (?:serv[ií]s|sirves)"
+    r"|(?:sos|eres) (?:un (?:bot|robot)|una persona|humano|real)\b.{0,20}"
+    r"|c[oó]mo (?:funciona\w*|te uso|se usa)(?: \w+)?"
+)
+_HELP = re.compile(rf"(?:(?:{_HELP_ENGLISH})|(?:{_HELP_SPANISH}))", re.IGNORECASE)
+# "what did he say about wind", "has she ever tweeted ...", "qué dijo sobre ...": about the account,
+# whose name is not said. Written in lower case, as headlines in title case are not.
+_QUESTION = re.compile(
+    rf"(?:(?:[Ww]hat|[Ww]hen|[Ww]here|[Ww]hy|[Hh]ow(?: often| many times)?) "
+    rf"(?:did|does|do|has|have|was|were) (?:{_OF_HIM}) (?:ever )?(?:{_SPOKE})\b.*"
+    rf"|(?:[Dd]id|[Dd]oes|[Hh]as|[Hh]ave) (?:{_OF_HIM}) (?:ever )?(?:{_SPOKE})\b.*"
+    rf"|¿?(?:[Qq]u[eé]|[Cc]u[aá]ndo|[Dd][oó]nde|[Cc][oó]mo|[Aa]lguna vez) "
+    rf"(?:(?:él|ella) )?(?:{_DIJO})(?: (?:{_SUBJECT})\b.*|\s*\?*)"
+    rf"|¿(?:[Dd]e )?[Qq]u[eé] (?:{_DIJO}) (?:{_SUBJECT})\b.*)",
+    re.DOTALL,
+)
+# The arguments with which the name of a command, as a first word, is no headline.
+_ARGUMENTS: Mapping[str, str] = {
+    "why": r"\d{1,3}",
+    "picture": r"\d{1,3}",
+    "help": r"[a-z]+",
+    "subscribe": _TIMES,
+    "settings": _SETTING,
+    "feeds": r"(?:list|add|remove|test|import|export)\b.*",
+    "glossary": r"(?:list|add|approve|reject)\b.*",
+    "corpus": r"[\w-]+",
+    # In lower case only, see below.
+    "find": r".+",
+    "ask": r".+",
+    "prophecy": r".+",
+}
+_REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
 def listens(request: Request) -> bool:
@@ -151,60 +198,6 @@ class PlainText:
 
     kind: Plain
     meant: str = ""
-
-
-_REMARK_WORDS = """
-    ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
-    sorry amazing congrats wrong true false fake funny hilarious correct nonsense genius legend
-    spooky creepy love damn omg bad good best
-    sí si vale dale bueno genial perfecto perdón perdon felicitaciones listo mal mentira falso
-    cierto verdad genio crack ídolo idolo groso increíble increible tremendo brillante
-    buenísimo buenisimo espeluznante gracioso
-"""
-_REMARKING = frozenset(_REMARK_WORDS.split())
-_PLEASANTRIES = _THANKS | _REMARKING | frozenset(_PLEASANT_WORDS.split())
-
-_ABOUT_ME = frozenset(" ".join(phrase.split()) for phrase in _PHRASES.split(","))
-_HELP_SPANISH = (
-    r"(?:(?:me|nos) )?(?:pod[eé]s|puedes|podr[ií]as|sab[eé]s|sabes) (?:ayudar|hacer|explicar|"
-    r"decir|buscar|leer|contestar|responder|hablar|entender)\w*.{0,30}"
-    r"|ay[uú]da(?:me|nos)\b.{0,20}|qui[eé]n (?:sos|eres)|qu[eé] (?:(?:pod[eé]s|puedes) )?hac\w+"
-    r"|para qu[eé] (?:serv[ií]s|sirves)"
-    r"|(?:sos|eres) (?:un (?:bot|robot)|una persona|humano|real)\b.{0,20}"
-    r"|c[oó]mo (?:funciona\w*|te uso|se usa)(?: \w+)?"
-)
-_HELP = re.compile(rf"(?:(?:{_HELP_ENGLISH})|(?:{_HELP_SPANISH}))", re.IGNORECASE)
-
-# "what did he say about wind", "has she ever tweeted ...", "qué dijo sobre ...": about the account,
-# whose name is not said. Written in lower case, as headlines in title case are not.
-_QUESTION = re.compile(
-    rf"(?:(?:[Ww]hat|[Ww]hen|[Ww]here|[Ww]hy|[Hh]ow(?: often| many times)?) "
-    rf"(?:did|does|do|has|have|was|were) (?:{_OF_HIM}) (?:ever )?(?:{_SPOKE})\b.*"
-    rf"|(?:[Dd]id|[Dd]oes|[Hh]as|[Hh]ave) (?:{_OF_HIM}) (?:ever )?(?:{_SPOKE})\b.*"
-    rf"|¿?(?:[Qq]u[eé]|[Cc]u[aá]ndo|[Dd][oó]nde|[Cc][oó]mo|[Aa]lguna vez) "
-    rf"(?:(?:él|ella) )?(?:{_DIJO})(?: (?:{_SUBJECT})\b.*|\s*\?*)"
-    rf"|¿(?:[Dd]e )?[Qq]u[eé] (?:{_DIJO}) (?:{_SUBJECT})\b.*)",
-    re.DOTALL,
-)
-
-# The arguments with which the name of a command, as a first word, is no headline.
-_ARGUMENTS: Mapping[str, str] = {
-    "why": r"\d{1,3}",
-    "picture": r"\d{1,3}",
-    "help": r"[a-z]+",
-    "subscribe": _TIMES,
-    "settings": _SETTING,
-    "feeds": r"(?:list|add|remove|test|import|export)\b.*",
-    "glossary": r"(?:list|add|approve|reject)\b.*",
-    "corpus": r"[\w-]+",
-    # In lower case only, see below.
-    "find": r".+",
-    "ask": r".+",
-    "prophecy": r".+",
-}
-
-
-_REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
 def read_plain(text: str, commands: frozenset[str]) -> PlainText:

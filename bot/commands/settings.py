@@ -39,6 +39,13 @@ _SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}", re.IGNORECASE)
 Setting = Callable[[Chat, str, Words], Chat]
 _OTHER = "other"  # any value but those that are named
 _CORPUS = "corpus"
+# The choices that have a button: value -> label.
+CHOICES: Mapping[str, Mapping[str, str]] = {
+    "language": {code: code for code in (*LANGUAGES, _AUTO)},
+    **{name: {value: f"{name} {value}" for value in (_ON, _OFF)} for name in LISTENING_NAMES},
+    "threshold": {str(number): f"threshold {number}" for number in (3, 4, 5, 6)},
+    "answers": {_COMPACT: f"answers {_COMPACT}", _FULL: f"answers {_FULL}"},
+}
 
 
 def _language(chat: Chat, value: str, words: Words) -> Chat:
@@ -105,13 +112,6 @@ SETTINGS_BY_NAME: Mapping[str, Setting] = {
     "quiet": _quiet,
     "picture": _picture,
     "answers": _answers,
-}
-# The choices that have a button: value -> label.
-CHOICES: Mapping[str, Mapping[str, str]] = {
-    "language": {code: code for code in (*LANGUAGES, _AUTO)},
-    **{name: {value: f"{name} {value}" for value in (_ON, _OFF)} for name in LISTENING_NAMES},
-    "threshold": {str(number): f"threshold {number}" for number in (3, 4, 5, 6)},
-    "answers": {_COMPACT: f"answers {_COMPACT}", _FULL: f"answers {_FULL}"},
 }
 
 

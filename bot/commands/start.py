@@ -44,6 +44,30 @@ _NATIVE = {"en": "English", "es": "Español"}
 _ZONE_EXAMPLE = "/settings timezone Madrid"
 _Step = Callable[[Request, Services], Awaitable[Reply]]
 _STEERS = Act(Effect.STEERS_CHAT)
+# Where most of those live who speak a language; elsewhere a city is typed.
+_ZONES = {
+    "en": (
+        *("Europe/London", "America/New_York", "America/Chicago", "America/Los_Angeles"),
+        *("Asia/Kolkata", "Australia/Sydney"),
+    ),
+    "es": (
+        *("Europe/Madrid", "America/Mexico_City", "America/Bogota", "America/Lima"),
+        *("America/Santiago", "America/Argentina/Buenos_Aires"),
+    ),
+}
+_ZONE_OF_COUNTRY = {
+    "AR": "America/Argentina/Buenos_Aires",
+    "AU": "Australia/Sydney",
+    "CL": "America/Santiago",
+    "CO": "America/Bogota",
+    "ES": "Europe/Madrid",
+    "GB": "Europe/London",
+    "IN": "Asia/Kolkata",
+    "MX": "America/Mexico_City",
+    "PE": "America/Lima",
+    "US": "America/New_York",
+}
+_OFFERED_ZONES = frozenset({*_ZONE_OF_COUNTRY.values(), *chain.from_iterable(_ZONES.values())})
 
 
 async def at_home(request: Request, services: Services, greeting: Reply) -> Reply:
@@ -77,32 +101,6 @@ def _item(post: PublicPost, found: Candidate, number: int, words: Words) -> Item
         signed=True,
     )
     return ItemView(headline=cut(post.title, _LONGEST_HEADLINE), link=post.link, hit=hit)
-
-
-# Where most of those live who speak a language; elsewhere a city is typed.
-_ZONES = {
-    "en": (
-        *("Europe/London", "America/New_York", "America/Chicago", "America/Los_Angeles"),
-        *("Asia/Kolkata", "Australia/Sydney"),
-    ),
-    "es": (
-        *("Europe/Madrid", "America/Mexico_City", "America/Bogota", "America/Lima"),
-        *("America/Santiago", "America/Argentina/Buenos_Aires"),
-    ),
-}
-_ZONE_OF_COUNTRY = {
-    "AR": "America/Argentina/Buenos_Aires",
-    "AU": "Australia/Sydney",
-    "CL": "America/Santiago",
-    "CO": "America/Bogota",
-    "ES": "Europe/Madrid",
-    "GB": "Europe/London",
-    "IN": "Asia/Kolkata",
-    "MX": "America/Mexico_City",
-    "PE": "America/Lima",
-    "US": "America/New_York",
-}
-_OFFERED_ZONES = frozenset({*_ZONE_OF_COUNTRY.values(), *chain.from_iterable(_ZONES.values())})
 
 
 async def _start(request: Request, services: Services) -> Reply:

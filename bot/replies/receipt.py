@@ -33,6 +33,24 @@ _PLANS = {
     Plan.NEWEST: marked("Newest first, as no words were asked for."),
     Plan.NEAREST: marked("Nearest in meaning first."),
 }
+# The names of the parts and the multipliers of a score.
+_NAMES = {
+    "judgment": marked("judgment"),
+    "lexical": marked("lexical"),
+    "age": marked("age"),
+    "semantic": marked("semantic"),
+    "repost": marked("repost"),
+    "quote": marked("quote"),
+    "truncated": marked("cut"),
+    "recency": marked("recency"),
+    "role": marked("own words"),
+    "thread": marked("thread"),
+    "engagement": marked("engagement"),
+    "hashtags": marked("hashtags"),
+    "authority": marked("authority"),
+    "short": marked("short"),
+    "generic": marked("generic"),
+}
 
 
 def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words) -> str:
@@ -59,26 +77,6 @@ def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
         yield _INDENT + words.say("Words in common: {words}.", words=matched)
     else:
         yield _INDENT + words.say("It was found by its meaning.")
-
-
-# The names of the parts and the multipliers of a score.
-_NAMES = {
-    "judgment": marked("judgment"),
-    "lexical": marked("lexical"),
-    "age": marked("age"),
-    "semantic": marked("semantic"),
-    "repost": marked("repost"),
-    "quote": marked("quote"),
-    "truncated": marked("cut"),
-    "recency": marked("recency"),
-    "role": marked("own words"),
-    "thread": marked("thread"),
-    "engagement": marked("engagement"),
-    "hashtags": marked("hashtags"),
-    "authority": marked("authority"),
-    "short": marked("short"),
-    "generic": marked("generic"),
-}
 
 
 def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:

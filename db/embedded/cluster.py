@@ -38,6 +38,23 @@ _CTYPES = ("C.UTF-8", "en_US.UTF-8", "UTF-8", "C")
 _TELLING = ("", "PG_VERSION", "base", "global", "global/pg_control", "pg_wal", LOG_FILE)
 _OTHERS = stat.S_IWGRP | stat.S_IRWXO  # PostgreSQL allows the group to read
 GATE_LOCK = "postgres.gate.lock"  # its presence marks a data folder
+_SETTINGS = {
+    "max_connections": "100",
+    "work_mem": "16MB",
+    "maintenance_work_mem": "128MB",
+    "max_wal_size": "1GB",
+    "jit": "off",
+    # Handing pages to another process costs more than reading what the system has cached.
+    "io_method": "sync",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "lc_messages": "C",
+    # The log contains only starts, stops and crashes, so that it stays short: a failed statement is
+    # reported by the program that sent it.
+    "logging_collector": "off",
+    "log_min_messages": "log",
+    "log_checkpoints": "off",
+}
 
 
 def prepare(folder: Path, account: OsUser | None) -> Path:
@@ -105,25 +122,6 @@ def write_settings(folder: Path, sockets: Path, extra: Mapping[str, str]) -> Non
     lines = [f"{name} = '{_escape_value(value)}'\n" for name, value in settings.items()]
     header = "# Written anew at every start: change settings with ALTER SYSTEM.\n"
     (folder / SETTINGS_FILE).write_text(header + "".join(lines), encoding="utf-8")
-
-
-_SETTINGS = {
-    "max_connections": "100",
-    "work_mem": "16MB",
-    "maintenance_work_mem": "128MB",
-    "max_wal_size": "1GB",
-    "jit": "off",
-    # Handing pages to another process costs more than reading what the system has cached.
-    "io_method": "sync",
-    "timezone": "UTC",
-    "log_timezone": "UTC",
-    "lc_messages": "C",
-    # The log contains only starts, stops and crashes, so that it stays short: a failed statement is
-    # reported by the program that sent it.
-    "logging_collector": "off",
-    "log_min_messages": "log",
-    "log_checkpoints": "off",
-}
 
 
 def shared_buffers(total_memory: int) -> str:

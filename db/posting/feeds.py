@@ -9,6 +9,7 @@ import asyncpg
 
 from db.connection import Connection, statements
 from db.pool import Store
+from db.posting.outbox import owe_notices
 from db.posting.subscriptions import subscription_of
 from engine.chat import Chat
 from engine.feeds.decide import (
@@ -28,6 +29,7 @@ SEEN_AGAIN_AFTER = timedelta(days=1)  # entries that stay in a feed are not writ
 _LOCK_OF_NEWS = 7428  # any constant that no other lock uses
 _COUNTED = timedelta(days=7)
 _LOCK_OF_FEEDS = 7429  # any constant that no other lock uses
+_COLUMNS = tuple(field.name for field in fields(Feed) if field.name != "configured")
 
 
 class SharedFeeds(Store, sql="shared_feeds"):
@@ -65,9 +67,6 @@ class FeedOffers(Store, sql="shared_feeds"):
         """Return the address of a number, or None if it was removed."""
         found = await self._fetch_value("offered_url", number)
         return None if found is None else str(found)
-
-
-_COLUMNS = tuple(field.name for field in fields(Feed) if field.name != "configured")
 
 
 class Feeds(Store, sql="news"):
@@ -234,19 +233,6 @@ async def settle_feed(
     )
 
 
-async def owe_notices(
-    connection: Connection, notices: Sequence[OwedNotice], *, now: datetime
-) -> None:
-    """Owe each notice, unless its key was used before."""
-    await connection.executemany(
-        statements("posting")["owe"],
-        [
-            (notice.key, notice.chat.id, notice.thread, notice.content, now, False)
-            for notice in notices
-        ],
-    )
-
-
 async def move_feed(connection: Connection, feed_id: int, url: str) -> int:
     """Change the address of a feed, and return the id of the feed to continue with.
 
@@ -343,7 +329,10 @@ async def _like(
         feed.id,
     )
     # Sorted here: to return an order the planner would walk through all of them.
-    return [_story_words(row) for row in sorted(rows, key=itemgetter("id"))]
+    return [
+        StoryWords(**{**row, "words": tuple(row["words"])})
+        for row in sorted(rows, key=itemgetter("id"))
+    ]
 
 
 async def _retell(
@@ -372,15 +361,6 @@ async def _retell(
     )  # fmt: skip
     if rows:
         await connection.execute(sql["forget_finds_of"], [row["id"] for row in rows])
-
-
-def _story_words(row: asyncpg.Record) -> StoryWords:
-    return StoryWords(
-        id=row["id"],
-        link_key=row["link_key"],
-        words=tuple(row["words"]),
-        published=row["published"],
-    )
 
 
 async def _store_stories(

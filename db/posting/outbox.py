@@ -26,6 +26,7 @@ from engine.posting.delivery import (
     DeliveryState,
     Leased,
     OutboxHealth,
+    OwedNotice,
     OwedPost,
     PastDelivery,
     PublicPost,
@@ -309,3 +310,16 @@ def _read_leased(row: asyncpg.Record) -> Leased:
 def _past(row: asyncpg.Record) -> PastDelivery:
     error = row["error"] and message_from_json(row["error"])
     return PastDelivery(**{**row, "state": DeliveryState(row["state"]), "error": error})
+
+
+async def owe_notices(
+    connection: Connection, notices: Sequence[OwedNotice], *, now: datetime
+) -> None:
+    """Owe each notice, unless its key was used before."""
+    await connection.executemany(
+        statements("posting")["owe"],
+        [
+            (notice.key, notice.chat.id, notice.thread, notice.content, now, False)
+            for notice in notices
+        ],
+    )

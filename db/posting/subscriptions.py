@@ -24,6 +24,8 @@ from engine.posting.delivery import (
 from engine.search import Prophecy
 
 _COLUMNS = tuple(field.name for field in fields(Story))
+_CHAT = tuple(field.name for field in fields(Chat))
+_WANTED = tuple(field.name for field in fields(Subscription) if field.name != "chat")
 
 
 class Stories(Store, sql="news"):
@@ -185,10 +187,6 @@ def _find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFind:
         prophecy=prophecy or prophecy_from_json(row["prophecy"]),
         found_at=row["found_at"],
     )
-
-
-_CHAT = tuple(field.name for field in fields(Chat))
-_WANTED = tuple(field.name for field in fields(Subscription) if field.name != "chat")
 
 
 def chat_of(row: asyncpg.Record) -> Chat:

@@ -47,6 +47,12 @@ _SHARED = ("before", "after", "require", "exclude")  # the same as for headlines
 # for each scored lexeme, its tsquery and its weight.
 SCORING = ("k1", "norm", "norm_per_token")
 _UNSCORED = ("0::float8",) * len(CLASSES)
+_CONDITIONS = tuple(field.name for field in fields(Conditions) if field.name != "undated")
+NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_CONDITIONS)
+RANKED = (*SCORING, "any", *NEWEST)
+NEAREST = (*NEWEST, "vector")
+ALLOWED = ("queries", "query_languages", *_CONDITIONS)
+MATCHING = ("any", *ALLOWED)
 
 
 class DialectIndex(Readings):
@@ -288,14 +294,6 @@ def _read_text_list(written: str | None) -> tuple[str, ...]:
     """Return the texts in a list of `meta`, which holds whatever the source had."""
     found = orjson.loads(written) if written and written.startswith("[") else ()
     return tuple(entry for entry in found if isinstance(entry, str))
-
-
-_CONDITIONS = tuple(field.name for field in fields(Conditions) if field.name != "undated")
-NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_CONDITIONS)
-RANKED = (*SCORING, "any", *NEWEST)
-NEAREST = (*NEWEST, "vector")
-ALLOWED = ("queries", "query_languages", *_CONDITIONS)
-MATCHING = ("any", *ALLOWED)
 
 
 @lru_cache(maxsize=512)

@@ -29,6 +29,16 @@ _STORED = (
     "platform",
 )  # fmt: skip
 _stored = itemgetter(*_STORED)
+_date_kinds: dict[str | None, DateKind | None] = {None: None} | {
+    kind.value: kind for kind in DateKind
+}
+_SETTERS = [
+    Candidate.__dict__[name].__set__
+    for name in (
+        *_STORED, "flags", "dated_by", "bm25", "matched", "similarity", "ranks", "asked_for",
+        "place", "voice", "corpus",
+    )
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,18 +189,6 @@ class Readings:
                 sql["read_headline"].format(read=sql["read"]), corpus.id, words, languages
             )
         return [Reading(**row) for row in rows]
-
-
-_date_kinds: dict[str | None, DateKind | None] = {None: None} | {
-    kind.value: kind for kind in DateKind
-}
-_SETTERS = [
-    Candidate.__dict__[name].__set__
-    for name in (
-        *_STORED, "flags", "dated_by", "bm25", "matched", "similarity", "ranks", "asked_for",
-        "place", "voice", "corpus",
-    )
-]  # fmt: skip
 
 
 def candidate(

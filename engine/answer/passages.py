@@ -51,6 +51,18 @@ _REFERS = re.compile(
     r"|\b(?:then|too|either|instead|again|también|tambien|tampoco|entonces)\W*$"
 )
 _Key = tuple[str, int]
+# Words that tell nothing of a subject: "and in 2015?", "why exactly?", "¿y antes?"
+_SMALL = """
+    a an the of in on at by for from to with since until before after during around between and or
+    but i you he she they we his her their year years month months week weeks day days time times
+    today yesterday last first next later exactly often many much more most else
+    january february march april may june july august september october november december
+    y e o u pero de del al a en con para desde hasta antes después despues durante entre su sus le
+    les lo más mas veces vez año años mes meses semana semanas día días hoy ayer último ultimo
+    primero luego exactamente cuántas cuantas mucho
+    enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+"""
+_SMALL_WORDS = frozenset(_SMALL.split()) | _FRAME_WORDS
 
 
 def subject(question: str) -> str:
@@ -68,20 +80,6 @@ def subject(question: str) -> str:
 
     rest = _WORD.sub(kept, question)
     return " ".join(rest.split()) if _LEFT.search(rest) else question
-
-
-# Words that tell nothing of a subject: "and in 2015?", "why exactly?", "¿y antes?"
-_SMALL = """
-    a an the of in on at by for from to with since until before after during around between and or
-    but i you he she they we his her their year years month months week weeks day days time times
-    today yesterday last first next later exactly often many much more most else
-    january february march april may june july august september october november december
-    y e o u pero de del al a en con para desde hasta antes después despues durante entre su sus le
-    les lo más mas veces vez año años mes meses semana semanas día días hoy ayer último ultimo
-    primero luego exactamente cuántas cuantas mucho
-    enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-"""
-_SMALL_WORDS = frozenset(_SMALL.split()) | _FRAME_WORDS
 
 
 def stands_alone(question: str) -> bool:

@@ -234,3 +234,23 @@ def cited_place(passage: SourcePassage) -> str:
     if last > first and passage.last_label:
         printed = f"pp. {passage.page_label}-{passage.last_label}"
     return f"{printed} ({counted} of {passage.pages})"
+
+
+class Support(StrEnum):
+    """How far the cited passages support a sentence."""
+
+    SUPPORTED = "supported"
+    PARTLY = "partly"
+    NOT = "not"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportVerdict:
+    """What the model says of one sentence; `edit` is None if there is none.
+
+    `sources` are those of its citations that support it; empty if the model does not say.
+    """
+
+    support: Support
+    sources: tuple[int, ...] = ()
+    edit: DraftSentence | None = None

@@ -1,8 +1,9 @@
 """What the passages prove: facts with quotes that code has found; and what they lack."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from engine.compose.asking import (
     as_line,
@@ -13,8 +14,9 @@ from engine.compose.asking import (
     plain,
     strict,
 )
-from engine.compose.composition import ComposeRequest, Fact, Removed, SourcePassage
-from engine.compose.guard import MOST_WORDS, first_words, normal, stands_in
+from engine.compose.composition import ComposeRequest, Draft, Fact, Removed, SourcePassage
+from engine.compose.figures import YEAR, figures, stems
+from engine.compose.guard import first_words, normal, stands_in
 from engine.llm.asking import Prompt, objects
 from engine.messages import Message
 from engine.text.clean import without_links, without_markup
@@ -78,6 +80,8 @@ MOST_FACTS = 10
 _STATEMENT_LENGTH = 400
 _LONGEST_QUOTE = 600  # characters; what is longer is no quote of a few words
 _UNSURE = 0.5  # confidence of a fact that names none
+_NO_FACT = Fact(text="", quote="", passage=0, confidence=0.0)
+_FOREIGN_NUMBER = 2  # words in common that it outweighs
 
 
 def no_web(request: ComposeRequest, web: Web | None) -> Message | None:
@@ -234,7 +238,7 @@ def _fact(entry: object, passages: Sequence[SourcePassage]) -> Fact | None:
         return None
     held = passages[number - 1].text if 1 <= number <= len(passages) else ""
     shown = without_links(without_markup(plain(statement, _STATEMENT_LENGTH)), held)
-    cut = first_words(plain(quote, _LONGEST_QUOTE), MOST_WORDS)
+    cut = first_words(plain(quote, _LONGEST_QUOTE))
     if not shown or not cut:
         return None
     return Fact(text=shown, quote=cut, passage=number, confidence=_confidence(entry))
@@ -253,3 +257,36 @@ def _fault(fact: Fact, held: Sequence[str]) -> Message | None:
     if not stands_in(fact.quote, held[fact.passage - 1]):
         return Message("Its quotation does not stand in the source: “{quote}”.", quote=fact.quote)
     return None
+
+
+def find_quote(position: int, facts: Sequence[Fact], drafts: Sequence[Draft]) -> str:
+    """Return the quote of a passage that is nearest to what the sentences which cite it say."""
+    said = " ".join(
+        sentence.text
+        for draft in drafts
+        for tweet in draft
+        for sentence in tweet
+        if position in sentence.sources
+    )
+    words, numbers = frozenset(stems(said)), _read_numbers(said)
+    own = [fact for fact in facts if fact.passage == position]
+    return max(
+        own, key=lambda fact: (_weigh_fact(fact, words, numbers), fact.confidence), default=_NO_FACT
+    ).quote
+
+
+def _weigh_fact(fact: Fact, words: Collection[str], numbers: Collection[Decimal]) -> int:
+    """Return how near a fact is to what is said; a number in its quote that is not said counts
+    against it."""
+    common = len(set(stems(f"{fact.text} {fact.quote}")) & set(words))
+    return common - _FOREIGN_NUMBER * len(_read_numbers(fact.quote) - set(numbers))
+
+
+def _read_numbers(text: str) -> frozenset[Decimal]:
+    """Return the numbers of a text that are no years."""
+    return frozenset(
+        value
+        for figure in figures(text)
+        if figure.unit != YEAR and not figure.may_be_year
+        for value in figure.written
+    )

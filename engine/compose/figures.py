@@ -118,6 +118,14 @@ _WITHIN = frozenset(
 _NEAR = 8  # words around a number that are about it
 _BETWEEN = re.compile(r"\s?(?:[-–—]|to|and|or|a|y|o|und|bis|et|e)\s?", re.IGNORECASE)
 _SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.,]\d)")
+_LABELLED = re.compile(
+    r"(?:\b(?:pages?|pp?\.|sections?|chapters?|articles?|artículos?|art\.|releases?|versions?"
+    r"|versión|no\.|nº|n°|number|número|fig(?:ure|\.)|tables?|tabla|vol(?:ume|\.)|route|ruta|room"
+    r"|phase|fase|line|línea|flight|vuelo|paragraph|item|part|parte|act|ley|law|decree|decreto"
+    r"|capítulo|páginas?|type|tipo|model|modelo|kapitel|seite|step|level|nivel|channel|canal)"
+    r"|§|#)\s?\Z",
+    re.IGNORECASE,
+)
 
 
 def _any(words: Iterable[str]) -> str:
@@ -136,14 +144,6 @@ _CURRENCY = re.compile(
 )
 _MEASURE = re.compile(
     rf"[\s-]?(?:(?:de|of)\s)?(?P<measure>{_any(_UNITS)})(?![^\W\d_{_CJK}])", re.IGNORECASE
-)
-_LABELLED = re.compile(
-    r"(?:\b(?:pages?|pp?\.|sections?|chapters?|articles?|artículos?|art\.|releases?|versions?"
-    r"|versión|no\.|nº|n°|number|número|fig(?:ure|\.)|tables?|tabla|vol(?:ume|\.)|route|ruta|room"
-    r"|phase|fase|line|línea|flight|vuelo|paragraph|item|part|parte|act|ley|law|decree|decreto"
-    r"|capítulo|páginas?|type|tipo|model|modelo|kapitel|seite|step|level|nivel|channel|canal)"
-    r"|§|#)\s?\Z",
-    re.IGNORECASE,
 )
 
 

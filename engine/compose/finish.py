@@ -1,11 +1,8 @@
 """From drafts to what is shown: checked, guarded, removed or corrected, cut to length, numbered."""
 
-import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from enum import StrEnum
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -17,12 +14,23 @@ from engine.compose.composition import (
     Fact,
     Removed,
     SourcePassage,
+    Support,
+    SupportVerdict,
     Tweet,
     Variant,
 )
-from engine.compose.figures import YEAR, figures, stems
+from engine.compose.evidence import find_quote
 from engine.compose.guard import Finding, guard
-from engine.compose.tweets import LONGEST, fit_sentences, sources_tweet, tweet_length, tweet_text
+from engine.compose.tweets import (
+    LONGEST,
+    cites,
+    fit_sentences,
+    number_passages,
+    says_something,
+    sources_tweet,
+    tweet_length,
+    tweet_text,
+)
 from engine.compose.write import read_sentence
 from engine.llm.asking import Prompt, objects
 from engine.messages import Message
@@ -84,30 +92,11 @@ Your last answer could not be read. Answer exactly in this form: {"checks": [{"i
     ),
 )
 _UNCHECKED = Message("The check said nothing about it.")
-_HASHTAG = re.compile(r"#\w+")
-_WORD = re.compile(r"[^\W\d_]+")
-_NO_FACT = Fact(text="", quote="", passage=0, confidence=0.0)
-_FOREIGN_NUMBER = 2  # words in common that it outweighs
-
-
-class Support(StrEnum):
-    """How far the cited passages support a sentence."""
-
-    SUPPORTED = "supported"
-    PARTLY = "partly"
-    NOT = "not"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SupportVerdict:
-    """What the model says of one sentence; `edit` is None if there is none.
-
-    `sources` are those of its citations that support it; empty if the model does not say.
-    """
-
-    support: Support
-    sources: tuple[int, ...] = ()
-    edit: DraftSentence | None = None
+_ORDER = {Support.NOT: 0, Support.PARTLY: 1, Support.SUPPORTED: 2}
+_WHY: Mapping[Support, Message] = {
+    Support.PARTLY: Message("Its sources support only a part of it."),
+    Support.NOT: Message("Its sources do not support it."),
+}
 
 
 def check_content(
@@ -163,9 +152,6 @@ def read_checks(
     return found or None
 
 
-_ORDER = {Support.NOT: 0, Support.PARTLY: 1, Support.SUPPORTED: 2}
-
-
 def _verdict(
     entry: object, sentence: DraftSentence, given: Mapping[int, str]
 ) -> SupportVerdict | None:
@@ -192,12 +178,6 @@ def _edit(edit: object, sentence: DraftSentence, given: Mapping[int, str]) -> Dr
     if read is None or not read.text or read.text == sentence.text:
         return None
     return replace(sentence, text=read.text, unknown=())
-
-
-_WHY: Mapping[Support, Message] = {
-    Support.PARTLY: Message("Its sources support only a part of it."),
-    Support.NOT: Message("Its sources do not support it."),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +281,7 @@ def finish_drafts(
         if why:
             outcome.removed.append(Removed(text=tweet_text([sentence]), why=why))
     drafts = [_keep_sentences(draft, outcome) for draft in result.drafts]
-    shown = list(dict.fromkeys(draft for draft in drafts if _cites(draft)))
+    shown = list(dict.fromkeys(draft for draft in drafts if cites(draft)))
     return Finished(
         variants=tuple(
             _variant(draft, passages, facts, checked=verdicts is not None, threads=threads)
@@ -320,9 +300,9 @@ def _number_sources(
         ComposedSource(
             number=number,
             passage=passages[position - 1],
-            quote=_find_quote(position, facts, drafts),
+            quote=find_quote(position, facts, drafts),
         )
-        for position, number in _numbers(drafts).items()
+        for position, number in number_passages(drafts).items()
     )
 
 
@@ -374,29 +354,9 @@ def _keep_sentences(draft: Draft, outcome: _Outcome) -> Draft:
         why = Message("The tweet is longer than {most} characters.", most=LONGEST)
         outcome.removed += [Removed(text=text, why=why) for text in cut]
         lost = len(fit) < len(tweet)
-        if any(sentence.sources for sentence in fit) or (not lost and _says_something(fit)):
+        if any(sentence.sources for sentence in fit) or (not lost and says_something(fit)):
             tweets.append(fit)
     return tuple(tweets)
-
-
-def _says_something(tweet: Sequence[DraftSentence]) -> bool:
-    """Return whether a tweet without a source is more than an announcement and hashtags."""
-    text = _HASHTAG.sub(" ", tweet_text(tweet))
-    return len(_WORD.findall(text)) > 1
-
-
-def _cites(draft: Draft) -> bool:
-    return any(sentence.sources for tweet in draft for sentence in tweet)
-
-
-def _numbers(drafts: Sequence[Draft]) -> dict[int, int]:
-    """Return the numbers shown for passages, in the order of their use."""
-    numbers: dict[int, int] = {}
-    for draft in drafts:
-        for sentence in (cited for tweet in draft for cited in tweet):
-            for passage in sentence.sources:
-                numbers.setdefault(passage, len(numbers) + 1)
-    return numbers
 
 
 def _variant(
@@ -407,7 +367,7 @@ def _variant(
     checked: bool,
     threads: bool,
 ) -> Variant:
-    numbers, sources = _numbers([draft]), _number_sources([draft], passages, facts)
+    numbers, sources = number_passages([draft]), _number_sources([draft], passages, facts)
     texts = [tweet_text(tweet, numbers) for tweet in draft]
     tweets = [Tweet(text=text, length=tweet_length(text)) for text in texts]
     if threads or len(tweets) > 1:
@@ -432,36 +392,3 @@ def _find_warnings(
         found |= {finding.said: None for finding in findings if not finding.vetoes}
         cited += sentence.sources
     return tuple(found)
-
-
-def _find_quote(position: int, facts: Sequence[Fact], drafts: Sequence[Draft]) -> str:
-    """Return the quote of a passage that is nearest to what the sentences which cite it say."""
-    said = " ".join(
-        sentence.text
-        for draft in drafts
-        for tweet in draft
-        for sentence in tweet
-        if position in sentence.sources
-    )
-    words, numbers = frozenset(stems(said)), _read_numbers(said)
-    own = [fact for fact in facts if fact.passage == position]
-    return max(
-        own, key=lambda fact: (_weigh_fact(fact, words, numbers), fact.confidence), default=_NO_FACT
-    ).quote
-
-
-def _weigh_fact(fact: Fact, words: Collection[str], numbers: Collection[Decimal]) -> int:
-    """Return how near a fact is to what is said; a number in its quote that is not said counts
-    against it."""
-    common = len(set(stems(f"{fact.text} {fact.quote}")) & set(words))
-    return common - _FOREIGN_NUMBER * len(_read_numbers(fact.quote) - set(numbers))
-
-
-def _read_numbers(text: str) -> frozenset[Decimal]:
-    """Return the numbers of a text that are no years."""
-    return frozenset(
-        value
-        for figure in figures(text)
-        if figure.unit != YEAR and not figure.may_be_year
-        for value in figure.written
-    )

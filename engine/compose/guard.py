@@ -62,6 +62,16 @@ _HANDLE = re.compile(r"(?<!\w)[@＠](\w+)")
 _LEAST_OF_HANDLE = 4  # letters of a name that a handle may hold: "Caño" in @NicolasdelCano
 _ABBREVIATION = re.compile(r"(?<![\w.])[A-Z]{2,3}(?![\w])")
 _LEAST_COMMON = 5  # letters that two forms of a name share
+_NO_NAMES = frozenset(
+    """
+    i a an the this that these those it he she they we you in on at by for from to of and or but
+    as if when while after before since with without no not el la los las un una unos unas este
+    esta estos estas ese esa eso esto en de del al a por para con sin y o pero si que cuando
+    mientras tras desde hasta segun su sus lo se there here what who how why where today new
+    january february march april may june july august september october november december monday
+    tuesday wednesday thursday friday saturday sunday ok tv mio mrd
+    """.split()  # noqa: SIM905 - a list of words, not of strings
+)
 
 
 def normal(text: str) -> str:
@@ -91,14 +101,14 @@ def stands_in(quote: str, normal_text: str) -> bool:
     return bool(parts)
 
 
-def first_words(quote: str, most: int = MOST_WORDS) -> str:
-    """Return at most the first `most` words of a quote, without quotation marks around it.
+def first_words(quote: str) -> str:
+    """Return at most the first MOST_WORDS words of a quote, without quotation marks around it.
 
     An ellipsis stands for the rest.
     """
     quote = " ".join(quote.split()).strip('"“”«»„')
     found = list(_WORD.finditer(quote))
-    return quote if len(found) <= most else f"{quote[: found[most - 1].end()]} …"
+    return quote if len(found) <= MOST_WORDS else f"{quote[: found[MOST_WORDS - 1].end()]} …"
 
 
 def quotations(text: str) -> list[str]:
@@ -262,10 +272,8 @@ def guard(
     return _compare(sentence.text, _read_passages(tuple(cited), earlier))
 
 
-@lru_cache(maxsize=64)
-def _read_passages(cited: tuple[SourcePassage, ...], before: tuple[SourcePassage, ...]) -> Witness:
-    """Return what passages hold; sentences of several variants cite the same ones."""
-    return Witness.of(cited, before)
+# Sentences of several variants cite the same passages.
+_read_passages = lru_cache(maxsize=64)(Witness.of)
 
 
 def makes_claim(text: str) -> bool:
@@ -276,11 +284,10 @@ def makes_claim(text: str) -> bool:
     quotation marks, such as "global warming", is a quotation only from four words on.
     """
     plain = _HASHTAG.sub(" ", text).strip()
-    if not re.search(r"[^\W\d_]", plain) and not re.search(r"\d", plain):
+    if not re.search(r"[^\W_]", plain):
         return False
-    if figures(_NUMBERING.sub(" ", plain)) or mentions(plain):
-        return True
-    if superlatives(plain) or amounts(plain):
+    unnumbered = _NUMBERING.sub(" ", plain)
+    if figures(unnumbered) or mentions(plain) or superlatives(plain) or amounts(plain):
         return True
     bare = re.sub(r"[^\w\s?:¿]", " ", plain).strip()
     mentioned = _LONGEST_MENTION if bare.endswith("?") else 0
@@ -323,9 +330,8 @@ def _compare_figures(text: str, witness: Witness) -> list[Finding]:
     found = []
     for figure in figures(plain):
         holding = witness.figures.judge(figure, plain)
-        if holding is Holding.HELD or _is_time(figure, plain, witness):
-            continue
-        if witness.quantities.derive(figure):
+        held = holding is Holding.HELD or _is_time(figure, plain, witness)
+        if held or witness.quantities.derive(figure):
             continue
         fault = GuardFault.ELSEWHERE if holding is Holding.ELSEWHERE else GuardFault.NUMBER
         found.append(Finding(fault, figure.shown))
@@ -344,18 +350,6 @@ def _is_time(figure: Figure, text: str, witness: Witness) -> bool:
         witness.days_before.are_apart(int(value) * days, int(value) * (1 - days))
         for value in figure.values
     )
-
-
-_NO_NAMES = frozenset(
-    """
-    i a an the this that these those it he she they we you in on at by for from to of and or but
-    as if when while after before since with without no not el la los las un una unos unas este
-    esta estos estas ese esa eso esto en de del al a por para con sin y o pero si que cuando
-    mientras tras desde hasta segun su sus lo se there here what who how why where today new
-    january february march april may june july august september october november december monday
-    tuesday wednesday thursday friday saturday sunday ok tv mio mrd
-    """.split()  # noqa: SIM905 - a list of words, not of strings
-)
 
 
 def names_in(text: str) -> list[str]:

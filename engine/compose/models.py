@@ -19,6 +19,7 @@ from engine.compose.composition import (
     SourcePassage,
     Step,
     StepName,
+    SupportVerdict,
 )
 from engine.compose.evidence import (
     EVIDENCE_PROMPT,
@@ -34,7 +35,6 @@ from engine.compose.finish import (
     CHECK_TOKENS,
     Finished,
     Guarded,
-    SupportVerdict,
     check_content,
     guard_drafts,
     read_checks,

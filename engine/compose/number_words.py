@@ -33,6 +33,11 @@ _COUNTED = (
     "人名年月日時分秒回件個箇台隻艘頭匹本枚冊戸棟軒社校国県市町村歳才倍割点"
     "位カヶつ円元%％パメキトド"
 )
+_DIGITS = {sign: number for number, sign in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2}
+_IDEOGRAPHIC = re.compile(
+    rf"(?:(?:\d[\d,]*(?:\.\d+)?)|[{''.join((*_DIGITS, *_TENS))}])"
+    rf"(?:\d[\d,]*|[{''.join((*_DIGITS, *_TENS, *_MYRIADS))}])*(?=(?P<counter>[{_COUNTED}])?)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,13 +288,6 @@ def _read_tokens(
         glued = False
     if number:
         yield number.start, number.end, number.total + number.current, number.words
-
-
-_DIGITS = {sign: number for number, sign in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2}
-_IDEOGRAPHIC = re.compile(
-    rf"(?:(?:\d[\d,]*(?:\.\d+)?)|[{''.join((*_DIGITS, *_TENS))}])"
-    rf"(?:\d[\d,]*|[{''.join((*_DIGITS, *_TENS, *_MYRIADS))}])*(?=(?P<counter>[{_COUNTED}])?)"
-)
 
 
 def _numbers_in_ideographs(text: str) -> Iterator[tuple[int, int, Decimal]]:

@@ -88,17 +88,6 @@ _SOME = re.compile(
     r"|quelques|plusieurs|um|uma|algun?s|algumas|alcun[ie]|\d+)\b"
 )
 _OF_TIME = frozenset(stems("day days week year years month time times año años día días mes"))
-
-
-def _compile_way(way: str) -> re.Pattern[str]:
-    """Return the pattern of a superlative; words without spaces between them have no edges."""
-    parts = way.split("|")
-    spaced = "|".join(part for part in parts if not _UNSPACED.search(part))
-    unspaced = "|".join(part for part in parts if _UNSPACED.search(part))
-    return re.compile(rf"\b(?:{spaced})\b" + (f"|{unspaced}" if unspaced else ""), re.IGNORECASE)
-
-
-_PATTERNS = {name: _compile_way(way) for name, way in _WAYS.items()}
 # What another superlative of a source confirms as well.
 _ALSO: Mapping[str, frozenset[str]] = {
     "largest": frozenset({"highest", "record", "most"}),
@@ -110,6 +99,45 @@ _ALSO: Mapping[str, frozenset[str]] = {
     "first": frozenset({"unprecedented", "oldest"}),
     "most": frozenset(_WAYS) - {"world", "only", "first", "last"},
 }
+_DENOMINATORS = {
+    word: number
+    for number, words in {
+        3: "third thirds tercio tercios tiers drittel terço terços terzo terzi tercera terceras",
+        4: "quarter quarters cuarto cuartos quart quarts viertel quarto quartos cuarta cuartas",
+        5: "fifth fifths quinto quintos quinta quintas fünftel cinquième cinquièmes",
+        6: "sixth sixths sexto sexta sechstel",
+        8: "eighth eighths octavo octava achtel",
+        10: "tenth tenths décimo décima zehntel dixième décimos décimas",
+    }.items()
+    for word in words.split()
+}
+_NUMERATORS = {
+    word: number
+    for number, words in {
+        1: "a one un una ein eine um uma",
+        2: "two dos deux zwei dois due",
+        3: "three tres trois drei três tre",
+        4: "four cuatro quatre vier quatro quattro",
+    }.items()
+    for word in words.split()
+}
+_FRACTION = re.compile(
+    rf"\b(?P<above>{'|'.join(_NUMERATORS)})[\s-](?P<below>{'|'.join(_DENOMINATORS)})"
+    r"(?=[\s-](?:of|de|del|der|des|do|da|di|partes?|más|more|less|menos|as)\b|\W*$|[,.;])"
+    r"|(?P<japanese>(?P<under>[2-9二三四五])分の(?P<over>[1-9一二三四]))",
+    re.IGNORECASE,
+)
+
+
+def _compile_way(way: str) -> re.Pattern[str]:
+    """Return the pattern of a superlative; words without spaces between them have no edges."""
+    parts = way.split("|")
+    spaced = "|".join(part for part in parts if not _UNSPACED.search(part))
+    unspaced = "|".join(part for part in parts if _UNSPACED.search(part))
+    return re.compile(rf"\b(?:{spaced})\b" + (f"|{unspaced}" if unspaced else ""), re.IGNORECASE)
+
+
+_PATTERNS = {name: _compile_way(way) for name, way in _WAYS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,34 +203,6 @@ _RATIOS = (
         r"|dimezz\w+|半分|半減",
         "0.5",
     ),
-)
-_DENOMINATORS = {
-    word: number
-    for number, words in {
-        3: "third thirds tercio tercios tiers drittel terço terços terzo terzi tercera terceras",
-        4: "quarter quarters cuarto cuartos quart quarts viertel quarto quartos cuarta cuartas",
-        5: "fifth fifths quinto quintos quinta quintas fünftel cinquième cinquièmes",
-        6: "sixth sixths sexto sexta sechstel",
-        8: "eighth eighths octavo octava achtel",
-        10: "tenth tenths décimo décima zehntel dixième décimos décimas",
-    }.items()
-    for word in words.split()
-}
-_NUMERATORS = {
-    word: number
-    for number, words in {
-        1: "a one un una ein eine um uma",
-        2: "two dos deux zwei dois due",
-        3: "three tres trois drei três tre",
-        4: "four cuatro quatre vier quatro quattro",
-    }.items()
-    for word in words.split()
-}
-_FRACTION = re.compile(
-    rf"\b(?P<above>{'|'.join(_NUMERATORS)})[\s-](?P<below>{'|'.join(_DENOMINATORS)})"
-    r"(?=[\s-](?:of|de|del|der|des|do|da|di|partes?|más|more|less|menos|as)\b|\W*$|[,.;])"
-    r"|(?P<japanese>(?P<under>[2-9二三四五])分の(?P<over>[1-9一二三四]))",
-    re.IGNORECASE,
 )
 # Amounts that nobody counted, by what they may stand for.
 _VAGUE = (

@@ -16,6 +16,7 @@ from engine.compose.composition import (
     RetrievedPassages,
     SourcePassage,
     StepName,
+    SupportVerdict,
 )
 from engine.compose.evidence import (
     NOT_ASKED,
@@ -26,14 +27,7 @@ from engine.compose.evidence import (
     read_evidence,
     read_gaps,
 )
-from engine.compose.finish import (
-    Guarded,
-    SupportVerdict,
-    check_content,
-    finish_drafts,
-    guard_drafts,
-    read_checks,
-)
+from engine.compose.finish import Guarded, check_content, finish_drafts, guard_drafts, read_checks
 from engine.compose.models import PROMPTS, WEB_SECONDS, Journal, Models, StepModels
 from engine.compose.select import Chooser, nothing_found, topic
 from engine.compose.write import Drafts, draft_content, read_drafts, texts_of

@@ -42,6 +42,15 @@ _FORM = re.compile(
 # A corpus scores an ordinary text 1 if it has every word once, BM25 of a few passages about half
 # of that: pages of the web, which no corpus scores, are put on the same scale.
 _ON_SCALE = 2.0
+_ASKED = re.compile(
+    r"^\W*(?:please\s+|por favor,?\s+)?(?:(?:write|compose|draft|create|make|give|post|prepare)"
+    r"(?:\s+me)?|escrib[eaí]\w*|redact[aáe]\w*|haz(?:me)?|prepara|compón|publica|dame)\b"
+    r"(?:\s+(?:me|a|an|the|un|una|el|la|some|short|brief|breve|corto|[1-9]|two|three|dos|tres|"
+    r"variants?|variantes?))*"
+    r"(?:\s+(?:tweets?|threads?|posts?|comments?|tuits?|tweet|hilos?|comentarios?|mensajes?))?"
+    r"(?:\s+(?:about|on|regarding|concerning|of|sobre|acerca de|de|respecto a))?\s+",
+    re.IGNORECASE,
+)
 
 
 def web_passages(pages: Iterable[WebPage]) -> list[SourcePassage]:
@@ -173,17 +182,6 @@ def _site(passage: SourcePassage) -> str:
     if passage.kind is SourceKind.INTERNAL or not passage.url:
         return ""
     return (urlsplit(passage.url).hostname or "").removeprefix("www.")
-
-
-_ASKED = re.compile(
-    r"^\W*(?:please\s+|por favor,?\s+)?(?:(?:write|compose|draft|create|make|give|post|prepare)"
-    r"(?:\s+me)?|escrib[eaí]\w*|redact[aáe]\w*|haz(?:me)?|prepara|compón|publica|dame)\b"
-    r"(?:\s+(?:me|a|an|the|un|una|el|la|some|short|brief|breve|corto|[1-9]|two|three|dos|tres|"
-    r"variants?|variantes?))*"
-    r"(?:\s+(?:tweets?|threads?|posts?|comments?|tuits?|tweet|hilos?|comentarios?|mensajes?))?"
-    r"(?:\s+(?:about|on|regarding|concerning|of|sobre|acerca de|de|respecto a))?\s+",
-    re.IGNORECASE,
-)
 
 
 def topic(prompt: str) -> str:

@@ -8,6 +8,7 @@ from functools import cache
 from importlib import resources
 
 from engine.compose.composition import (
+    Draft,
     DraftSentence,
     SourcePassage,
     Tweet,
@@ -68,6 +69,14 @@ _LATIN_HOST = re.compile(rf"[{_LATIN}-]+(?:\.[{_LATIN}-]+)*+(?:\.(?:(?![\x00-\x7
 _TOP_LEVEL = re.compile(r"xn--[0-9a-z-]+|[a-z]+(?![0-9a-z@+-])", re.IGNORECASE)
 _ROOMS = (80, 60, 40, 30, 20, 12, 8)
 _LONGEST_PLACE, _LONGEST_PLACES = 40, 80  # characters, of one passage and of all of a work
+_HASHTAG = re.compile(r"#\w+")
+_WORD = re.compile(r"[^\W\d_]+")
+_DETAILS = (  # what lines tell, from the best on, while they do not fit
+    *((room, {"placed": True, "titled": True, "linked": True}) for room in _ROOMS[:3]),
+    *((room, {"placed": False, "titled": True, "linked": True}) for room in _ROOMS[:3]),
+    *((room, {"placed": False, "titled": False, "linked": True}) for room in _ROOMS),
+    *((room, {"placed": False, "titled": True, "linked": False}) for room in _ROOMS),
+)
 
 
 def tweet_length(text: str) -> int:
@@ -213,14 +222,6 @@ class _Work:
         return ", ".join(filter(None, (cited, self.year))) + (f" {url}" if url else "")
 
 
-_DETAILS = (  # what lines tell, from the best on, while they do not fit
-    *((room, {"placed": True, "titled": True, "linked": True}) for room in _ROOMS[:3]),
-    *((room, {"placed": False, "titled": True, "linked": True}) for room in _ROOMS[:3]),
-    *((room, {"placed": False, "titled": False, "linked": True}) for room in _ROOMS),
-    *((room, {"placed": False, "titled": True, "linked": False}) for room in _ROOMS),
-)
-
-
 def sources_tweet(sources: Sequence[tuple[int, SourcePassage]]) -> Tweet:
     """Return the last tweet of a thread: the numbers with title, page or section, year and link.
 
@@ -254,3 +255,23 @@ def _shorten(text: str, room: int) -> str:
 def _link(passage: SourcePassage) -> str | None:
     url = passage.url
     return url if url and url.startswith(("https://", "http://")) else None
+
+
+def says_something(tweet: Sequence[DraftSentence]) -> bool:
+    """Return whether a tweet without a source is more than an announcement and hashtags."""
+    text = _HASHTAG.sub(" ", tweet_text(tweet))
+    return len(_WORD.findall(text)) > 1
+
+
+def cites(draft: Draft) -> bool:
+    return any(sentence.sources for tweet in draft for sentence in tweet)
+
+
+def number_passages(drafts: Sequence[Draft]) -> dict[int, int]:
+    """Return the numbers shown for passages, in the order of their use."""
+    numbers: dict[int, int] = {}
+    for draft in drafts:
+        for sentence in (cited for tweet in draft for cited in tweet):
+            for passage in sentence.sources:
+                numbers.setdefault(passage, len(numbers) + 1)
+    return numbers

@@ -19,14 +19,9 @@ from engine.compose.composition import (
     DraftSentence,
     SourceKind,
     SourcePassage,
-)
-from engine.compose.finish import (
-    CHECK_PROMPT,
     Support,
-    check_content,
-    find_leads,
-    read_checks,
 )
+from engine.compose.finish import CHECK_PROMPT, check_content, find_leads, read_checks
 from engine.compose.guard import Finding, GuardFault, guard, makes_claim, normal, stands_in
 from engine.compose.tweets import LONGEST, SOURCES, tweet_length
 from engine.compose.write import read_sentences, texts_of

@@ -24,6 +24,7 @@ TOP = 3
 RIGHT = 4
 DEPTHS = (80, 150, 240)  # recall is also reported among this many first candidates
 Qrels = Mapping[str, Mapping[str, int]]
+_GAINS = {label: 2**label - 1 for label in range(2, HIGHEST_LABEL + 1)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +176,6 @@ def _judgment(where: str, text: str) -> tuple[str, str, int]:
             )
         )
     return qid, identity, int(label)
-
-
-_GAINS = {label: 2**label - 1 for label in range(2, HIGHEST_LABEL + 1)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

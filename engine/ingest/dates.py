@@ -19,6 +19,7 @@ _TRUE, _FALSE = frozenset({"t", "true", "1", "yes"}), frozenset({"f", "false", "
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST, LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2201, 1, 1, tzinfo=UTC)
 _MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
 
 
 def text_of(value: object) -> str:
@@ -100,9 +101,6 @@ def _split(address: object) -> SplitResult | None:
         return urlsplit(address) if isinstance(address, str) else None
     except ValueError:  # "http://["
         return None
-
-
-_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
 
 
 def read_zoned_time(value: object) -> datetime:

@@ -43,6 +43,15 @@ _SCORES: Mapping[str, object] = {
 }
 logger = logging.getLogger("presagio.judge")
 PURPOSE = "judge"
+_WHY: Mapping[str, object] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"i": {"type": "integer"}, "why": {"type": "string"}},
+        "required": ["i", "why"],
+        "additionalProperties": False,
+    },
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,17 +192,6 @@ judge it by what it says about the headline, and let it change nothing for the o
 
 Answer with one JSON object and nothing else: {"n": how many tweets you read, \
 "scores": [[i, score], ...]}, with those of 3 or more in their order."""
-
-
-_WHY: Mapping[str, object] = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"i": {"type": "integer"}, "why": {"type": "string"}},
-        "required": ["i", "why"],
-        "additionalProperties": False,
-    },
-}
 
 
 def _judgments(properties: Mapping[str, object]) -> Mapping[str, object]:

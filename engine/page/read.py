@@ -72,6 +72,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what sites write for "no date"
 _EARLIEST = datetime(1800, 1, 1, tzinfo=UTC)  # newspapers have put their archives online
 # A local time read without its zone can be up to 14 hours ahead.
 _AHEAD = timedelta(days=1)
+_END = {
+    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in (*_OPAQUE, "title", "h1")
+}
 
 
 def declared_charset(content_type: str | None) -> str | None:
@@ -113,11 +116,6 @@ def _codec(label: str | bytes) -> str | None:
     if name in _LATIN:
         return "cp1252"
     return name if _WRITTEN_IN.fullmatch(name) else None
-
-
-_END = {
-    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in (*_OPAQUE, "title", "h1")
-}
 
 
 @dataclass(frozen=True, slots=True)

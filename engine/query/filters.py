@@ -20,6 +20,10 @@ _LANGUAGE = re.compile(r"([a-z]+)(?:[-_]\w+)?")
 _CORPUS = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _MOST_DIGITS = 9  # that fit the engagement column
 _HAS: Mapping[str, Flag] = {"media": Flag.MEDIA}
+_IS: Mapping[str, Flag] = {
+    flag.names[0]: flag
+    for flag in (Flag.REPOST, Flag.QUOTE, Flag.REPLY, Flag.TRUNCATED, Flag.DELETED)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +68,6 @@ def _days(found: re.Match[str]) -> Stretch:
 
 def _midnight(day: date, zone: str) -> datetime:
     return datetime.fromisoformat(f"{day.isoformat()}T00:00:00{zone.upper()}").astimezone(UTC)
-
-
-_IS: Mapping[str, Flag] = {
-    flag.names[0]: flag
-    for flag in (Flag.REPOST, Flag.QUOTE, Flag.REPLY, Flag.TRUNCATED, Flag.DELETED)
-}
 
 
 @dataclass(frozen=True, slots=True)

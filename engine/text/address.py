@@ -23,6 +23,15 @@ _SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
 _MOST_PARAMETERS = 50
 _HOST_NAME = re.compile(r"[\w.-]+|\[[\da-f:.]+\]", re.ASCII)
 _KEPT = "%/:@!$&'()*+,;=~"
+# Those that do on most sites. They distinguish readers but may matter to a server.
+_OF_READERS = re.compile(
+    r"utm_\w+|mtm_\w+|pk_\w+|at_(?:medium|campaign|custom\d|link\w*|ptr_name|bbc_team)|"
+    r"(?:fb|g|y|ms|dc|tw)clid|gclsrc|igshid|mc_[ce]id|mkt_tok|ref|ref_?src|ref_?url|referrer|"
+    r"cmp|cmpid|cid|ito|ncid|ocid|smid|smtyp|src|source|partner|feature|rss|output|spm|si|"
+    r"xtor|wt_mc|_hsenc|_hsmi|s?cid|sr_share|guccounter|guce_\w+|partnerid|"
+    r"(?:php)?sess(?:ion)?_?id|jsessionid|sid|traffic_source|taid|__twitter_impression|amp",
+    re.IGNORECASE,
+)
 
 
 def address_candidate(found: Candidate, corpus: Corpus) -> Candidate:
@@ -66,17 +75,6 @@ def public_address(url: str) -> str:
     if host == parts.netloc and not parts.query and not parts.fragment:
         return url
     return urlunsplit((parts.scheme, host, parts.path, query, ""))
-
-
-# Those that do on most sites. They distinguish readers but may matter to a server.
-_OF_READERS = re.compile(
-    r"utm_\w+|mtm_\w+|pk_\w+|at_(?:medium|campaign|custom\d|link\w*|ptr_name|bbc_team)|"
-    r"(?:fb|g|y|ms|dc|tw)clid|gclsrc|igshid|mc_[ce]id|mkt_tok|ref|ref_?src|ref_?url|referrer|"
-    r"cmp|cmpid|cid|ito|ncid|ocid|smid|smtyp|src|source|partner|feature|rss|output|spm|si|"
-    r"xtor|wt_mc|_hsenc|_hsmi|s?cid|sr_share|guccounter|guce_\w+|partnerid|"
-    r"(?:php)?sess(?:ion)?_?id|jsessionid|sid|traffic_source|taid|__twitter_impression|amp",
-    re.IGNORECASE,
-)
 
 
 def canonical_address(url: str) -> str | None:

@@ -13,8 +13,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.corpus.glossary import Groups
 from db.corpus.health import statistics_differ
-from db.pool import Database, PoolSettings
-from db.replicas import FallbackReader
+from db.pool import Database, FallbackReader, PoolSettings
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from db.search.lexical import Described, LexicalIndex

@@ -67,11 +67,6 @@ _SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
 _MOST_HEADINGS = 10_000
 _LONGEST_LABEL = 20  # characters; what is longer is no number that is printed on a page
 _Headings = dict[tuple[int, str], int]
-
-
-if sys.platform != "win32":
-    import resource
-
 _CODES = {
     "arabic": "ara", "armenian": "hye", "basque": "eus", "catalan": "cat", "danish": "dan",
     "dutch": "nld", "english": "eng", "finnish": "fin", "french": "fra", "german": "deu",
@@ -80,6 +75,10 @@ _CODES = {
     "portuguese": "por", "romanian": "ron", "russian": "rus", "serbian": "srp",
     "spanish": "spa", "swedish": "swe", "tamil": "tam", "turkish": "tur", "yiddish": "yid",
 }  # fmt: skip
+
+
+if sys.platform != "win32":
+    import resource
 
 
 class Ocr:

@@ -13,7 +13,7 @@ from bot.replies.post import post_buttons
 from bot.reply import Button, Reply
 from bot.request import Person
 from db.pool import Database
-from db.posting.feeds import owe_notices
+from db.posting.outbox import owe_notices
 from engine.compose.composition import Composition
 from engine.messages import as_message
 from engine.posting.delivery import Leased, OwedNotice, Subscription

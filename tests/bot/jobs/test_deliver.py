@@ -15,8 +15,7 @@ from bot.reply import Reply
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.pool import Database
-from db.posting.feeds import owe_notices
-from db.posting.outbox import Outbox
+from db.posting.outbox import Outbox, owe_notices
 from engine.chat import Chat
 from engine.errors import StorageUnreachable
 from engine.messages import Message

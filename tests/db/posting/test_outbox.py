@@ -16,8 +16,7 @@ import pytest
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.pool import Database, PoolSettings
-from db.posting.feeds import owe_notices
-from db.posting.outbox import Outbox
+from db.posting.outbox import Outbox, owe_notices
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.errors import StorageError

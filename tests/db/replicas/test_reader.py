@@ -7,8 +7,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from db.pool import PoolSettings
-from db.replicas import FallbackReader, Primary, Replica
+from db.pool import FallbackReader, PoolSettings
+from db.replicas import Primary, Replica
 from db.sessions import Sessions
 
 CANCELLED = asyncpg.SerializationError("canceling statement due to conflict with recovery")
