@@ -1,21 +1,17 @@
 """`presagio ingest`: its arguments."""
 
 import asyncio
-import errno
 import io
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Self
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
 
-from bot.cli.ingest_tables import consent_to_tables, read_columns, timezone_key
+from bot.cli.ingest_tables import RejectsReport, consent_to_tables, read_columns, timezone_key
 from bot.cli.shared import (
     Json,
     Yes,
@@ -26,90 +22,20 @@ from bot.cli.shared import (
     text,
     texts,
 )
-from bot.console.screen import Output, printable, progress_bar
-from bot.media import REJECTS, give_to_owner, make_folder
+from bot.console.screen import Output, progress_bar
+from bot.media import REJECTS
 from bot.signals import run_until_signal
 from engine.errors import CorpusNotFound, InputError, NothingUsable, StorageError, UsageError
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.reading import ReadSource, SourceReader
-from engine.ingest.records import Defaults, Reject
+from engine.ingest.records import Defaults
 from engine.messages import join_messages
 from engine.settings.reading import IngestSettings
 from engine.text.language import NAMES
 from engine.values import Corpus, Kind
 
-_SHOWN = 10
 DEFAULT_LANGUAGE = "english"
 _LONG = 10.0  # seconds after which the rate is told at the end
-
-
-@dataclass(slots=True)
-class RejectsReport:
-    """A report with the file, line and reason of each record that the latest ingest rejected.
-
-    It exists only if a record was rejected. It is written under a temporary name, so that
-    concurrent ingests do not interfere. Raises StorageError if it cannot be written.
-    """
-
-    path: Path
-    count: int = 0
-    _first: list[Reject] = field(default_factory=list)
-    _file: IO[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        with suppress(OSError):  # it does not exist, or the folder is unusable
-            self.path.unlink()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            with self._map_errors():
-                self._file.close()
-                Path(self._file.name).replace(self.path)
-
-    def add(self, reject: Reject) -> None:
-        """Write one record's file, line and reason."""
-        said = {
-            "file": printable(reject.file),
-            "line": reject.line,
-            "reason": printable(reject.reason),
-            "stored": reject.stored,
-        }
-        with self._map_errors():
-            self._open_file().write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
-        self.count += not reject.stored
-        if len(self._first) < _SHOWN:
-            self._first.append(reject)
-
-    def tell(self, remark: Callable[[str], None]) -> None:
-        """Report the first rejects and the path of the full report."""
-        for reject in self._first:
-            remark(f"{reject.file}:{reject.line}: {reject.reason}")
-        if self.count:
-            records = "record" if self.count == 1 else "records"
-            remark(f"{self.count:,} {records} rejected; all of them: {self.path}")
-
-    def _open_file(self) -> IO[bytes]:
-        if self._file is None:
-            make_folder(self.path.parent, within=self.path.parent.parent)
-            self._file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - __exit__ closes it
-                prefix=f"{self.path.stem}-", dir=self.path.parent, delete=False
-            )
-            give_to_owner(Path(self._file.name), of=self.path.parent.parent)
-        return self._file
-
-    @contextmanager
-    def _map_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as exc:
-            full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
-            raise StorageError(
-                f"The report {self.path} cannot be written: {exc.strerror or exc}.",
-                fix="Free some disk space."
-                if full
-                else f"Let this account write in {self.path.parent}.",
-            ) from exc
 
 
 if TYPE_CHECKING:

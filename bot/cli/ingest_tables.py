@@ -1,12 +1,21 @@
-"""What `presagio ingest` says and asks about tables: how they are read, before they are stored."""
+"""What ingest asks and tells about a file: how a table is read, and which records were rejected."""
 
+import errno
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Self
+
+import orjson
 
 from bot.cli.shared import confirm, text
-from bot.console.screen import Output
-from engine.errors import UsageError
+from bot.console.screen import Output, printable
+from bot.media import give_to_owner, make_folder
+from engine.errors import StorageError, UsageError
+from engine.ingest.records import Reject
 
 if TYPE_CHECKING:
     from engine.ingest.reading import ReadSource
@@ -16,6 +25,7 @@ _BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _ATTEMPTS = 3
 _LONGEST = 90  # characters of a record that is shown
+_SHOWN = 10
 
 
 def read_columns(written: Sequence[str]) -> Mapping[str, str]:
@@ -111,3 +121,72 @@ def _ask_for_zone() -> str:
         except UsageError as error:
             sys.stderr.write(f"{error}\n")
     raise UsageError("No time zone was named.", fix="Pass --timezone.")
+
+
+@dataclass(slots=True)
+class RejectsReport:
+    """A report with the file, line and reason of each record that the latest ingest rejected.
+
+    It exists only if a record was rejected. It is written under a temporary name, so that
+    concurrent ingests do not interfere. Raises StorageError if it cannot be written.
+    """
+
+    path: Path
+    count: int = 0
+    _first: list[Reject] = field(default_factory=list)
+    _file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        with suppress(OSError):  # it does not exist, or the folder is unusable
+            self.path.unlink()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            with self._map_errors():
+                self._file.close()
+                Path(self._file.name).replace(self.path)
+
+    def add(self, reject: Reject) -> None:
+        """Write one record's file, line and reason."""
+        said = {
+            "file": printable(reject.file),
+            "line": reject.line,
+            "reason": printable(reject.reason),
+            "stored": reject.stored,
+        }
+        with self._map_errors():
+            self._open_file().write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
+        self.count += not reject.stored
+        if len(self._first) < _SHOWN:
+            self._first.append(reject)
+
+    def tell(self, remark: Callable[[str], None]) -> None:
+        """Report the first rejects and the path of the full report."""
+        for reject in self._first:
+            remark(f"{reject.file}:{reject.line}: {reject.reason}")
+        if self.count:
+            records = "record" if self.count == 1 else "records"
+            remark(f"{self.count:,} {records} rejected; all of them: {self.path}")
+
+    def _open_file(self) -> IO[bytes]:
+        if self._file is None:
+            make_folder(self.path.parent, within=self.path.parent.parent)
+            self._file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - __exit__ closes it
+                prefix=f"{self.path.stem}-", dir=self.path.parent, delete=False
+            )
+            give_to_owner(Path(self._file.name), of=self.path.parent.parent)
+        return self._file
+
+    @contextmanager
+    def _map_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as exc:
+            full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise StorageError(
+                f"The report {self.path} cannot be written: {exc.strerror or exc}.",
+                fix="Free some disk space."
+                if full
+                else f"Let this account write in {self.path.parent}.",
+            ) from exc

@@ -10,7 +10,7 @@ import typer
 
 from bot.cli.feeds import ChatName, chat_named
 from bot.cli.shared import Csv, Json, now, run_in_app
-from bot.commands.feeds import reason_of
+from bot.commands.upcoming import reason_of
 from bot.console.screen import Output
 from bot.i18n.words import words_for
 from bot.jobs.digest import Deciding, choice_for, deciding_of

@@ -1,7 +1,6 @@
 """/feeds: lists, adds, removes and tests the feeds of a chat, and says how they are."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -25,8 +24,7 @@ from engine.feeds.lookup import (
     well_known_in,
     write_opml,
 )
-from engine.posting.choose import LeftOut, Reason, Rejected, Unwanted, judgment_of
-from engine.posting.delivery import PostingMode, Subscription
+from engine.posting.delivery import PostingMode
 from engine.text.address import public_address
 
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one message
@@ -37,9 +35,6 @@ _TROUBLE = {
     RunOutcome.TIMED_OUT: marked("timed out"),
     RunOutcome.MISSED: marked("missed"),
     RunOutcome.SKIPPED: marked("skipped"),
-}
-_SAID_OF_MANY: Mapping[Reason, str] = {
-    Rejected.BELOW_THRESHOLD: marked("judged less than {threshold} of 6"),
 }
 _LONGEST_CATEGORY = 60
 _MOST_OFFERED = 8
@@ -56,21 +51,6 @@ _EXAMPLES = {
 }
 # Counted in quotas, so that nobody makes the bot send requests to other hosts endlessly.
 _READS_WEB = Act(Effect.STEERS_CHAT, counted=True)
-_SAID: Mapping[Reason, str] = {
-    Unwanted.OLD: marked("from before this chat subscribed"),
-    Unwanted.CATEGORY: marked("of another category"),
-    Unwanted.FEED: marked("of another feed"),
-    Unwanted.LANGUAGE: marked("in another language"),
-    Unwanted.WORD_MISSING: marked("none of the words that must occur"),
-    Unwanted.WORD_PRESENT: marked("a word that must not occur"),
-    Rejected.NOTHING_FOUND: marked("no tweet was found"),
-    Rejected.BELOW_THRESHOLD: marked("judged {judgment} of 6, less than {threshold}"),
-    Rejected.NOT_JUDGED: marked("not judged"),
-    Rejected.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
-    Rejected.STORY_POSTED: marked("posted before"),
-    Rejected.TEXT_POSTED: marked("its tweet was posted before"),
-    Rejected.BEYOND_BEST: marked("others are better"),
-}
 
 
 def feed_lines(feed: Feed, time_zone: str, words: Words) -> Iterator[str]:
@@ -129,29 +109,9 @@ def local(moment: datetime, time_zone: str) -> str:
     return f"{moment.astimezone(zone_or_utc(time_zone)):%Y-%m-%d %H:%M}"
 
 
-def count_reasons(
-    left_out: Iterable[LeftOut], subscription: Subscription, words: Words
-) -> Iterator[str]:
-    """Yield each reason why finds are not posted, with their number, the most frequent first."""
-    for reason, number in Counter(find.reason for find in left_out).most_common():
-        said = words.say(_SAID_OF_MANY.get(reason, _SAID[reason]), threshold=subscription.threshold)
-        yield words.say("{number} more: {reason}", number=words.number(number), reason=said)
-
-
-def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> str:
-    """Return why a find is not posted in the subscriber's chat."""
-    message = _SAID[left_out.reason]
-    if left_out.reason is not Rejected.BELOW_THRESHOLD:
-        return words.say(message)
-    prophecy = left_out.find.prophecy
-    judgments = [judgment_of(hit) for hit in (*prophecy.hits, *prophecy.near)]
-    best = max((judgment for judgment in judgments if judgment is not None), default=0)
-    return words.say(message, judgment=best, threshold=subscription.threshold)
-
-
-async def import_list(request: Request, text: str, news: NewsServices) -> Reply:
+async def _import(request: Request, text: str, services: Services) -> Reply:
     """Add the feeds of an OPML list, given as text or URL. Raises FetchError, UsageError."""
-    words, chat = request.words, request.known_chat
+    words, chat, news = request.words, request.known_chat, services.news
     feeds = await _read(text, news)
     known = await news.feeds.of_chat(chat)
     urls = {feed.url for feed in known}
@@ -175,7 +135,7 @@ async def import_list(request: Request, text: str, news: NewsServices) -> Reply:
     return Reply(words=words, text=" ".join(said), ephemeral=True)
 
 
-async def export_list(request: Request, news: NewsServices) -> Reply:
+async def _export(request: Request, _: str, services: Services) -> Reply:
     """Return the chat's feeds as an OPML list. Raises UsageError if there are none.
 
     Feeds that everybody gets are included only if their address holds no secret.
@@ -183,7 +143,7 @@ async def export_list(request: Request, news: NewsServices) -> Reply:
     words, chat = request.words, request.known_chat
     feeds = [
         feed
-        for feed in await news.feeds.of_chat(chat)
+        for feed in await services.news.feeds.of_chat(chat)
         if not feed.configured or public_address(feed.url) == feed.url
     ]
     if not feeds:
@@ -396,14 +356,6 @@ async def _looked_up(news: NewsServices, address: str) -> ReadableFeed | tuple[F
         raise FetchError(error.message) from error
 
 
-async def _import(request: Request, rest: str, services: Services) -> Reply:
-    return await import_list(request, rest, services.news)
-
-
-async def _export(request: Request, _: str, services: Services) -> Reply:
-    return await export_list(request, services.news)
-
-
 _VERBS: Mapping[str, _Verb] = {
     "add": _add,
     "remove": _remove,
@@ -411,8 +363,6 @@ _VERBS: Mapping[str, _Verb] = {
     "import": _import,
     "export": _export,
 }
-
-
 FEEDS = Command(
     name="feeds",
     summary=marked("the feeds that I read for this chat; admins add and remove them"),

@@ -1,10 +1,10 @@
 """/today and /preview: automatic posts, made now and planned."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bot.commands.feeds import count_reasons, reason_of
 from bot.commands.registry import Command
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
@@ -23,7 +23,7 @@ from bot.reply import Action, Button, ItemView, Reply, aside, labels
 from bot.request import Request
 from db.chat.answers import Answers
 from engine.chat import Answer, zone_or_utc
-from engine.posting.choose import Choice, LeftOut
+from engine.posting.choose import Choice, LeftOut, Reason, Rejected, Unwanted, judgment_of
 from engine.posting.delivery import (
     Chosen,
     FindState,
@@ -34,6 +34,24 @@ from engine.posting.delivery import (
 
 _LEFT_OUT_SHOWN = 10
 _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
+_SAID_OF_MANY: Mapping[Reason, str] = {
+    Rejected.BELOW_THRESHOLD: marked("judged less than {threshold} of 6"),
+}
+_SAID: Mapping[Reason, str] = {
+    Unwanted.OLD: marked("from before this chat subscribed"),
+    Unwanted.CATEGORY: marked("of another category"),
+    Unwanted.FEED: marked("of another feed"),
+    Unwanted.LANGUAGE: marked("in another language"),
+    Unwanted.WORD_MISSING: marked("none of the words that must occur"),
+    Unwanted.WORD_PRESENT: marked("a word that must not occur"),
+    Rejected.NOTHING_FOUND: marked("no tweet was found"),
+    Rejected.BELOW_THRESHOLD: marked("judged {judgment} of 6, less than {threshold}"),
+    Rejected.NOT_JUDGED: marked("not judged"),
+    Rejected.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
+    Rejected.STORY_POSTED: marked("posted before"),
+    Rejected.TEXT_POSTED: marked("its tweet was posted before"),
+    Rejected.BEYOND_BEST: marked("others are better"),
+}
 
 
 async def _today(request: Request, services: Services) -> Reply | None:
@@ -232,3 +250,23 @@ PREVIEW = Command(
     handler=_preview,
     act=LOOKS,
 )
+
+
+def count_reasons(
+    left_out: Iterable[LeftOut], subscription: Subscription, words: Words
+) -> Iterator[str]:
+    """Yield each reason why finds are not posted, with their number, the most frequent first."""
+    for reason, number in Counter(find.reason for find in left_out).most_common():
+        said = words.say(_SAID_OF_MANY.get(reason, _SAID[reason]), threshold=subscription.threshold)
+        yield words.say("{number} more: {reason}", number=words.number(number), reason=said)
+
+
+def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> str:
+    """Return why a find is not posted in the subscriber's chat."""
+    message = _SAID[left_out.reason]
+    if left_out.reason is not Rejected.BELOW_THRESHOLD:
+        return words.say(message)
+    prophecy = left_out.find.prophecy
+    judgments = [judgment_of(hit) for hit in (*prophecy.hits, *prophecy.near)]
+    best = max((judgment for judgment in judgments if judgment is not None), default=0)
+    return words.say(message, judgment=best, threshold=subscription.threshold)

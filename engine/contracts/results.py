@@ -36,14 +36,7 @@ class MatchedTerm(Value):
     @classmethod
     def of(cls, match: Match) -> Self:
         """Return the contract's form of a match."""
-        return cls(
-            term=match.term,
-            alias_of=match.alias_of,
-            lexemes=match.lexemes,
-            count=match.count,
-            fields=match.fields,
-            score=round(match.score, _DIGITS),
-        )
+        return cls(**{**asdict(match), "score": round(match.score, _DIGITS)})
 
 
 class StageCounts(Value):
@@ -89,17 +82,24 @@ class Receipt(Value):
     def of(cls, found: Found) -> Self:
         """Return the receipt of a find."""
         return cls(
-            canonical=str(found.query),
-            expanded=str(found.expanded),
-            filters=tuple(map(str, found.query.filters)),
-            corpus=found.corpus,
-            plan=found.plan.value,
+            **_query_values(found),
             counts=StageCounts.of(found),
             hits=tuple(
                 HitReceipt.model_validate({"rank": hit.rank, **receipt_values(hit)})
                 for hit in found.hits
             ),
         )
+
+
+def _query_values(found: Found) -> dict[str, Any]:
+    """Return what was asked, how it was read, and where it was looked for."""
+    return {
+        "canonical": str(found.query),
+        "expanded": str(found.expanded),
+        "filters": tuple(map(str, found.query.filters)),
+        "corpus": found.corpus,
+        "plan": found.plan.value,
+    }
 
 
 def receipt_values(hit: FindHit) -> dict[str, object]:
@@ -158,10 +158,10 @@ class Snippet(Value):
     @classmethod
     def of(cls, hit: FindHit) -> Self:
         """Return the contract's form of a hit."""
-        own = {
-            name: value for name, value in _snippet_values(hit).items() if name in cls.model_fields
-        }
-        return cls.model_validate(own)
+        values = _snippet_values(hit)
+        return cls.model_validate(
+            {name: values[name] for name in cls.model_fields if name in values}
+        )
 
 
 class PersonalSnippet(Snippet):
@@ -288,14 +288,8 @@ class SearchResult(Value, Generic[S]):
 
 
 PersonalResult = SearchResult[PersonalSnippet]
-
-
 SocialResult = SearchResult[SocialSnippet]
-
-
 PublishedResult = SearchResult[PublishedSnippet]
-
-
 _SNIPPETS: Mapping[Kind, type[Snippet]] = {
     Kind.PERSONAL: PersonalSnippet,
     Kind.SOCIAL: SocialSnippet,
@@ -305,20 +299,11 @@ _SNIPPETS: Mapping[Kind, type[Snippet]] = {
 }
 
 
-def snippet_of(kind: Kind, hit: FindHit) -> Snippet:
-    """Return a hit of a corpus of that kind in the contract's form."""
-    return _SNIPPETS[kind].of(hit)
-
-
 def result_of(search: SearchContract, found: Found, snippet: type[S]) -> SearchResult[S]:
     """Return a find in the contract's form."""
     return SearchResult[snippet](  # type: ignore[valid-type]  # pydantic makes the class here
         query=search.query,
-        canonical=str(found.query),
-        expanded=str(found.expanded),
-        filters=tuple(map(str, found.query.filters)),
-        corpus=found.corpus,
-        plan=found.plan.value,
+        **_query_values(found),
         counts=StageCounts.of(found),
         notice=" ".join(found.notices) or None,
         items=tuple(map(snippet.of, found.hits)),
@@ -412,11 +397,7 @@ class FindAnswer(AnswerModel):
         """Return what a query found."""
         return cls(
             query=asked,
-            canonical=str(found.query),
-            expanded=str(found.expanded),
-            filters=list(map(str, found.query.filters)),
-            corpus=found.corpus,
-            plan=found.plan.value,
+            **_query_values(found),
             counts=StageCounts.of(found).model_dump(exclude={"elsewhere"}),
             elapsed_ms=round(elapsed_ms),
             notice=" ".join(found.notices) or None,
@@ -429,5 +410,5 @@ def _contract(kind: Kind | None, hit: FindHit) -> dict[str, Any]:
     before the contract had a name for it."""
     if kind is None:
         return {}
-    named = snippet_of(kind, hit).model_dump(mode="json")
+    named = _SNIPPETS[kind].of(hit).model_dump(mode="json")
     return named | {"source": hit.document.candidate.platform or hit.document.domain}
