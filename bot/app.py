@@ -202,13 +202,7 @@ async def _open_model(
     from db.model_cache import Expansions, Judgments, Ledger
     from engine.judge.judge import Judge
     from engine.llm.client import BREAKER_PAUSE, ChatClient
-    from engine.prophecy.expand import (
-        LONGEST_ANSWER,
-        LONGEST_CALL,
-        Expander,
-        Phrases,
-        Punctuality,
-    )
+    from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
 
     client = await stack.enter_async_context(
         ChatClient(

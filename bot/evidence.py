@@ -267,10 +267,7 @@ def _open_local(
 
 
 def open_reranker(
-    settings: Settings,
-    database: Database,
-    embedders: Embedders | None,
-    stack: AsyncExitStack,
+    settings: Settings, database: Database, embedders: Embedders | None, stack: AsyncExitStack
 ) -> HeadlineReranker | None:
     """Return the reranker of the best candidates, or None unless a local model can do it.
 

@@ -162,10 +162,7 @@ async def serve(
             posters={poster.platform: poster for poster in posters},
         )
         troubles = Troubles(
-            app.database,
-            platforms=platforms,
-            admins=app.settings.chat.admins,
-            now=now,
+            app.database, platforms=platforms, admins=app.settings.chat.admins, now=now
         )
         if app.client:
             app.client.report_to(troubles.report)

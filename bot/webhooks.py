@@ -128,10 +128,7 @@ async def subscribe_webhooks(
     for hook in hooks:
         chat = await _chat(chats, hook)
         wanted = Subscription(
-            chat=chat,
-            mode=PostingMode.INSTANT,
-            threshold=hook.threshold,
-            unjudged=hook.unjudged,
+            chat=chat, mode=PostingMode.INSTANT, threshold=hook.threshold, unjudged=hook.unjudged
         )
         known = await subscriptions.get(chat)
         if known is None or replace(known, chat=chat, since=None, timed_from=None) != wanted:

@@ -76,9 +76,7 @@ class Expansions(_Answers[Expansion]):
 
     def _read_row(self, row: asyncpg.Record) -> Expansion:
         return Expansion(
-            phrases=tuple(row["phrases"]),
-            model=row["model"],
-            prompt_version=row["prompt_version"],
+            phrases=tuple(row["phrases"]), model=row["model"], prompt_version=row["prompt_version"]
         )
 
     def _list_values(self, answer: Expansion) -> tuple[object, ...]:

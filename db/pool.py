@@ -97,10 +97,7 @@ class Database:
 
     @classmethod
     async def open(
-        cls,
-        url: str,
-        settings: PoolSettings | None = None,
-        replication: Replication | None = None,
+        cls, url: str, settings: PoolSettings | None = None, replication: Replication | None = None
     ) -> Self:
         """Connect, directly or through a pooler, and to the standbys.
 

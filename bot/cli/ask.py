@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import (
-    After,
-    Before,
-    CorpusNames,
-    Json,
-    NoLlm,
-    SearchMode,
-    command_in_app,
-    text,
-)
+from bot.cli.shared import After, Before, CorpusNames, Json, NoLlm, SearchMode, command_in_app, text
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.ask import ask as answered

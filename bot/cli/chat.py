@@ -20,12 +20,7 @@ from bot.console.adapter import run_terminal as talk
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
-from bot.conversation.wiring import (
-    chat_services,
-    composing_of,
-    open_news_services,
-    writing_of,
-)
+from bot.conversation.wiring import chat_services, composing_of, open_news_services, writing_of
 from bot.settings.sections import ChatSettings
 from db.chat.chats import Access, Chats, Quotas
 from db.chat.events import EventClaims
@@ -54,10 +49,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
         commands = standard_commands()
         gates = Gates(
-            chats=chats,
-            quotas=Quotas(app.database),
-            limits=_LIMITS,
-            counts=commands.counts,
+            chats=chats, quotas=Quotas(app.database), limits=_LIMITS, counts=commands.counts
         )
         news = await stack.enter_async_context(open_news_services(app, fetcher))
         admins = [f"{PLATFORM}:{chat_id}"]

@@ -17,13 +17,7 @@ from bot.queries.compose import compose_parts
 from bot.replies.composition import STEPS, composition_reply
 from bot.signals import run_until_signal
 from engine.compose.composition import ComposeRequest, Composition, StepName
-from engine.compose.record import (
-    RunRecord,
-    read_record,
-    record_parts,
-    replay_parts,
-    save_record,
-)
+from engine.compose.record import RunRecord, read_record, record_parts, replay_parts, save_record
 from engine.compose.run import Composer
 from engine.contracts.composition import ComposeAnswer
 from engine.errors import ModelError, UsageError

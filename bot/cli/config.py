@@ -97,9 +97,7 @@ def config_show(
     section: Annotated[
         str,
         typer.Argument(
-            help="One section, such as llm; default: all.",
-            callback=text,
-            autocompletion=_sections,
+            help="One section, such as llm; default: all.", callback=text, autocompletion=_sections
         ),
     ] = "",
     changed: Annotated[

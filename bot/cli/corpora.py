@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.corpora_contents import contents
-from bot.cli.shared import (
-    Csv,
-    Json,
-    Name,
-    Yes,
-    account,
-    app_command,
-    confirm,
-    run_in_app,
-    text,
-)
+from bot.cli.shared import Csv, Json, Name, Yes, account, app_command, confirm, run_in_app, text
 from bot.console.screen import Output
 from bot.media import Media, files_in, text_ids
 from db.corpus.placement import Placement
@@ -44,8 +34,7 @@ commands = typer.Typer(
     "Example: presagio corpora list",
 )
 Author = Annotated[
-    str | None,
-    typer.Option("--author", help="Account of texts that name none.", callback=account),
+    str | None, typer.Option("--author", help="Account of texts that name none.", callback=account)
 ]
 commands.add_typer(contents)
 
@@ -172,9 +161,7 @@ def corpora_set(
     url_template: Annotated[
         str | None,
         typer.Option(
-            "--url-template",
-            help="Link of a text; {author} and {id} are filled in.",
-            callback=text,
+            "--url-template", help="Link of a text; {author} and {id} are filled in.", callback=text
         ),
     ] = None,
     json: Json = False,
@@ -230,8 +217,7 @@ def corpora_describe(
     """
     if (description, author, display_name, avatar) == (None,) * 4:
         raise UsageError(
-            "There is nothing to change.",
-            fix="Give --author, --name, --avatar or --description.",
+            "There is nothing to change.", fix="Give --author, --name, --avatar or --description."
         )
     run_in_app(
         context,
@@ -291,12 +277,7 @@ async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
 
 
 @commands.command("drop")
-def corpora_drop(
-    context: typer.Context,
-    name: Name,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
+def corpora_drop(context: typer.Context, name: Name, yes: Yes = False, json: Json = False) -> None:
     """Remove a corpus and its documents, after asking.
 
     Example: presagio corpora drop demo --yes

@@ -132,8 +132,7 @@ async def export_corpus(
         ExportFormat, typer.Option("--format", help="JSON lines, or a CSV for spreadsheets.")
     ] = ExportFormat.JSONL,
     path: Annotated[
-        str,
-        typer.Option("--output", "-o", help="File to write [standard output].", callback=text),
+        str, typer.Option("--output", "-o", help="File to write [standard output].", callback=text)
     ] = "",
     output: Output,
 ) -> None:

@@ -81,9 +81,7 @@ async def load_demo(app: App, *, output: Output) -> None:
     ) as sources:
         await ingest_files(app, sources, options, output=remarks)
     await app.corpora.change(
-        DEMO_CORPUS,
-        url_template="https://example.org/{author}/{id}",
-        description=_DESCRIPTION,
+        DEMO_CORPUS, url_template="https://example.org/{author}/{id}", description=_DESCRIPTION
     )
 
 

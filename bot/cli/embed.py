@@ -107,10 +107,7 @@ async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
     """Make the missing vectors of a corpus, with a progress bar."""
     embedder = app.embedders(corpus)
     if embedder.dimensions == 0:
-        raise UsageError(
-            "No embeddings are set up.",
-            fix=how_to_embed(),
-        )
+        raise UsageError("No embeddings are set up.", fix=how_to_embed())
     lines = ProgressLines(corpus.name, output.remark, time.monotonic)
     with progress_bar(output.remarks, f"embed {corpus.name}", corpus.documents) as tell:
 
@@ -121,11 +118,7 @@ async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
 
         try:
             return await fill(
-                app.embeddings,
-                embedder,
-                corpus,
-                progress=progress,
-                batch=batch_of(app.settings),
+                app.embeddings, embedder, corpus, progress=progress, batch=batch_of(app.settings)
             )
         except asyncio.CancelledError:
             output.remark("Stopped. What was embedded stays; the same command completes it.")

@@ -10,16 +10,7 @@ import orjson
 import typer
 
 from bot.cli.demo import bundled_file
-from bot.cli.shared import (
-    Json,
-    NoLlm,
-    NoWeb,
-    SearchMode,
-    corpus_names,
-    now,
-    run_in_app,
-    text,
-)
+from bot.cli.shared import Json, NoLlm, NoWeb, SearchMode, corpus_names, now, run_in_app, text
 from bot.console.screen import Output, progress_bar
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts

@@ -29,8 +29,7 @@ _STDIN = "-"
 _SHOWN = 5
 _LONGEST_FILE = 10_000_000  # bytes
 ChatName = Annotated[
-    str,
-    typer.Option("--chat", help="Of one chat alone, such as telegram:-1001234.", callback=text),
+    str, typer.Option("--chat", help="Of one chat alone, such as telegram:-1001234.", callback=text)
 ]
 Url = Annotated[str, typer.Argument(help="Address of the feed.", callback=text)]
 Page = Annotated[

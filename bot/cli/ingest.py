@@ -69,9 +69,7 @@ class IngestOptions:
     language: Annotated[
         str | None,
         typer.Option(
-            "--language",
-            help="Of texts that name none: english, spanish, simple...",
-            callback=text,
+            "--language", help="Of texts that name none: english, spanish, simple...", callback=text
         ),
     ] = None
     format: Annotated[
@@ -181,10 +179,7 @@ async def ingest_files(
         progress_bar(output.remarks, f"ingest {corpus.name}", _total(sources)) as tell,
     ):
         loader = Loader(
-            documents,
-            corpus,
-            rejected=rejects.add,
-            progress=_build_progress(tell, sources, begun),
+            documents, corpus, rejected=rejects.add, progress=_build_progress(tell, sources, begun)
         )
         try:
             with _tell_what_stays(loader):

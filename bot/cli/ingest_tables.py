@@ -82,9 +82,9 @@ def describe_table(name: str, table: "TableLayout") -> Iterator[str]:
     headless = "" if table.has_header else ", without a line that names them"
     yield f"{name} is a table: {shape}{headless}{written}."
     width = max(map(len, table.columns))
-    for field, column in table.columns.items():
-        how = _dates(table) if field == "created_at" else ""
-        yield f"  {field.ljust(width)}  {column}{how}"
+    for field_name, column in table.columns.items():
+        how = _dates(table) if field_name == "created_at" else ""
+        yield f"  {field_name.ljust(width)}  {column}{how}"
     if "id" not in table.columns:
         yield f"  {'id'.ljust(width)}  made from the text, the date, the author and the link"
     if table.unused:
@@ -107,8 +107,8 @@ def _dates(table: "TableLayout") -> str:
 
 def _shown(record: Mapping[str, str]) -> Iterator[str]:
     """Yield what is shown of a record: its date, who wrote it, and its words."""
-    for field in ("problem", "created_at", "author", "title", "text"):
-        if value := " ".join(record.get(field, "").split()):
+    for name in ("problem", "created_at", "author", "title", "text"):
+        if value := " ".join(record.get(name, "").split()):
             yield value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
 
 

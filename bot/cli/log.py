@@ -102,8 +102,7 @@ async def delete_stored(
 def forget_command(
     context: typer.Context,
     name: Annotated[
-        str,
-        typer.Argument(help="Person or chat, such as telegram:42.", callback=text),
+        str, typer.Argument(help="Person or chat, such as telegram:42.", callback=text)
     ],
     yes: Yes = False,
     json: Json = False,

@@ -173,11 +173,7 @@ def serve_command(
     with_app(
         settings_of(context, serves=True),
         lambda opened: listen(
-            opened,
-            now=clock,
-            said=Output.of_process().remark,
-            web=web,
-            loader=OfferedFiles(opened),
+            opened, now=clock, said=Output.of_process().remark, web=web, loader=OfferedFiles(opened)
         ),
         set_up=migrate,
     )

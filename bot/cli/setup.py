@@ -17,11 +17,7 @@ from bot.console.screen import Output
 from bot.platforms import how_to_own, list_platforms
 from bot.settings import Settings, load_settings
 from bot.settings.sources import ENVIRONMENT_FILE, read_variables, usual_place
-from bot.settings.writing import (
-    with_setting,
-    with_variable,
-    write_whole,
-)
+from bot.settings.writing import with_setting, with_variable, write_whole
 from bot.signals import run_until_signal
 from db.chat.chats import Access, Chats
 from engine.errors import PresagioError, UsageError
@@ -67,8 +63,7 @@ class Wishes:
     ] = ""
     model: Annotated[str, typer.Option("--model", help="Name of the model.", callback=text)] = ""
     telegram_token: Annotated[
-        str,
-        typer.Option("--telegram-token", help="Token that @BotFather gave.", callback=text),
+        str, typer.Option("--telegram-token", help="Token that @BotFather gave.", callback=text)
     ] = ""
     slack_bot_token: Annotated[
         str, typer.Option("--slack-bot-token", help="xoxb-...", callback=text)

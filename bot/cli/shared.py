@@ -90,8 +90,7 @@ async def _corpora_of(settings: "Settings") -> list[str]:
 
 
 Name = Annotated[
-    str,
-    typer.Argument(help="Name of the corpus.", callback=text, autocompletion=corpus_names),
+    str, typer.Argument(help="Name of the corpus.", callback=text, autocompletion=corpus_names)
 ]
 CorpusName = Annotated[
     str,

@@ -236,10 +236,7 @@ async def name_archive(chat: Chat, services: Services, words: Words) -> str:
 
 def _line(request: Request, corpus: Corpus, *, chosen: bool) -> str:
     line = request.words.count(
-        "{name}: {number} text",
-        "{name}: {number} texts",
-        corpus.documents,
-        name=corpus.name,
+        "{name}: {number} text", "{name}: {number} texts", corpus.documents, name=corpus.name
     )
     if corpus.voice != corpus.name:
         line = f"{line} ({corpus.voice})"
@@ -296,11 +293,6 @@ CORPUS = Command(
     handler=_corpus,
     act=Act(Effect.STEERS_CHAT),
     acts={"": LOOKS},
-    actions={
-        _CHOOSE: _choose,
-        _ANSWER: _answer_waiting,
-        ADD: add_offered,
-        LEAVE: leave_offered,
-    },
+    actions={_CHOOSE: _choose, _ANSWER: _answer_waiting, ADD: add_offered, LEAVE: leave_offered},
     pressed={_ANSWER: SEARCHES, ADD: Act(Effect.OWNS), LEAVE: Act(Effect.OWNS)},
 )

@@ -109,11 +109,7 @@ async def _decide_admission(request: Request, action: Action, services: Services
 
 
 async def _announce_admission(
-    request: Request,
-    known: Admission | None,
-    name: str,
-    state: AdmissionState,
-    services: Services,
+    request: Request, known: Admission | None, name: str, state: AdmissionState, services: Services
 ) -> Reply:
     """Announce an admission in its chat, and return the reply to the owner."""
     words, shown = request.words, _name_admission(known) if known else name

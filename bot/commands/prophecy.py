@@ -8,12 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline, points_to_corpora
 from bot.commands.offers import offer_archive
-from bot.commands.plain_text import (
-    PlainAnswer,
-    decide_plain_answer,
-    split_headlines,
-    worth_saying,
-)
+from bot.commands.plain_text import PlainAnswer, decide_plain_answer, split_headlines, worth_saying
 from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act
 from bot.commands.services import Services
@@ -281,11 +276,7 @@ async def _answer(request: Request, services: Services, prophecy: Prophecy) -> R
     return _show_page(request, answer, _buttons(request, services, answer, {}))
 
 
-def _show_page(
-    request: Request,
-    answer: Answer,
-    buttons: tuple[tuple[Button, ...], ...],
-) -> Reply:
+def _show_page(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], ...]) -> Reply:
     reply = prophecy_reply(
         answer.prophecy,
         answer.page,

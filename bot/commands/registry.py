@@ -51,11 +51,7 @@ async def answer_about(
     if not services.access.serves(f"{place.platform}:{place.chat_id}"):
         return aside(request, words.say("I do not work in {name}.", name=name))
     chat = await services.stores.chats.meet(
-        place.platform,
-        place.chat_id,
-        private=False,
-        title=place.title,
-        asked_in=words.language,
+        place.platform, place.chat_id, private=False, title=place.title, asked_in=words.language
     )
     try:
         reply = await handler(replace(request, chat=chat), services)

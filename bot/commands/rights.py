@@ -28,7 +28,7 @@ _LONGEST_TITLE = 60
 _ADMINS_ONLY = marked("Only admins of this chat may use /{name}. Ask one of them.")
 # For platforms without admins of single chats.
 _ADMINS_ONLY_ON = {
-    "slack": marked("Only admins of this workspace may use /{name}. Ask one of them."),
+    "slack": marked("Only admins of this workspace may use /{name}. Ask one of them.")
 }
 
 

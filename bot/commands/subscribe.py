@@ -171,19 +171,16 @@ def _name_feeds(feeds: Sequence[str], words: Words) -> str:
 
 
 def _say_filters(subscription: Subscription, words: Words) -> Iterator[str]:
+    languages = [words.say(_LANGUAGES.get(code, code)) for code in subscription.languages]
     filters = (
         (subscription.must, marked("Only news with one of these words: {values}.")),
         (subscription.must_not, marked("No news with any of these words: {values}.")),
-        (_name_languages(subscription, words), marked("Only news in {values}.")),
+        (languages, marked("Only news in {values}.")),
         (subscription.categories, marked("Only news of these categories: {values}.")),
     )
     for values, message in filters:
         if values:
             yield words.say(message, values=", ".join(values))
-
-
-def _name_languages(subscription: Subscription, words: Words) -> tuple[str, ...]:
-    return tuple(words.say(_LANGUAGES.get(code, code)) for code in subscription.languages)
 
 
 def _say_switches(subscription: Subscription, words: Words) -> Iterator[str]:
@@ -394,8 +391,6 @@ SUBSCRIBE = Command(
     act=Act(Effect.STEERS_CHAT),
     actions={_NAME: _press_schedule},
 )
-
-
 UNSUBSCRIBE = Command(
     name="unsubscribe",
     summary=marked("post nothing unasked any more"),

@@ -10,10 +10,7 @@ from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscribe import obstacles, said_next, subscription_here
 from bot.i18n.words import Words, marked
-from bot.jobs.content import (
-    content_to_json,
-    post_of,
-)
+from bot.jobs.content import content_to_json, post_of
 from bot.jobs.digest import choice_for, pictures_for
 from bot.replies.buttons import WRITE
 from bot.replies.limits import cut
@@ -24,18 +21,12 @@ from bot.request import Request
 from db.chat.answers import Answers
 from engine.chat import Answer, zone_or_utc
 from engine.posting.choose import Choice, LeftOut, Reason, Rejected, Unwanted, judgment_of
-from engine.posting.delivery import (
-    Chosen,
-    FindState,
-    OwedPost,
-    PostingMode,
-    Subscription,
-)
+from engine.posting.delivery import Chosen, FindState, OwedPost, PostingMode, Subscription
 
 _LEFT_OUT_SHOWN = 10
 _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
 _SAID_OF_MANY: Mapping[Reason, str] = {
-    Rejected.BELOW_THRESHOLD: marked("judged less than {threshold} of 6"),
+    Rejected.BELOW_THRESHOLD: marked("judged less than {threshold} of 6")
 }
 _SAID: Mapping[Reason, str] = {
     Unwanted.OLD: marked("from before this chat subscribed"),

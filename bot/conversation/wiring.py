@@ -269,9 +269,7 @@ def chat_services(
             forgetting=Forgetting(database),
         ),
         access=ChatAccess(
-            ownership=ownership,
-            admins=frozenset(admins),
-            serves=partial(_serves, settings.chat),
+            ownership=ownership, admins=frozenset(admins), serves=partial(_serves, settings.chat)
         ),
         news=news,
         pictures=pictures_of(app),

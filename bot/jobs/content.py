@@ -216,10 +216,7 @@ async def _post(
     by_id = {answer.id: answer for answer in posted}
     items = [
         PostItem(
-            title=story.title,
-            link=story.link,
-            answer=by_id[number],
-            source=story.source or "",
+            title=story.title, link=story.link, answer=by_id[number], source=story.source or ""
         )
         for story, number in zip(content.stories, delivery.answers, strict=False)
         if number in by_id
@@ -302,8 +299,7 @@ def _about_feed(notice: FeedNotice, words: Words) -> str:
         )
     if notice.state == "gone":
         return words.say(
-            "The feed {feed} has ended: its server says that it is gone for good.",
-            feed=notice.feed,
+            "The feed {feed} has ended: its server says that it is gone for good.", feed=notice.feed
         )
     if notice.error is None:
         return words.say(

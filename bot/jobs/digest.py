@@ -112,10 +112,7 @@ async def choices_for(
 
 
 async def _finds(
-    work: Deciding,
-    wanted: Sequence[DueSubscription],
-    corpora: Mapping[int, str],
-    since: datetime,
+    work: Deciding, wanted: Sequence[DueSubscription], corpora: Mapping[int, str], since: datetime
 ) -> Mapping[int, Sequence[StoryFind]]:
     """Return the finds that each chat can see, read in two statements for however many chats."""
     usual = [subscribed.subscription.chat.id for subscribed in wanted if not subscribed.has_feeds]

@@ -96,11 +96,7 @@ class News:
     async def _load_corpus(self) -> Corpus:
         if self._corpus is None:
             self._corpus = await self._corpora.ensure(
-                NEWS_CORPUS,
-                kind=Kind.PUBLISHED,
-                language=_LANGUAGE,
-                author=None,
-                url_template=None,
+                NEWS_CORPUS, kind=Kind.PUBLISHED, language=_LANGUAGE, author=None, url_template=None
             )
         return self._corpus
 

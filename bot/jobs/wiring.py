@@ -216,11 +216,7 @@ class Jobs:
             Job(name="embed", work=self.embed, every=EVERY * second, timeout=600),
             Job(name="tidy", work=self.tidy, every=3600 * second, timeout=600),
             Job(
-                name="reindex",
-                work=self.reindex,
-                every=60 * second,
-                timeout=600,
-                counts_idle=False,
+                name="reindex", work=self.reindex, every=60 * second, timeout=600, counts_idle=False
             ),
         )
 
@@ -269,11 +265,7 @@ async def open_jobs(
                 subscriptions=subscriptions,
                 prophet=app.prophet,
                 corpus=corpus,
-                may_ask=MayAsk(
-                    ledger=Ledger(database),
-                    settings=settings,
-                    report=troubles.report,
-                ),
+                may_ask=MayAsk(ledger=Ledger(database), settings=settings, report=troubles.report),
                 minimum_age=timedelta(days=posting.minimum_age_days),
                 promising=posting.promising,
             ),

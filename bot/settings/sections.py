@@ -7,9 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from engine.settings import UNLIMITED, HttpUrl, Rate, Section
-from engine.settings.reading import (
-    Network,
-)
+from engine.settings.reading import Network
 
 _USER_PASSWORD = re.compile(r"^(\w+://[^:/?@]*:).*@", re.DOTALL)
 _QUERY_PASSWORD = re.compile(r"([?&]\w*password=)[^&]*", re.IGNORECASE)
@@ -115,8 +113,7 @@ class WebSettings(Section):
         " page, and in the API unless there are WEB_API_KEYS. llm.web_share bounds what it costs.",
     )
     corpora: tuple[str, ...] = Field(
-        (),
-        description="The only corpora that are shown; empty = all but those of kind personal.",
+        (), description="The only corpora that are shown; empty = all but those of kind personal."
     )
     examples: tuple[str, ...] = Field(
         (),

@@ -192,9 +192,7 @@ class SlackAdapter:
     async def _respond(self, request: Request, reply: Reply, address: str) -> None:
         """Answer through the event's response URL, which needs no membership of the channel."""
         webhook = AsyncWebhookClient(
-            address,
-            timeout=self._client.timeout,
-            retry_handlers=self._client.retry_handlers,
+            address, timeout=self._client.timeout, retry_handlers=self._client.retry_handlers
         )
         answer = {
             **_build_content(request, reply),
@@ -244,12 +242,7 @@ class SlackAdapter:
             return str(sent["ts"])
 
         return await show_with_picture(
-            self._client,
-            reply,
-            send,
-            channel=channel,
-            thread=thread,
-            file_name=reply.picture_name,
+            self._client, reply, send, channel=channel, thread=thread, file_name=reply.picture_name
         )
 
 

@@ -110,10 +110,7 @@ class PushedEvents:
         signature = request.headers.get("X-Slack-Signature", "")
         try:
             return self._verifier.is_valid(body, timestamp, signature)
-        except (
-            ValueError,
-            TypeError,
-        ):  # not a number, not UTF-8, not ASCII: not from Slack
+        except (ValueError, TypeError):  # not a number, not UTF-8, not ASCII: not from Slack
             return False
 
 
@@ -250,11 +247,7 @@ class SlackService:
         # With a bad token, connecting would neither fail nor end: check it first.
         opened = await self._client.apps_connections_open(app_token=token)
         handler = AsyncSocketModeHandler(
-            app,
-            token,
-            logger=_silent,
-            web_client=self._client,
-            ping_interval=2 * _WATCH_SECONDS,
+            app, token, logger=_silent, web_client=self._client, ping_interval=2 * _WATCH_SECONDS
         )
         self._socket = handler.client
         self._socket.wss_uri = opened["url"]

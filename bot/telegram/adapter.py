@@ -36,12 +36,7 @@ from bot.telegram.client import (
     map_telegram_errors,
 )
 from bot.telegram.events import FROM_INLINE, PLATFORM
-from bot.telegram.render import (
-    LONGEST_TOAST,
-    render_caption,
-    render_keyboard,
-    render_messages,
-)
+from bot.telegram.render import LONGEST_TOAST, render_caption, render_keyboard, render_messages
 from db.chat.chats import Chats
 from engine.chat import Chat
 
@@ -294,11 +289,7 @@ class TelegramAdapter:
                 return await self._post_in(chat_id, reply, None, answered)
 
     async def _post_in(
-        self,
-        chat_id: int,
-        reply: Reply,
-        thread: int | None,
-        answered: ReplyParameters | None,
+        self, chat_id: int, reply: Reply, thread: int | None, answered: ReplyParameters | None
     ) -> str | None:
         buttons = render_keyboard(reply.buttons)
         if reply.picture:

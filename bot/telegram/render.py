@@ -175,7 +175,7 @@ def _render_hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     marks = ", ".join(hit.marks(reply.words))
     said = " · ".join(part for part in (*when, *author, marks) if part)
     lines = [
-        MarkupLine(f"{hit.rank}. {said}".rstrip(), "<b>", "</b>", label=label, address=address),
+        MarkupLine(f"{hit.rank}. {said}".rstrip(), "<b>", "</b>", label=label, address=address)
     ]
     if not reply.picture:  # which shows the text
         quote = cut(defuse_mentions(hit.text), share, utf16_length)

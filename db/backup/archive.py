@@ -122,10 +122,7 @@ def environment_without_database() -> dict[str, str]:
 
 @asynccontextmanager
 async def start_program(
-    name: str,
-    *arguments: str,
-    within: Mapping[str, str],
-    stdout: int = DEVNULL,
+    name: str, *arguments: str, within: Mapping[str, str], stdout: int = DEVNULL
 ) -> AsyncIterator[Program]:
     """Run a program from the PATH of `within`; it is killed if the block ends first.
 

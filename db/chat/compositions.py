@@ -73,11 +73,7 @@ class Compositions(Store, sql="compositions"):
         """Store a task and return its id."""
         return int(
             await self._fetch_value(
-                "keep_task",
-                chat.id,
-                thread,
-                now,
-                _adapter(ComposeTask).dump_json(task).decode(),
+                "keep_task", chat.id, thread, now, _adapter(ComposeTask).dump_json(task).decode()
             )
         )
 

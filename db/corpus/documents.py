@@ -330,11 +330,7 @@ class Documents(Store, sql="documents"):
             return 0, 0
         await connection.execute(self._sql["stage_items"])
         await copy_records(
-            connection,
-            "staging_item",
-            columns=ITEM_COLUMNS,
-            records=items,
-            timeout=_BATCH_TIMEOUT,
+            connection, "staging_item", columns=ITEM_COLUMNS, records=items, timeout=_BATCH_TIMEOUT
         )
         kept = await self._fetch(connection, "keep_items", corpus)
         gone = await self._fetch(connection, "forget_replaced", corpus)

@@ -88,10 +88,7 @@ class Reindexing(Store, sql="reindex"):
             if state is None or state["index_version"] >= INDEX_VERSION:
                 return None
             rows = await connection.fetch(
-                about_corpus("reindex", "page", corpus.id),
-                corpus.id,
-                state["reindexed_to"],
-                PAGE,
+                about_corpus("reindex", "page", corpus.id), corpus.id, state["reindexed_to"], PAGE
             )
             if rows:
                 changed = await self._write_rows(connection, corpus, rows)

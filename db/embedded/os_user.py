@@ -136,10 +136,7 @@ def run_as(
 
 
 def spawn_as(
-    command: Sequence[str],
-    account: OsUser | None,
-    *,
-    folder: Path,
+    command: Sequence[str], account: OsUser | None, *, folder: Path
 ) -> subprocess.Popen[str]:
     """Start `command` in `folder` as the account, detached from Ctrl-C, with its output readable.
 

@@ -95,18 +95,11 @@ class Feeds(Store, sql="news"):
     async def release(self, feeds: Sequence[Feed]) -> None:
         """Release feeds that were claimed and not polled."""
         await self._execute(
-            "release_feeds",
-            [feed.id for feed in feeds],
-            [feed.polled_at for feed in feeds],
+            "release_feeds", [feed.id for feed in feeds], [feed.polled_at for feed in feeds]
         )
 
     async def settle(
-        self,
-        before: Feed,
-        decision: Decision,
-        *,
-        notices: Sequence[OwedNotice] = (),
-        now: datetime,
+        self, before: Feed, decision: Decision, *, notices: Sequence[OwedNotice] = (), now: datetime
     ) -> list[Story] | None:
         """Apply the decision of a poll, in one transaction; return the new stories.
 
@@ -336,10 +329,7 @@ async def _like(
 
 
 async def _retell(
-    connection: Connection,
-    feed: Feed,
-    news: Sequence[NewHeadline],
-    joined: Sequence[StoryWords],
+    connection: Connection, feed: Feed, news: Sequence[NewHeadline], joined: Sequence[StoryWords]
 ) -> None:
     """Retell stories that only some chats may read in the words of `feed`, if it is shared by all.
 

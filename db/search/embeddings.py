@@ -121,11 +121,7 @@ class Embeddings(ToEmbed):
     """Reads documents to embed, and writes vectors."""
 
     def __init__(
-        self,
-        database: Database,
-        *,
-        exact_up_to: int = EXACT_UP_TO,
-        times: LeaseTimes | None = None,
+        self, database: Database, *, exact_up_to: int = EXACT_UP_TO, times: LeaseTimes | None = None
     ) -> None:
         super().__init__(database)
         self._exact_up_to = exact_up_to
@@ -144,8 +140,7 @@ class Embeddings(ToEmbed):
                     "Vectors of {dimensions} dimensions cannot be kept.", dimensions=dimensions
                 ),
                 fix=Message(
-                    "Set embeddings.dimensions to {number} or less.",
-                    number=_LONGEST_VECTOR,
+                    "Set embeddings.dimensions to {number} or less.", number=_LONGEST_VECTOR
                 ),
             )
         async with self._database.connection() as connection:

@@ -94,11 +94,7 @@ class DialectIndex(Readings):
             return await _add_places(reader, corpus, _read_found_rows(rows, lexemes))
 
     async def newest(
-        self,
-        corpus: Corpus,
-        queries: Sequence[LanguageQuery],
-        required: Conditions,
-        limit: int,
+        self, corpus: Corpus, queries: Sequence[LanguageQuery], required: Conditions, limit: int
     ) -> FoundDocuments:
         """Return the newest `limit` without anything that is excluded, ties by id."""
         values = _shared_values(corpus, _exclude_words(queries), [], required, limit)
@@ -136,12 +132,7 @@ class DialectIndex(Readings):
             return await _add_places(reader, corpus, found)
 
     async def months(
-        self,
-        corpus: Corpus,
-        queries: Sequence[LanguageQuery],
-        required: Conditions,
-        *,
-        plan: Plan,
+        self, corpus: Corpus, queries: Sequence[LanguageQuery], required: Conditions, *, plan: Plan
     ) -> dict[str, int]:
         """Return how many documents `plan` would find in each month (UTC) that has any."""
         words = plan is Plan.RANKED

@@ -137,10 +137,7 @@ class Nearest:
         """Return the cosine of each of `ids` that has a vector."""
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
-                self._statement("cosines", corpus, space),
-                corpus.id,
-                as_text(vector),
-                list(ids),
+                self._statement("cosines", corpus, space), corpus.id, as_text(vector), list(ids)
             )
         return {row["id"]: row["cosine"] for row in rows}
 

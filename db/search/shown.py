@@ -183,8 +183,7 @@ class Shown:
         having = {(row["word"], row["language"]) for row in found}
         return {
             row["id"]: _mark_words(
-                shown[row["id"]],
-                {word for word, language in having if language == row["language"]},
+                shown[row["id"]], {word for word, language in having if language == row["language"]}
             )
             for row in rows
         }

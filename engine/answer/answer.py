@@ -170,10 +170,7 @@ class Answerer:
                 None, notice=Message("Not answered by a model: no language model is set up.")
             )
         request = build_answer_request(
-            question,
-            gathered.passages,
-            model=self._client.model,
-            length=self._length,
+            question, gathered.passages, model=self._client.model, length=self._length
         )
         client = self._client
 

@@ -82,7 +82,7 @@ Your last answer could not be read. Answer exactly in this form: \
                         "required": ["text", "sources"],
                         "additionalProperties": False,
                     },
-                },
+                }
             },
             "required": ["claims"],
             "additionalProperties": False,
@@ -231,10 +231,7 @@ def _question(question: Question) -> str:
 def _passage_line(number: int, passage: Passage, wording: Wording, length: int) -> str:
     """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
     found = passage.hit.candidate
-    shown: dict[str, object] = {
-        "i": number,
-        **told_date(found.created_at, found.dated_by),
-    }
+    shown: dict[str, object] = {"i": number, **told_date(found.created_at, found.dated_by)}
     if found.place:
         shown["title"] = without_brackets(one_line(found.place.title, _NAME_LENGTH))
     if author := found.voice or found.author:
@@ -274,10 +271,7 @@ async def hear(
     """Ask, and ask once more if the answer is unusable. `corpora` are those that were searched."""
     hearing = Hearing(request)
     question = ModelQuestion(
-        prompt=ANSWER,
-        content=request.content,
-        corpora=corpora,
-        purpose=PURPOSE,
+        prompt=ANSWER, content=request.content, corpora=corpora, purpose=PURPOSE
     )
     hearing.error = await ask_and_repair(client, question, hearing.hear, now=now)
     return hearing

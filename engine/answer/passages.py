@@ -104,10 +104,7 @@ def _telling_words(question: str) -> list[str]:
 
 
 async def gather(
-    prophet: Prophet,
-    corpora: Sequence[Corpus],
-    question: Question,
-    request: SearchRequest,
+    prophet: Prophet, corpora: Sequence[Corpus], question: Question, request: SearchRequest
 ) -> Gathered:
     """Return the best passages of all `corpora`, as many as `request` limits them to.
 

@@ -298,9 +298,7 @@ def _number_sources(
     """Return what drafts cite, in the order of its use, each with the quote of its sentences."""
     return tuple(
         ComposedSource(
-            number=number,
-            passage=passages[position - 1],
-            quote=find_quote(position, facts, drafts),
+            number=number, passage=passages[position - 1], quote=find_quote(position, facts, drafts)
         )
         for position, number in number_passages(drafts).items()
     )

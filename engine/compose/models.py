@@ -333,10 +333,7 @@ def _verdicts(told: Told[Mapping[int, SupportVerdict]], result: Guarded) -> _Ver
 
 
 def _judge_claim(
-    claim: Claim,
-    sentence: DraftSentence,
-    result: Guarded,
-    verdicts: _Verdicts | None,
+    claim: Claim, sentence: DraftSentence, result: Guarded, verdicts: _Verdicts | None
 ) -> Claim:
     kept, why = settle_sentence(sentence, result, verdicts)
     objection = Objection(text=claim.text, why=why) if why else None

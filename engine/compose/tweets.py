@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from engine.compose.composition import (
-    Draft,
-    DraftSentence,
-    SourcePassage,
-    Tweet,
-    cited_place,
-)
+from engine.compose.composition import Draft, DraftSentence, SourcePassage, Tweet, cited_place
 from engine.text.snippet import one_line
 
 LONGEST = 280  # weighted characters

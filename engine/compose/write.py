@@ -8,19 +8,8 @@ from itertools import chain, pairwise, takewhile
 
 from engine.answer.cited_answer import split_citations
 from engine.compose.asking import as_line, as_list, close_schema, plain, strict
-from engine.compose.composition import (
-    ComposeRequest,
-    Draft,
-    DraftSentence,
-    Fact,
-    SourcePassage,
-)
-from engine.compose.guard import (
-    makes_claim,
-    open_quotation,
-    outside_quotations,
-    without_quotations,
-)
+from engine.compose.composition import ComposeRequest, Draft, DraftSentence, Fact, SourcePassage
+from engine.compose.guard import makes_claim, open_quotation, outside_quotations, without_quotations
 from engine.compose.tweets import MOST_TWEETS, over_long
 from engine.llm.asking import Prompt, objects
 from engine.search import told_date
@@ -271,11 +260,7 @@ def _whole(parts: Iterable[str]) -> Iterator[str]:
 
 
 def read_sentence(
-    text: str,
-    given: Mapping[int, str],
-    *,
-    sources: Collection[int] = (),
-    starts_line: bool = False,
+    text: str, given: Mapping[int, str], *, sources: Collection[int] = (), starts_line: bool = False
 ) -> DraftSentence | None:
     """Return one sentence with the numbers it cites, or None if nothing is left of it.
 

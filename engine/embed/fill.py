@@ -303,12 +303,7 @@ class KeepUp:
         return done, place
 
     async def _pass(
-        self,
-        embedder: Embedder,
-        corpus: Corpus,
-        model_id: int,
-        after: int | None,
-        until: float,
+        self, embedder: Embedder, corpus: Corpus, model_id: int, after: int | None, until: float
     ) -> "_Pass":
         """Embed missing vectors of texts with ids above `after`; None: of new texts only."""
         passed = _Pass(done=0, after=after or 0, ended=True)

@@ -15,10 +15,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
-from engine.embed.native import (
-    ModelChoice,
-    load_model,
-)
+from engine.embed.native import ModelChoice, load_model
 from engine.errors import ModelUnreachable, ProcessUnstarted, SettingsError
 from engine.isolation.process import Ending, Limits, Worker, WorkerEnded, pack_call, unpack_result
 from engine.messages import Message
@@ -136,10 +133,7 @@ class ModelProcess(Closable):
             self._follow(self._run_in_turn(self._load))
 
     async def run(
-        self,
-        function: _Function[_Item, _Result],
-        items: Sequence[_Item],
-        urgency: Urgency,
+        self, function: _Function[_Item, _Result], items: Sequence[_Item], urgency: Urgency
     ) -> list[_Result | None]:
         """Return what a function of engine.embed.native makes of each item; None of one set aside.
 
@@ -152,9 +146,7 @@ class ModelProcess(Closable):
         return await asyncio.shield(self._follow(self._carry_out(function, items)))
 
     async def _carry_out(
-        self,
-        function: _Function[_Item, _Result],
-        items: Sequence[_Item],
+        self, function: _Function[_Item, _Result], items: Sequence[_Item]
     ) -> list[_Result | None]:
         try:
             return await self._make_results(function, items)
@@ -192,9 +184,7 @@ class ModelProcess(Closable):
             self._turns.leave()
 
     async def _make_results(
-        self,
-        function: _Function[_Item, _Result],
-        items: Sequence[_Item],
+        self, function: _Function[_Item, _Result], items: Sequence[_Item]
     ) -> list[_Result | None]:
         if self._set_aside is None:
             self._set_aside = set(await self._kept.sources(self._name)) if self._kept else set()
@@ -226,10 +216,7 @@ class ModelProcess(Closable):
         return None
 
     async def _require_life(
-        self,
-        function: _Function[_Item, _Result],
-        item: _Item,
-        ended: WorkerEnded,
+        self, function: _Function[_Item, _Result], item: _Item, ended: WorkerEnded
     ) -> None:
         """Raise ModelUnreachable if the model cannot even read a word: no text is to blame then."""
         word = _WORD if isinstance(item, str) else (_WORD, _WORD)

@@ -246,11 +246,7 @@ class RemoteEmbedder(Closable):
             )
         if usage != Usage():
             await self._ledger.record(
-                usage,
-                model=self._settings.model,
-                purpose=PURPOSE,
-                source=source,
-                now=self._clock(),
+                usage, model=self._settings.model, purpose=PURPOSE, source=source, now=self._clock()
             )
 
 

@@ -342,11 +342,7 @@ async def _judge_support(
         judge,
         CHECK_PROMPT,
         check_content(
-            sentences,
-            {},
-            passages,
-            length=length,
-            leads=find_leads(_read_variants(composition)),
+            sentences, {}, passages, length=length, leads=find_leads(_read_variants(composition))
         ),
         lambda text, damage: read_checks(text, damage, sentences, {}),
         corpora=composition.request.corpora,

@@ -347,8 +347,7 @@ def _library() -> ModuleType:
         import ir_measures  # noqa: PLC0415 - an extra that only this command needs
     except ImportError as exc:
         raise UsageError(
-            Message("presagio eval needs the library ir-measures."),
-            fix=how_to_install("eval"),
+            Message("presagio eval needs the library ir-measures."), fix=how_to_install("eval")
         ) from exc
     library: ModuleType = ir_measures
     return library

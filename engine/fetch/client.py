@@ -176,11 +176,7 @@ class Fetcher(Closable):
     """
 
     def __init__(
-        self,
-        settings: FetchSettings,
-        *,
-        resolver: Resolver | None = None,
-        at_once: int = _AT_ONCE,
+        self, settings: FetchSettings, *, resolver: Resolver | None = None, at_once: int = _AT_ONCE
     ) -> None:
         self._turns = Turns()
         self._room = asyncio.Semaphore(at_once)
@@ -244,9 +240,7 @@ class Fetcher(Closable):
         except TimeoutError as exc:
             raise FetchTimeout(
                 Message(
-                    "{host} took longer than {seconds:g} s.",
-                    host=shown_host(url),
-                    seconds=seconds,
+                    "{host} took longer than {seconds:g} s.", host=shown_host(url), seconds=seconds
                 ),
                 fix=Message("Try again later, or paste the headline."),
             ) from exc

@@ -19,13 +19,7 @@ import httpcore
 import httpx
 from ssrfguard import SSRFGuardError
 
-from engine.errors import (
-    FetchFailed,
-    FetchRefused,
-    FetchStatus,
-    FetchTimeout,
-    FetchWrongType,
-)
+from engine.errors import FetchFailed, FetchRefused, FetchStatus, FetchTimeout, FetchWrongType
 from engine.messages import Message, for_operators
 
 _MOST_HEADS = 10  # informational answers and the final one

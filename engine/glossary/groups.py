@@ -302,11 +302,7 @@ def unheard(
 
 
 def frequent_terms(
-    texts: Iterable[str],
-    is_word: Dictionary,
-    *,
-    least: int = _LEAST,
-    names: Collection[str] = (),
+    texts: Iterable[str], is_word: Dictionary, *, least: int = _LEAST, names: Collection[str] = ()
 ) -> list[str]:
     """Return the terms of texts in their commonest spelling, the most frequent first.
 

@@ -172,10 +172,7 @@ class Suggester:
             return True
 
         question = ModelQuestion(
-            prompt=GLOSSARY,
-            content=request(terms),
-            corpora=[corpus],
-            purpose=PURPOSE,
+            prompt=GLOSSARY, content=request(terms), corpora=[corpus], purpose=PURPOSE
         )
         error = await ask_and_repair(self._client, question, hear, now=now)
         if heard:

@@ -220,8 +220,7 @@ def _thread(name: str | None) -> str | None:
     if cleaned and len(cleaned) > _LONGEST_THREAD:
         raise RecordError(
             Message(
-                "the name of the thread is longer than {number} characters",
-                number=_LONGEST_THREAD,
+                "the name of the thread is longer than {number} characters", number=_LONGEST_THREAD
             )
         )
     return cleaned

@@ -248,11 +248,7 @@ class Isolation(Closable):
         await asyncio.gather(*(worker.close() for worker in self._workers))
 
     async def run_isolated(
-        self,
-        function: Callable[_Given, _Result],
-        /,
-        *args: _Given.args,
-        **kwargs: _Given.kwargs,
+        self, function: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
     ) -> _Result:
         """Return what a function of a module returns, once a process is idle.
 

@@ -235,12 +235,7 @@ class Judge:
         self._flights: SingleFlight[Verdict] = SingleFlight()
 
     async def judge(
-        self,
-        corpus: Corpus,
-        headline: Headline,
-        candidates: Sequence[Candidate],
-        *,
-        now: datetime,
+        self, corpus: Corpus, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
     ) -> Verdict:
         """Return the model's verdict on candidates from `corpus`.
 
@@ -270,10 +265,7 @@ class Judge:
     async def _ask(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> "_Hearing":
         hearing = _Hearing(request)
         question = ModelQuestion(
-            prompt=self._prompt,
-            content=request.content,
-            corpora=[corpus],
-            purpose=PURPOSE,
+            prompt=self._prompt, content=request.content, corpora=[corpus], purpose=PURPOSE
         )
         hearing.error = await ask_and_repair(self._client, question, hearing.hear, now=now)
         return hearing

@@ -169,11 +169,7 @@ class ChatModel(Protocol):
 
 
 async def ask_and_repair(
-    client: ChatModel,
-    question: ModelQuestion,
-    hear: Callable[[ChatAnswer], bool],
-    *,
-    now: datetime,
+    client: ChatModel, question: ModelQuestion, hear: Callable[[ChatAnswer], bool], *, now: datetime
 ) -> ModelError | None:
     """Ask until `hear` finds an answer usable: at most twice, or once without a repair prompt.
 

@@ -188,13 +188,7 @@ class ChatClient(Closable):
         hurried._failed = _ignore_error
         return hurried._with(retries=0, reasoning_effort=effort)
 
-    def with_limits(
-        self,
-        seconds: float,
-        *,
-        longest_answer: int,
-        model: str = "",
-    ) -> Self:
+    def with_limits(self, seconds: float, *, longest_answer: int, model: str = "") -> Self:
         """Return a client of the same endpoint with another time limit, and maybe another model.
 
         It has its own breaker and shares the connections of this client, which closes them.
@@ -327,12 +321,7 @@ class ChatClient(Closable):
 
     async def _exchange(self, call: _Call, schema: Mapping[str, object] | None) -> ChatAnswer:
         endpoint, settings = self._endpoint, self._settings
-        body = request_body(
-            settings,
-            call.messages,
-            schema,
-            openrouter=endpoint.is_openrouter,
-        )
+        body = request_body(settings, call.messages, schema, openrouter=endpoint.is_openrouter)
         status, headers, content = await self._transport.post(body)
         now = call.asked_at + timedelta(seconds=self._clock() - call.started)
         if status != httpx.codes.OK:

@@ -190,11 +190,7 @@ class Fault(Exception):
     """
 
     def __init__(
-        self,
-        error: ModelError,
-        *,
-        retry_after: float | None = None,
-        schema_refused: bool = False,
+        self, error: ModelError, *, retry_after: float | None = None, schema_refused: bool = False
     ) -> None:
         super().__init__(str(error))
         self.error = error
@@ -203,12 +199,7 @@ class Fault(Exception):
 
 
 def status_fault(
-    status: int,
-    said: str,
-    endpoint: Endpoint,
-    *,
-    headers: Mapping[str, str],
-    now: datetime,
+    status: int, said: str, endpoint: Endpoint, *, headers: Mapping[str, str], now: datetime
 ) -> Fault:
     """Map an HTTP status, or the code of an error inside a 200, to a fault.
 
@@ -250,8 +241,7 @@ def too_slow(endpoint: Endpoint, seconds: float, setting: str) -> ModelUnreachab
 def model_unreachable(endpoint: Endpoint, message: Message) -> ModelUnreachable:
     """Return the error for a connection that failed or was lost."""
     return ModelUnreachable(
-        message,
-        fix=Message("Check the network and {section}.base_url.", section=endpoint.section),
+        message, fix=Message("Check the network and {section}.base_url.", section=endpoint.section)
     )
 
 

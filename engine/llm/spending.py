@@ -143,12 +143,7 @@ class ChatSpending:
 
     @asynccontextmanager
     async def reserve_call(
-        self,
-        planned: Planned,
-        bills: Sequence[tuple[str, Usage]],
-        *,
-        purpose: str,
-        now: datetime,
+        self, planned: Planned, bills: Sequence[tuple[str, Usage]], *, purpose: str, now: datetime
     ) -> AsyncIterator[None]:
         """Reserve budget while the block makes the call, then record what it added to `bills`.
 

@@ -85,11 +85,7 @@ async def _send_request(
         )
     if not response.is_success:  # the chat client does not follow redirects either
         raise ModelRefused(
-            Message(
-                "{host} answered {status}.",
-                host=endpoint.host,
-                status=response.status_code,
-            ),
+            Message("{host} answered {status}.", host=endpoint.host, status=response.status_code),
             fix=Message("Check llm.base_url."),
         )
     return response

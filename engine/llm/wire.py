@@ -193,10 +193,7 @@ def read_choice(
 
 def _cut_error(tokens: int) -> ModelAnswerCut:
     return ModelAnswerCut(
-        Message(
-            "The model used all of its {number} tokens before it answered.",
-            number=tokens,
-        ),
+        Message("The model used all of its {number} tokens before it answered.", number=tokens),
         fix=Message("Raise llm.max_completion_tokens."),
     )
 

@@ -89,11 +89,7 @@ class Article:
 
 
 def article(
-    html: bytes,
-    *,
-    charset: str | None = None,
-    url: str | None = None,
-    now: datetime | None = None,
+    html: bytes, *, charset: str | None = None, url: str | None = None, now: datetime | None = None
 ) -> Article | None:
     """Return the article in an HTML page, or None if there is none.
 

@@ -169,10 +169,7 @@ def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) 
             return {
                 "lexical": lexical,
                 "authority": authority(
-                    found.candidate.author,
-                    found.domain,
-                    profile.worths,
-                    _AUTHORITY_OTHERWISE,
+                    found.candidate.author, found.domain, profile.worths, _AUTHORITY_OTHERWISE
                 ),
             }
 
@@ -201,21 +198,12 @@ class FindIndex(Reads, Protocol):
         """
 
     async def newest(
-        self,
-        corpus: Corpus,
-        queries: Sequence[LanguageQuery],
-        required: Conditions,
-        limit: int,
+        self, corpus: Corpus, queries: Sequence[LanguageQuery], required: Conditions, limit: int
     ) -> FoundDocuments:
         """Return the newest `limit` documents without any excluded term, ties by id."""
 
     async def months(
-        self,
-        corpus: Corpus,
-        queries: Sequence[LanguageQuery],
-        required: Conditions,
-        *,
-        plan: Plan,
+        self, corpus: Corpus, queries: Sequence[LanguageQuery], required: Conditions, *, plan: Plan
     ) -> Mapping[str, int]:
         """Return the number of documents that `plan` would find, by month (UTC, "2012-03").
 
@@ -366,8 +354,7 @@ class Finder:
         the best, or the newest."""
         by_id = {hit.document.candidate.id: hit for hit in found}
         groups = alike(
-            [hit.document.candidate for hit in found],
-            similarity=self._settings.similarity,
+            [hit.document.candidate for hit in found], similarity=self._settings.similarity
         )
         kept = [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
         items = Counter(_item(hit) for hit in kept)

@@ -204,8 +204,5 @@ def order_by_similarity(found: Found, similarities: Mapping[int, float], limit: 
             Message("{number} of the texts found are not ordered by meaning.", number=unknown),
         )
     return replace(
-        found,
-        hits=tuple(hits),
-        notices=notices,
-        counts=replace(found.counts, returned=len(hits)),
+        found, hits=tuple(hits), notices=notices, counts=replace(found.counts, returned=len(hits))
     )

@@ -156,11 +156,7 @@ class Pages:
     """Reads pages, at most ten fetches at once. What comes out of one is data, never trusted."""
 
     def __init__(
-        self,
-        fetcher: Fetcher,
-        reader: ArticleReader,
-        robots: Robots,
-        cache: WebCache,
+        self, fetcher: Fetcher, reader: ArticleReader, robots: Robots, cache: WebCache
     ) -> None:
         self._fetcher, self._reader = fetcher, reader
         self._robots, self._cache = robots, cache

@@ -154,12 +154,7 @@ class HttpSearch:
     """Asks one provider. It holds connections: close it. Raises SettingsError for a bad key."""
 
     def __init__(
-        self,
-        provider: str,
-        settings: WebSearchSettings,
-        *,
-        key: str | None,
-        url: str | None = None,
+        self, provider: str, settings: WebSearchSettings, *, key: str | None, url: str | None = None
     ) -> None:
         """`url` replaces the provider's own address."""
         self._form = form = FORMS[provider]
@@ -301,10 +296,7 @@ class Providers:
                 searched = replace(searched, notices=(*searched.notices, error.said))
                 continue
             return replace(
-                searched,
-                results=answer.results,
-                provider=provider.name,
-                cost_usd=answer.cost_usd,
+                searched, results=answer.results, provider=provider.name, cost_usd=answer.cost_usd
             )
         return searched
 

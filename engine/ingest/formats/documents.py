@@ -206,11 +206,7 @@ def _data_form(name: str) -> str | None:
 
 
 def _make_record(
-    source: Source,
-    name: str,
-    content: bytes,
-    defaults: Defaults,
-    digest: Callable[[bytes], int],
+    source: Source, name: str, content: bytes, defaults: Defaults, digest: Callable[[bytes], int]
 ) -> SourceRecord | Reject:
     identity = f"{PurePosixPath(name).name[-80:]}-{made_id(source.origin(name))[:10]}"
     payload = {

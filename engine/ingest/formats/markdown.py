@@ -38,10 +38,7 @@ _HEADING = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 
 def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     """Return the fields, by their names in lower case, and the text below. Raises RecordError."""
-    for match, read, name in (
-        (_YAML.match, read_yaml, "YAML"),
-        (_TOML.match, read_toml, "TOML"),
-    ):
+    for match, read, name in ((_YAML.match, read_yaml, "YAML"), (_TOML.match, read_toml, "TOML")):
         if found := match(text):
             if len(found[1]) > _LONGEST:
                 raise RecordError(
@@ -134,10 +131,7 @@ class MarkdownReader:
             attribution=string(payload.get("file")),
             tags=tags,
             mentions=(),
-            meta={
-                "domain": host_of(url),
-                "description": string(fields.get("description")),
-            },
+            meta={"domain": host_of(url), "description": string(fields.get("description"))},
         )
 
 

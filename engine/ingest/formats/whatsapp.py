@@ -212,10 +212,7 @@ class WhatsAppReader:
             thread=chat,
             attribution=string(payload.get("place")),
             flags=Flag.MEDIA if media else Flag.NONE,
-            meta={
-                "channel": chat,
-                "attachments": [attached[1] or attached[2]] if attached else [],
-            },
+            meta={"channel": chat, "attachments": [attached[1] or attached[2]] if attached else []},
             mine=mine,
         )
 

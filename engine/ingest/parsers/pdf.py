@@ -106,10 +106,7 @@ class Ocr:
         """Raise RecordError if pictures cannot be read."""
         if not self.available:
             raise RecordError(
-                Message(
-                    "reading the text of pictures needs the program {name}",
-                    name=PROGRAM,
-                )
+                Message("reading the text of pictures needs the program {name}", name=PROGRAM)
             )
 
     def read(self, picture: bytes) -> str:
