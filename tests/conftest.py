@@ -16,6 +16,7 @@ import ssl
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import urlsplit
@@ -195,6 +196,22 @@ def database_url(_clones: Clones) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def _coffee(_clones: Clones) -> Iterator[Clones]:
+    # With it come the stand-ins of all platforms.
+    from tests.scenarios.stage import TWEETS, load_tweets
+
+    with _clones.filled(lambda url: load_tweets(url, TWEETS)) as ready:
+        yield ready
+
+
+@pytest.fixture
+def coffee_url(_coffee: Clones) -> Iterator[str]:
+    """URL of a database whose corpus "demo" holds eight tweets about coffee, for one test."""
+    with _coffee.lend() as url:
+        yield url
+
+
 @pytest.fixture
 def direct_url(database_url: str, server_url: str) -> str:
     """The same past the pooler of this run, and without what sessions behind one need."""
@@ -261,6 +278,17 @@ def _authorities() -> Iterator[None]:
     """Read the certificates of the world's authorities once, not for each client of each test."""
     with patch.object(ssl, "create_default_context", functools.cache(ssl.create_default_context)):
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _asyncio_alone() -> Iterator[None]:
+    """Look once for another event loop than asyncio's, not for each lock of each connection."""
+    absent = find_spec("sniffio") is None
+    if absent:
+        sys.modules["sniffio"] = None  # type: ignore[assignment]  # as the import system has it
+    yield
+    if absent:
+        del sys.modules["sniffio"]
 
 
 @pytest.fixture(scope="session", autouse=True)

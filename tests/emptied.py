@@ -49,6 +49,16 @@ BEGIN
 END $$;
 """
 
+_WRITTEN_COLUMNS = """
+SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+"""
+
+_SEQUENCES = """
+SELECT seqrelid::integer AS id, pg_sequence_last_value(seqrelid) AS last FROM pg_sequence
+WHERE pg_sequence_last_value(seqrelid) IS NOT NULL
+"""
+
 # What a statement other than INSERT, UPDATE and DELETE may change, as one number a catalogue.
 _CATALOGUES = (
     (
@@ -100,13 +110,7 @@ class Pristine:
         """Read the template at `url`."""
         connection = await asyncpg.connect(url)
         try:
-            tables = await connection.fetch(
-                "SELECT relname FROM pg_class"
-                " WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
-            )
-            names = [row["relname"] for row in tables]
-            refill = [each for name in names if (each := await _refill(connection, name))]
-            empty = _EMPTY.replace("{tables}", "{" + ",".join(names) + "}") + ";\n".join(refill)
+            empty = await _write_restore(connection)
             return cls(empty, await _definitions(connection), await _size(connection))
         finally:
             await connection.close()
@@ -123,15 +127,39 @@ class Pristine:
             return False
 
 
+async def settle(url: str) -> None:
+    """Bring a database with rows of tests into the state in which its clones are given back."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(await _write_restore(connection))
+    finally:
+        await connection.close()
+
+
+async def _write_restore(connection: asyncpg.Connection) -> str:
+    """Return the statements that bring back what a database holds now."""
+    tables = await connection.fetch(
+        "SELECT relname, relkind = 'r' AS has_rows FROM pg_class"
+        " WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
+    )
+    names = [row["relname"] for row in tables]
+    holders = [row["relname"] for row in tables if row["has_rows"]]
+    refill = [each for name in holders if (each := await _refill(connection, name))]
+    sequences = await connection.fetch(_SEQUENCES)
+    refill += [f"SELECT setval({row['id']}, {row['last']})" for row in sequences]
+    return _EMPTY.replace("{tables}", "{" + ",".join(names) + "}") + ";\n".join(refill)
+
+
 async def _refill(connection: asyncpg.Connection, table: str) -> str:
-    """Return the statement that brings back the rows that migrations put into a table."""
+    """Return the statement that brings back the rows of a table."""
     rows = await connection.fetchval(f"SELECT json_agg(each) FROM {table} AS each")
     if rows is None:
         return ""
     literal = await connection.fetchval("SELECT quote_literal($1)", rows)
+    columns = await connection.fetchval(_WRITTEN_COLUMNS, table)
     return (
-        f"INSERT INTO {table} OVERRIDING SYSTEM VALUE"
-        f" SELECT * FROM json_populate_recordset(NULL::{table}, {literal})"
+        f"INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE"
+        f" SELECT {columns} FROM json_populate_recordset(NULL::{table}, {literal})"
     )
 
 

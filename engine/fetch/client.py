@@ -6,9 +6,10 @@ answer is checked, and the connection goes to a checked address (docs/decisions/
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.metadata import version
 from ipaddress import ip_network
@@ -60,8 +61,9 @@ _AT_ONCE = 16
 _CONNECT_SECONDS = 5.0  # for each address that is tried
 
 
-def address_policy(allow_networks: Sequence[str] = ()) -> Policy:
-    """Return the rules for one fetcher: the public internet, and `allow_networks` (CIDR).
+@lru_cache(maxsize=8)  # 64,000 ports are looked at
+def address_policy(allow_networks: tuple[str, ...] = ()) -> Policy:
+    """Return the rules for fetchers: the public internet, and `allow_networks` (CIDR).
 
     Raises SettingsError if one of them is not a network, or embeds IPv4 addresses.
     """

@@ -427,9 +427,9 @@ async def test_private_passages_are_ordered_here_unless_their_corpus_is_named(
 
 
 @row("chats")
-async def test_a_chat_is_told_what_is_private_only_where_it_is_trusted(database_url: str) -> None:
-    async with staged(database_url) as stage:
-        storage = await Database.open(database_url)
+async def test_a_chat_is_told_what_is_private_only_where_it_is_trusted(coffee_url: str) -> None:
+    async with staged(coffee_url) as stage:
+        storage = await Database.open(coffee_url)
         await fill(storage, "diary", Kind.PERSONAL, DIARY)
         await storage.close()
         alice = stage.telegram.user("Alice")

@@ -8,6 +8,7 @@ from bot.reply import MOST_HITS
 from bot.serve import leave_out_what_stays
 from tests.fakes.slack import SlackServer
 from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios.stage import load_tweets
 
 
 async def test_a_message_shows_no_more_than_it_has_room_for_and_more_shows_the_rest(
@@ -15,7 +16,8 @@ async def test_a_message_shows_no_more_than_it_has_room_for_and_more_shows_the_r
 ) -> None:
     words = "alps bank cats dogs eggs fish gold hats iron jazz kiwi lamb mice nuts oaks pigs quiz"
     tweets = tuple(f"Coffee {word} {word[::-1]} {word * 2}" for word in words.split())
-    async with slack_staged(database_url, SlackServer(), tweets) as stage:
+    await load_tweets(database_url, tweets)
+    async with slack_staged(database_url, SlackServer()) as stage:
         stage.environment["PRESAGIO_SEARCH__LIMIT"] = "50"
         async with stage.serving():
             direct = stage.slack.im(stage.alice)

@@ -55,9 +55,9 @@ def _forked_workers() -> Iterator[None]:
 
 
 @pytest.fixture
-async def stage(database_url: str) -> AsyncIterator[Stage]:
+async def stage(coffee_url: str) -> AsyncIterator[Stage]:
     """Stand-ins around a bot that does not run yet."""
-    async with staged(database_url) as stage:
+    async with staged(coffee_url) as stage:
         yield stage
 
 

@@ -22,7 +22,7 @@ from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer
 from tests.fakes.web import WebServer, reply
-from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words, load_tweets
+from tests.scenarios.stage import HEADLINE, judged_by_words
 
 FEED = "/feed.xml"
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -138,7 +138,6 @@ async def newsroom(database_url: str, **environment: str) -> AsyncIterator[Newsr
         WebServer() as web,
         AsyncExitStack() as stack,
     ):
-        await load_tweets(database_url, TWEETS)
         environ = {
             "DATABASE_URL": database_url,
             "TELEGRAM_BOT_TOKEN": telegram.token,

@@ -166,9 +166,8 @@ async def surroundings() -> AsyncIterator[tuple[ModelServer, WebServer]]:
 
 @asynccontextmanager
 async def staged(database_url: str, **telegram: Any) -> AsyncIterator[Stage]:
-    """Stand-ins and a small corpus; the bot does not run yet. No request may have been wrong."""
+    """Stand-ins on a database; the bot does not run yet. No request may have been wrong."""
     async with TelegramServer(**telegram) as server, surroundings() as (model, web):
-        await load_tweets(database_url, TWEETS)
         yield Stage(database_url=database_url, telegram=server, model=model, web=web)
         assert server.errors == []
 

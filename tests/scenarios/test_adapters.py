@@ -19,7 +19,7 @@ from tests.fakes.slack import App, SlackServer
 from tests.fakes.web import page
 from tests.scenarios.adapters import ConsoleTalk, Shown, SlackTalk, Talk, TelegramTalk
 from tests.scenarios.slack.stage import slack_staged
-from tests.scenarios.stage import HEADLINE, TWEETS, Surroundings, load_tweets, staged, surroundings
+from tests.scenarios.stage import HEADLINE, Surroundings, load_tweets, staged, surroundings
 
 # /compose is answered by a message that changes: see test_composing.py.
 COMMANDS = [one.example for one in standard_commands().commands if one.name != "compose"]
@@ -29,7 +29,7 @@ ADDRESS = re.compile(r"https?://\S+")
 @pytest.fixture(params=["telegram", "slack", "console"])
 async def talk(
     request: pytest.FixtureRequest,
-    database_url: str,
+    coffee_url: str,
     installed: App,
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Talk]:
@@ -37,13 +37,12 @@ async def talk(
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         if request.param == "telegram":
-            yield TelegramTalk(await enter(staged(database_url)))
+            yield TelegramTalk(await enter(staged(coffee_url)))
         elif request.param == "slack":
-            yield SlackTalk(await enter(slack_staged(database_url, SlackServer(installed))))
+            yield SlackTalk(await enter(slack_staged(coffee_url, SlackServer(installed))))
         else:
-            await load_tweets(database_url, TWEETS)
             model, web = await enter(surroundings())
-            around = Surroundings(database_url=database_url, model=model, web=web)
+            around = Surroundings(database_url=coffee_url, model=model, web=web)
             yield ConsoleTalk(around, monkeypatch)
 
 

@@ -15,11 +15,9 @@ from tests.scenarios.adapters import ConsoleTalk, SlackTalk, Talk, TelegramTalk
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import (
     HEADLINE,
-    TWEETS,
     Stage,
     Surroundings,
     judged_by_words,
-    load_tweets,
     staged,
     surroundings,
     until,
@@ -38,7 +36,7 @@ def model() -> JudgeAndWriter:
 @pytest.fixture(params=["telegram", "slack", "console"])
 async def talk(
     request: pytest.FixtureRequest,
-    database_url: str,
+    coffee_url: str,
     installed: App,
     monkeypatch: pytest.MonkeyPatch,
     model: JudgeAndWriter,
@@ -48,13 +46,12 @@ async def talk(
         enter = stack.enter_async_context
         there: Talk
         if request.param == "telegram":
-            there = TelegramTalk(await enter(staged(database_url)))
+            there = TelegramTalk(await enter(staged(coffee_url)))
         elif request.param == "slack":
-            there = SlackTalk(await enter(slack_staged(database_url, SlackServer(installed))))
+            there = SlackTalk(await enter(slack_staged(coffee_url, SlackServer(installed))))
         else:
-            await load_tweets(database_url, TWEETS)
             server, pages = await enter(surroundings())
-            around = Surroundings(database_url=database_url, model=server, web=pages)
+            around = Surroundings(database_url=coffee_url, model=server, web=pages)
             there = ConsoleTalk(around, monkeypatch)
         there.stage.model.script = [model]
         yield there

@@ -58,8 +58,8 @@ async def test_telegram_in_the_log(stage: Stage, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-async def slack(database_url: str, installed: App) -> AsyncIterator[SlackStage]:
-    async with slack_staged(database_url, SlackServer(installed)) as stage:
+async def slack(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
+    async with slack_staged(coffee_url, SlackServer(installed)) as stage:
         yield stage
 
 

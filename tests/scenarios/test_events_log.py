@@ -72,9 +72,9 @@ async def test_of_a_chat(stage: Stage, capsys: pytest.CaptureFixture[str]) -> No
     assert len(log.lines) <= 8, log.text  # no line for what happens every few seconds
 
 
-async def test_of_the_news(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_of_the_news(coffee_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     log = Log(capsys)
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         subscription = await room.subscribe(process, "telegram")
         await room.news(process, HEADLINE)
@@ -93,10 +93,10 @@ async def test_of_the_news(database_url: str, capsys: pytest.CaptureFixture[str]
 
 
 async def test_a_feed_that_fails_is_counted(
-    database_url: str, capsys: pytest.CaptureFixture[str]
+    coffee_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = Log(capsys)
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         room.web.pages.clear()
         await process.jobs.poll()

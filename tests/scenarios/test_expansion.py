@@ -56,18 +56,18 @@ def fitting(headline: str, shown: Mapping[str, Any]) -> int:
 
 @pytest.fixture(params=["telegram", "console"])
 async def talk(
-    request: pytest.FixtureRequest, database_url: str, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Talk]:
     """A person on each platform, a bot that does not run yet, and a tweet more."""
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         if request.param == "telegram":
-            found: Talk = TelegramTalk(await enter(staged(database_url)))
+            found: Talk = TelegramTalk(await enter(staged(coffee_url)))
         else:
             model, internet = await enter(surroundings())
-            around = Surroundings(database_url=database_url, model=model, web=internet)
+            around = Surroundings(database_url=coffee_url, model=model, web=internet)
             found = ConsoleTalk(around, monkeypatch)
-        await load_tweets(database_url, (*TWEETS, NEAR))
+        await load_tweets(coffee_url, (*TWEETS, NEAR))
         found.stage.model.script = [scoring(fitting)]
         yield found
 

@@ -129,10 +129,10 @@ async def test_after_a_no_nothing_can_be_added(owned: Stage) -> None:
 
 @pytest.mark.parametrize("granted", [True, False])
 async def test_on_slack_files_need_a_scope(
-    database_url: str, installed: App, tmp_path: Path, granted: bool
+    coffee_url: str, installed: App, tmp_path: Path, granted: bool
 ) -> None:
     scopes = (installed.scopes or frozenset()) - (set() if granted else {"files:read"})
-    async with slack_staged(database_url, SlackServer(replace(installed, scopes=scopes))) as stage:
+    async with slack_staged(coffee_url, SlackServer(replace(installed, scopes=scopes))) as stage:
         stage.environment |= {
             "PRESAGIO_CHAT__ACCESS": "owner",
             "PRESAGIO_DATA_DIR": str(tmp_path),

@@ -56,10 +56,10 @@ async def test_on_telegram_a_group_is_greeted_and_let_in_when_the_owner_adds_the
 
 
 async def test_on_slack_the_owner_lets_a_direct_message_in_and_a_channel_is_greeted(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
     app = App.from_manifest(build_manifest(standard_commands().commands))
-    async with slack_staged(database_url, SlackServer(app)) as stage:
+    async with slack_staged(coffee_url, SlackServer(app)) as stage:
         stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
         async with stage.serving():
             await assert_owns_and_lets_in(stage)

@@ -64,15 +64,15 @@ async def on_slack(stage: SlackStage) -> Place:
 
 @pytest.fixture(params=["telegram", "slack"])
 async def place(
-    request: pytest.FixtureRequest, database_url: str, installed: App
+    request: pytest.FixtureRequest, coffee_url: str, installed: App
 ) -> AsyncIterator[Place]:
     """A place on each platform, and a bot that listens."""
     if request.param == "telegram":
-        async with staged(database_url) as stage, stage.serving():
+        async with staged(coffee_url) as stage, stage.serving():
             yield on_telegram(stage)
     else:
         async with (
-            slack_staged(database_url, SlackServer(installed)) as workspace,
+            slack_staged(coffee_url, SlackServer(installed)) as workspace,
             workspace.serving(),
         ):
             yield await on_slack(workspace)

@@ -55,8 +55,8 @@ def shown(message: object) -> str:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_find_is_told_at_once(database_url: str, platform: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_find_is_told_at_once(coffee_url: str, platform: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         await room.subscribe(process, platform)
         await room.news(process, HEADLINE, DULL)
@@ -79,9 +79,9 @@ async def test_a_find_is_told_at_once(database_url: str, platform: str) -> None:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_daily_post_holds_the_best_of_the_day(database_url: str, platform: str) -> None:
+async def test_a_daily_post_holds_the_best_of_the_day(coffee_url: str, platform: str) -> None:
     """A post of two stories, at the hour of the chat, once."""
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
         await room.subscribe(process, platform, mode=PostingMode.DAILY, at=hour, threshold=3)
@@ -101,8 +101,8 @@ async def test_a_daily_post_holds_the_best_of_the_day(database_url: str, platfor
         assert [tuple(page) for page in pages] == [(0, 1), (0, 1)], "each of them can be asked why"
 
 
-async def test_the_first_poll_brings_no_news(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_the_first_poll_brings_no_news(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         await room.subscribe(process, "telegram")
         room.publish(HEADLINE)
@@ -114,9 +114,9 @@ async def test_the_first_poll_brings_no_news(database_url: str) -> None:
 
 
 async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         hour = (room.clock() + 2 * HOUR).time().replace(second=0, microsecond=0)
         await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour)
@@ -131,8 +131,8 @@ async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
         assert "No old tweet foretold the news since" in shown(message)
 
 
-async def test_what_no_model_judged_is_told_to_those_who_asked_for_it(database_url: str) -> None:
-    async with newsroom(database_url, PRESAGIO_LLM__DAILY_TOKENS="0") as room:
+async def test_what_no_model_judged_is_told_to_those_who_asked_for_it(coffee_url: str) -> None:
+    async with newsroom(coffee_url, PRESAGIO_LLM__DAILY_TOKENS="0") as room:
         process = await room.process()
         await room.subscribe(process, "telegram")
         await room.subscribe(process, "slack", unjudged=True, unjudged_coverage=0.3)
@@ -145,8 +145,8 @@ async def test_what_no_model_judged_is_told_to_those_who_asked_for_it(database_u
         assert "not judged" in shown(message)
 
 
-async def test_a_model_that_is_back_judges_what_waited(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_model_that_is_back_judges_what_waited(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         judge = room.model.script
         room.model.script = [failure(503)]
         process = await room.process()
@@ -158,10 +158,10 @@ async def test_a_model_that_is_back_judges_what_waited(database_url: str) -> Non
         assert await process.jobs.digest() == 1
 
 
-async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(database_url: str) -> None:
+async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(coffee_url: str) -> None:
     """A call costs 7,120 tokens: of 34,000 a day the first is more than what belongs to the hours
     until five in the morning, and four begin before it has been counted."""
-    async with newsroom(database_url, PRESAGIO_LLM__DAILY_TOKENS="34000") as room:
+    async with newsroom(coffee_url, PRESAGIO_LLM__DAILY_TOKENS="34000") as room:
         room.clock.time = (room.clock() + timedelta(days=1)).replace(hour=3, minute=0)
         process = await room.process()
         await room.subscribe(process, "telegram")
@@ -182,8 +182,8 @@ async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(database_
         assert [row["state"] for row in states] == ["judged"] * 4 + ["dull"]
 
 
-async def test_what_no_model_may_read_waits_for_none(database_url: str) -> None:
-    async with newsroom(database_url, PRESAGIO_LLM__BASE_URL="http://models.invalid/v1") as room:
+async def test_what_no_model_may_read_waits_for_none(coffee_url: str) -> None:
+    async with newsroom(coffee_url, PRESAGIO_LLM__BASE_URL="http://models.invalid/v1") as room:
         room.environ["PRESAGIO_CHAT__PRIVATE"] = f'["telegram:{room.group.id}"]'
         process = await room.process()
         async with process.app.database.connection() as connection:
@@ -202,8 +202,8 @@ async def test_what_no_model_may_read_waits_for_none(database_url: str) -> None:
         assert "not judged" in shown(message)
 
 
-async def test_the_picture_follows_its_post(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_the_picture_follows_its_post(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         chats = Chats(process.app.database)
         for platform in PLATFORMS:
@@ -225,9 +225,9 @@ async def test_the_picture_follows_its_post(database_url: str) -> None:
 
 @pytest.mark.parametrize("drawn", [True, False])
 async def test_the_picture_is_the_post_itself_or_else_its_words_are(
-    database_url: str, monkeypatch: pytest.MonkeyPatch, drawn: bool
+    coffee_url: str, monkeypatch: pytest.MonkeyPatch, drawn: bool
 ) -> None:
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         chats = Chats(process.app.database)
         for platform in PLATFORMS:
@@ -251,10 +251,10 @@ async def test_the_picture_is_the_post_itself_or_else_its_words_are(
 
 
 async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
+    coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.card.find_spec", lambda _: None)
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         await room.subscribe(process, "telegram")
         chat = await room.chat(process, "telegram")
@@ -269,8 +269,8 @@ async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
         assert how_to_install("pictures") in message_from_json(why)
 
 
-async def test_two_processes_decide_and_send_once(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_two_processes_decide_and_send_once(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         one, other = await room.process(), await room.process()
         for platform in PLATFORMS:
             await room.subscribe(one, platform)
@@ -300,9 +300,9 @@ async def states(process: Process) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(("platform", "copies"), [("telegram", 2), ("slack", 1)])
-async def test_a_lost_answer_loses_no_post(database_url: str, platform: str, copies: int) -> None:
+async def test_a_lost_answer_loses_no_post(coffee_url: str, platform: str, copies: int) -> None:
     """Slack is asked whether it arrived; Telegram cannot be, and is told again."""
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await owed(room, platform)
         room.telegram.fail("sendMessage", error="drop_connection_after_processing")
         room.slack.fail("chat.postMessage", Fault(drop_after=True))
@@ -316,9 +316,9 @@ async def test_a_lost_answer_loses_no_post(database_url: str, platform: str, cop
 
 @pytest.mark.parametrize(("platform", "copies"), [("telegram", 2), ("slack", 1)])
 async def test_a_death_between_sending_and_settling_loses_no_post(
-    database_url: str, platform: str, copies: int
+    coffee_url: str, platform: str, copies: int
 ) -> None:
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await owed(room, platform)
         mortal = {poster.platform: _Dies(poster) for poster in process.posters}
         dying = replace(process.jobs, delivering=replace(process.jobs.delivering, posters=mortal))
@@ -352,8 +352,8 @@ class _Dies:
         await self._poster.close()
 
 
-async def test_slack_is_not_told_again_while_it_cannot_be_asked(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_slack_is_not_told_again_while_it_cannot_be_asked(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await owed(room, "slack")
         room.slack.fail("chat.postMessage", Fault(drop_after=True))
         room.slack.fail("conversations.history", Fault(error="ratelimited", retry_after=600))
@@ -369,8 +369,8 @@ async def test_slack_is_not_told_again_while_it_cannot_be_asked(database_url: st
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_platform_that_asks_to_wait_is_waited_for(database_url: str, platform: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_platform_that_asks_to_wait_is_waited_for(coffee_url: str, platform: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await owed(room, platform)
         room.telegram.fail("sendMessage", error=429, retry_after=120)
         room.slack.fail("chat.postMessage", Fault(error="ratelimited", retry_after=120))
@@ -382,8 +382,8 @@ async def test_a_platform_that_asks_to_wait_is_waited_for(database_url: str, pla
         assert len(room.said(platform)) == 1
 
 
-async def test_a_chat_that_has_to_wait_keeps_no_other_waiting(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_chat_that_has_to_wait_keeps_no_other_waiting(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         others = await subscribe_groups(room, process, 2)
         await owe_news(room, process)
@@ -395,8 +395,8 @@ async def test_a_chat_that_has_to_wait_keeps_no_other_waiting(database_url: str)
         assert len(room.group.bot_messages) == 1
 
 
-async def test_all_chats_wait_when_two_are_told_to(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_all_chats_wait_when_two_are_told_to(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         groups = [room.group, *await subscribe_groups(room, process, 29)]
         await owe_news(room, process)
@@ -431,8 +431,8 @@ async def owe_news(room: Newsroom, process: Process) -> None:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_failures_are_repeated_ever_more_rarely(database_url: str, platform: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_failures_are_repeated_ever_more_rarely(coffee_url: str, platform: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await owed(room, platform)
         room.telegram.fail("sendMessage", error=500, times=8)
         room.slack.fail("chat.postMessage", Fault(status=500), times=8)
@@ -449,8 +449,8 @@ async def test_failures_are_repeated_ever_more_rarely(database_url: str, platfor
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_chat_that_is_gone_is_told_nothing_more(database_url: str, platform: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_chat_that_is_gone_is_told_nothing_more(coffee_url: str, platform: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await owed(room, platform)
         room.telegram.fail("sendMessage", error=403)
         room.slack.fail("chat.postMessage", Fault(error="is_archived"))
@@ -461,8 +461,8 @@ async def test_a_chat_that_is_gone_is_told_nothing_more(database_url: str, platf
         assert await process.jobs.digest() == 0
 
 
-async def test_a_post_that_is_refused_is_given_up(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_post_that_is_refused_is_given_up(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await owed(room, "slack")
         room.slack.fail("chat.postMessage", Fault(error="invalid_blocks"))
         await room.deliver(process)
@@ -471,9 +471,9 @@ async def test_a_post_that_is_refused_is_given_up(database_url: str) -> None:
 
 
 async def test_what_another_version_owed_is_given_up_and_holds_up_nothing(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await owed(room, "telegram")
         async with process.app.database.connection() as connection:
             await connection.execute("""UPDATE delivery SET content = '{"kind": "song"}'""")
@@ -483,8 +483,8 @@ async def test_what_another_version_owed_is_given_up_and_holds_up_nothing(
         assert (await states(process))[0] == ("failed", 0)
 
 
-async def test_a_chat_that_fails_delays_no_other(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_chat_that_fails_delays_no_other(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         for platform in PLATFORMS:
             await room.subscribe(process, platform)
@@ -495,8 +495,8 @@ async def test_a_chat_that_fails_delays_no_other(database_url: str) -> None:
         assert (len(room.said("telegram")), len(room.said("slack"))) == (1, 0)
 
 
-async def test_a_platform_that_does_not_answer_delays_no_other(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_platform_that_does_not_answer_delays_no_other(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         await room.subscribe(process, "slack")
         await room.news(process)
@@ -518,9 +518,9 @@ async def test_a_platform_that_does_not_answer_delays_no_other(database_url: str
 
 
 async def test_what_is_being_sent_is_settled_when_the_database_fails_for_another(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         for platform in PLATFORMS:
             await room.subscribe(process, platform)
@@ -536,9 +536,9 @@ async def test_what_is_being_sent_is_settled_when_the_database_fails_for_another
 
 
 async def test_an_owner_is_told_of_a_feed_that_fails_in_place_of_a_group(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         database, olga, now = process.app.database, room.telegram.user("Olga"), room.clock()
         home = room.telegram.private_chat(olga)
@@ -561,9 +561,9 @@ async def test_an_owner_is_told_of_a_feed_that_fails_in_place_of_a_group(
 
 
 async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_back(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         await room.subscribe(process, "telegram")
         await process.jobs.poll()
@@ -585,8 +585,8 @@ async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_
         assert "The feed The Paper can be read again." in shown(room.said("telegram")[1])
 
 
-async def test_a_feed_that_has_not_changed_is_not_sent_again(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_feed_that_has_not_changed_is_not_sent_again(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         changed = reply(200, SMALL_FEED, {"ETag": '"1"'})
         tags: list[str | None] = []
@@ -609,10 +609,10 @@ async def test_a_feed_that_has_not_changed_is_not_sent_again(database_url: str) 
 
 
 async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
     """A post of two stories, on each of which its readers vote by itself."""
-    async with newsroom(database_url) as room:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
         await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour, threshold=3)
@@ -663,8 +663,8 @@ def _labels(message: Message) -> list[str]:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_daily_post_brings_a_draft_once(database_url: str, platform: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_daily_post_brings_a_draft_once(coffee_url: str, platform: str) -> None:
+    async with newsroom(coffee_url) as room:
         model = JudgeAndWriter(scoring(judged_by_words))
         room.model.script = [model]
         process = await room.process()
@@ -689,8 +689,8 @@ async def test_a_daily_post_brings_a_draft_once(database_url: str, platform: str
         assert (len(room.said(platform)), model.writer.calls.count("draft")) == (2, 1)
 
 
-async def test_a_draft_that_fails_does_not_hold_up_its_post(database_url: str) -> None:
-    async with newsroom(database_url) as room:
+async def test_a_draft_that_fails_does_not_hold_up_its_post(coffee_url: str) -> None:
+    async with newsroom(coffee_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
         daily = {"mode": PostingMode.DAILY, "at": hour, "threshold": 3, "compose": True}

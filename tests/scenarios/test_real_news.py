@@ -110,12 +110,12 @@ def atom(titles: Sequence[str]) -> str:
     return f"<?xml version='1.0'?><feed {namespace}><title>The Post</title>{entries}</feed>"
 
 
-async def test_real_news_is_foretold_by_real_tweets(database_url: str, shared_data: Path) -> None:
+async def test_real_news_is_foretold_by_real_tweets(coffee_url: str, shared_data: Path) -> None:
     judged, documents = read(shared_data)
     lines = (shared_data / "headlines" / "en.jsonl").read_bytes().splitlines()
     others = [str(orjson.loads(line)["title"]) for line in random.Random(4).sample(lines, OTHERS)]
     titles = [*judged.labels, *others]
-    async with newsroom(database_url, PRESAGIO_SEARCH__CORPUS="archive") as room:
+    async with newsroom(coffee_url, PRESAGIO_SEARCH__CORPUS="archive") as room:
         await fill(room, documents)
         room.model.script = [scoring(judged.judge)]
         room.feeds = (RSS, ATOM)

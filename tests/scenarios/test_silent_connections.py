@@ -106,8 +106,8 @@ async def test_telegram_pushes_beside_them(stage: Stage, tmp_path: Path) -> None
 
 
 @pytest.fixture
-async def signed(database_url: str, installed: App) -> AsyncIterator[SlackStage]:
-    async with slack_staged(database_url, SlackServer(installed)) as stage:
+async def signed(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
+    async with slack_staged(coffee_url, SlackServer(installed)) as stage:
         yield stage
 
 

@@ -27,8 +27,8 @@ async def test_a_request_to_slow_down_is_heeded_and_the_order_kept(bot: Stage) -
     assert again.time - refused.time >= 1
 
 
-async def test_telegrams_own_limits_lose_no_answer(database_url: str) -> None:
-    async with staged(database_url, limits=RateLimits(chat_burst=2)) as stage, stage.serving():
+async def test_telegrams_own_limits_lose_no_answer(coffee_url: str) -> None:
+    async with staged(coffee_url, limits=RateLimits(chat_burst=2)) as stage, stage.serving():
         alice = stage.telegram.user("Alice")
         chat = stage.telegram.private_chat(alice)
         setting = await asks_for_full_answers(alice, chat)

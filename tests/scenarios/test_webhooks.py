@@ -29,9 +29,9 @@ DAY = timedelta(days=1)
 
 
 @asynccontextmanager
-async def hooked(database_url: str, answer: Answer) -> AsyncIterator[Newsroom]:
+async def hooked(coffee_url: str, answer: Answer) -> AsyncIterator[Newsroom]:
     """A newsroom whose settings name one webhook, which gives this answer."""
-    async with newsroom(database_url, WEBHOOK_SECRETS=SECRETS) as room:
+    async with newsroom(coffee_url, WEBHOOK_SECRETS=SECRETS) as room:
         hook = WebhookSettings(name="hook", url=room.web.url(HOOK), allow_networks=("127.0.0.0/8",))
         room.webhooks = (hook,)
         room.web.pages[HOOK] = answer
@@ -66,8 +66,8 @@ async def state(room: Newsroom, process: Process) -> WebhookState:
     return one
 
 
-async def test_a_webhook_is_told_of_a_find_at_once(database_url: str) -> None:
-    async with hooked(database_url, reply(204)) as room:
+async def test_a_webhook_is_told_of_a_find_at_once(coffee_url: str) -> None:
+    async with hooked(coffee_url, reply(204)) as room:
         process = await owing(room)
         await room.deliver(process)
         (request,) = received(room)
@@ -95,8 +95,8 @@ async def test_a_webhook_is_told_of_a_find_at_once(database_url: str) -> None:
         assert (now.active, now.sent, now.owed, now.last_error) == (True, 1, 0, None)
 
 
-async def test_an_event_is_retried_over_a_restart_under_the_same_id(database_url: str) -> None:
-    async with hooked(database_url, reply(500)) as room:
+async def test_an_event_is_retried_over_a_restart_under_the_same_id(coffee_url: str) -> None:
+    async with hooked(coffee_url, reply(500)) as room:
         first = await owing(room)
         await room.deliver(first)
         room.clock.wind(MINUTE)
@@ -119,7 +119,7 @@ async def test_an_event_is_retried_over_a_restart_under_the_same_id(database_url
 
 
 async def test_a_process_that_dies_while_it_sends_has_its_event_sent_again(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
     taken = asyncio.Event()
 
@@ -127,7 +127,7 @@ async def test_a_process_that_dies_while_it_sends_has_its_event_sent_again(
         taken.set()
         await asyncio.Event().wait()
 
-    async with hooked(database_url, says_nothing) as room:
+    async with hooked(coffee_url, says_nothing) as room:
         first = await owing(room)
         sending = asyncio.create_task(first.jobs.deliver())
         async with asyncio.timeout(PATIENCE):
@@ -144,8 +144,8 @@ async def test_a_process_that_dies_while_it_sends_has_its_event_sent_again(
         assert (await state(room, second)).sent == 1
 
 
-async def test_410_turns_a_webhook_off_until_it_has_another_address(database_url: str) -> None:
-    async with hooked(database_url, reply(410)) as room:
+async def test_410_turns_a_webhook_off_until_it_has_another_address(coffee_url: str) -> None:
+    async with hooked(coffee_url, reply(410)) as room:
         process = await owing(room)
         told: list[PresagioError] = []
         await deliver(replace(process.jobs.delivering, report=told.append), clock=room.clock)
@@ -162,8 +162,8 @@ async def test_410_turns_a_webhook_off_until_it_has_another_address(database_url
         assert (await state(room, await room.process())).active
 
 
-async def test_a_webhook_that_left_the_settings_is_told_nothing(database_url: str) -> None:
-    async with hooked(database_url, reply(500)) as room:
+async def test_a_webhook_that_left_the_settings_is_told_nothing(coffee_url: str) -> None:
+    async with hooked(coffee_url, reply(500)) as room:
         process = await owing(room)
         await room.deliver(process)
         hooks, room.webhooks = room.webhooks, ()
@@ -175,9 +175,9 @@ async def test_a_webhook_that_left_the_settings_is_told_nothing(database_url: st
 
 
 async def test_a_receiver_that_is_dead_for_a_day_loses_what_it_was_owed(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
-    async with hooked(database_url, reply(503)) as room:
+    async with hooked(coffee_url, reply(503)) as room:
         process = await owing(room)
         await room.deliver(process)
         room.clock.wind(DAY + HOUR)

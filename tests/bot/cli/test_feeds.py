@@ -38,8 +38,8 @@ async def half_an_hour_later(room: Newsroom) -> None:
 
 
 @pytest.fixture
-async def room(database_url: str) -> AsyncIterator[Newsroom]:
-    async with newsroom(database_url) as room:
+async def room(coffee_url: str) -> AsyncIterator[Newsroom]:
+    async with newsroom(coffee_url) as room:
         yield room
 
 

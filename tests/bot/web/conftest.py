@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute
 from tests.bot.web.browser import Visit, browsing, chromium
 from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_service import served
-from tests.scenarios.stage import TWEETS, Stage, load_tweets, staged
+from tests.scenarios.stage import Stage, staged
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,13 +39,6 @@ async def demo_web(demo: str) -> AsyncIterator[WebStage]:
 
 
 @pytest.fixture
-async def coffee_url(database_url: str) -> str:
-    """URL of a database whose corpus "demo" holds eight tweets about coffee."""
-    await load_tweets(database_url, TWEETS)
-    return database_url
-
-
-@pytest.fixture
 async def coffee_web(coffee_url: str) -> AsyncIterator[WebStage]:
     """Eight tweets about coffee."""
     async with web_stage({"DATABASE_URL": coffee_url}) as stage:
@@ -53,9 +46,9 @@ async def coffee_web(coffee_url: str) -> AsyncIterator[WebStage]:
 
 
 @pytest.fixture
-async def stage(database_url: str) -> AsyncIterator[Stage]:
+async def stage(coffee_url: str) -> AsyncIterator[Stage]:
     """Telegram around a bot that does not run yet."""
-    async with staged(database_url) as stage:
+    async with staged(coffee_url) as stage:
         yield stage
 
 

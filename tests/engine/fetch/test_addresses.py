@@ -267,7 +267,7 @@ async def test_loopback_is_refused_unless_it_is_allowed() -> None:
 @pytest.mark.parametrize("network", ["10.0.0.0/33", "intranet", "10.0.0.1/8", "64:ff9b::/96"])
 def test_a_network_that_cannot_be_allowed_is_a_settings_error(network: str) -> None:
     with pytest.raises(SettingsError, match=r"fetch\.allow_networks"):
-        address_policy([network])
+        address_policy((network,))
 
 
 def _bracketed(address: str) -> str:

@@ -9,9 +9,9 @@ from tests.scenarios.slack.stage import SlackStage, slack_staged
 
 
 @pytest.fixture
-async def slack_stage(database_url: str, installed: App) -> AsyncIterator[SlackStage]:
+async def slack_stage(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
     """Stand-ins around a bot that does not run yet."""
-    async with slack_staged(database_url, SlackServer(installed)) as stage:
+    async with slack_staged(coffee_url, SlackServer(installed)) as stage:
         yield stage
 
 

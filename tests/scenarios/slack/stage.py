@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from tests.fakes.slack import Channel, Message, SlackServer, User
-from tests.scenarios.stage import TWEETS, Surroundings, load_tweets, surroundings
+from tests.scenarios.stage import Surroundings, surroundings
 
 
 @dataclass(kw_only=True)
@@ -58,13 +58,9 @@ class SlackStage(Surroundings):
 
 
 @asynccontextmanager
-async def slack_staged(
-    database_url: str, slack: SlackServer, tweets: tuple[str, ...] = TWEETS
-) -> AsyncIterator[SlackStage]:
-    """Stand-ins and a small corpus; the bot does not run yet. No request may break the stand-in."""
+async def slack_staged(database_url: str, slack: SlackServer) -> AsyncIterator[SlackStage]:
+    """Stand-ins on a database; the bot does not run yet. No request may break the stand-in."""
     async with slack, surroundings() as (model, web):
-        if tweets:
-            await load_tweets(database_url, tweets)
         yield SlackStage(database_url=database_url, slack=slack, model=model, web=web)
         assert slack.host.broken == []
 

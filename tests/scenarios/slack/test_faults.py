@@ -20,7 +20,7 @@ def direct(slack_bot: SlackStage) -> Channel:
 async def barren(database_url: str, installed: App) -> AsyncIterator[SlackStage]:
     """A bot without any corpus."""
     async with (
-        slack_staged(database_url, SlackServer(installed), tweets=()) as stage,
+        slack_staged(database_url, SlackServer(installed)) as stage,
         stage.serving(),
     ):
         yield stage

@@ -53,9 +53,9 @@ async def test_a_remark_stands_above_what_the_tab_shows(slack_bot: SlackStage) -
     assert alice.home().visible.count("This button is too old.") == 1
 
 
-async def test_a_stranger_who_looks_at_it_asks_for_nothing(database_url: str) -> None:
+async def test_a_stranger_who_looks_at_it_asks_for_nothing(coffee_url: str) -> None:
     app = App.from_manifest(build_manifest(standard_commands().commands))
-    async with slack_staged(database_url, SlackServer(app)) as stage:
+    async with slack_staged(coffee_url, SlackServer(app)) as stage:
         stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
         async with stage.serving():
             await stage.alice.opens_home()

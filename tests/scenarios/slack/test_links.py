@@ -15,9 +15,9 @@ PAGE = "https://omen.example.org"
 
 
 @pytest.fixture
-async def linked(database_url: str) -> AsyncIterator[SlackStage]:
+async def linked(coffee_url: str) -> AsyncIterator[SlackStage]:
     app = App.from_manifest(build_manifest(standard_commands().commands, page=PAGE))
-    async with slack_staged(database_url, SlackServer(app)) as stage:
+    async with slack_staged(coffee_url, SlackServer(app)) as stage:
         stage.environment["PRESAGIO_WEB__PUBLIC_URL"] = f"{PAGE}/"
         async with stage.serving():
             yield stage

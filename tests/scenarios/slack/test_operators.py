@@ -10,9 +10,9 @@ from tests.scenarios.test_owner import code
 
 
 async def test_the_owner_is_told_in_private_once_of_a_key_that_is_refused(
-    database_url: str,
+    coffee_url: str,
 ) -> None:
-    async with slack_staged(database_url, SlackServer()) as stage:
+    async with slack_staged(coffee_url, SlackServer()) as stage:
         stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
         slack, alice, general = stage.slack, stage.alice, stage.general
         home = slack.im(alice)
@@ -35,10 +35,10 @@ async def test_the_owner_is_told_in_private_once_of_a_key_that_is_refused(
 
 
 async def test_the_owner_is_told_of_a_part_that_is_missing(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
+    coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.card.find_spec", lambda _: None)
-    async with slack_staged(database_url, SlackServer()) as stage:
+    async with slack_staged(coffee_url, SlackServer()) as stage:
         stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
         alice, general, home = stage.alice, stage.general, stage.slack.im(stage.alice)
         async with stage.serving():
