@@ -46,6 +46,6 @@ SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
 EXPLAIN (FORMAT JSON)
 SELECT 1 FROM {document}
  WHERE corpus_id = $1
-   AND ($2::timestamptz IS NULL OR created_at < $2 OR created_at IS NULL)
-   AND ($3::timestamptz IS NULL OR created_at >= $3)
+   AND ($2::timestamptz IS NULL OR created_at < $2 OR ($3::timestamptz IS NULL AND created_at IS NULL))
+   AND ($3 IS NULL OR created_at >= $3)
    AND ($4::integer[] IS NULL OR flags = ANY ($4))

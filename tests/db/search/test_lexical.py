@@ -26,7 +26,7 @@ from engine.corpora import Document
 from engine.ranking import Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
 from engine.values import Corpus, Flag
-from tests.database import Clones, wait_for
+from tests.database import Clones, execute, wait_for
 from tests.db.loading import START, Stored, document, load, load_texts, read_back
 from tests.db.reference import CLOSE, assert_same, ranked, scores
 
@@ -75,6 +75,7 @@ def large_url(_clones: Clones, strategy: str) -> Iterator[str]:
         corpus = await load(database, "large", synthetic(2000, seed=1))
         assert corpus.postings == (strategy == "postings")
         await database.close()
+        await execute(url, "ANALYZE")
 
     with _clones.clone() as url:
         wait_for(fill(url))
