@@ -4,11 +4,12 @@ import logging
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from bot.cli.main import main
+from bot.cli.main import load, main
 from db.pool import Database
 from tests.bot.command_line import PROGRAM, Done
 from tests.bot.forking import end_server
@@ -16,6 +17,7 @@ from tests.database import Clones
 from tests.isolation import forked_workers
 
 Invoke = Callable[..., Done]
+load_once = cache(load)  # what typer reads from a function is the same each time
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -75,6 +77,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
     def call(*arguments: str) -> Done:
         monkeypatch.setattr(sys, "argv", [PROGRAM.name, *arguments])
+        monkeypatch.setattr("bot.cli.main.load", load_once)
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()

@@ -102,10 +102,13 @@ def _server() -> _ForkServer:
 
 def serve() -> None:
     """Import the command, then fork for each request on standard input until there is no more."""
-    from bot.cli.main import COMMANDS
+    from bot.cli import main
 
-    for name in (*_IMPORTED, *(f"bot.cli.{entry.module}" for entry in COMMANDS)):
+    for name in _IMPORTED:
         import_module(name)
+    main.load = cache(main.load)
+    for entry in main.COMMANDS:
+        main.load(entry)
     # The certificates of the world's authorities are read once, not by each command.
     ssl.create_default_context = cache(ssl.create_default_context)  # type: ignore[assignment]
     ssl.create_default_context()
