@@ -89,6 +89,7 @@ async def test_the_keyboard_reaches_everything_and_is_seen(visit: Visit) -> None
     assert await visit.read("document.activeElement.id") == "content"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 async def test_every_page_fits_every_screen_by_day_and_by_night(visit: Visit, dark: bool) -> None:
     colours = set()

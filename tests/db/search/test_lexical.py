@@ -89,6 +89,10 @@ async def large(large_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
+# What "large" holds with either strategy, read once: no test changes it.
+_LARGE: dict[Corpus, Sequence[Stored]] = {}
+
+
 @dataclass
 class Checked:
     """Checks the answers of the index by those of the reference."""
@@ -102,7 +106,10 @@ class Checked:
     async def of(cls, database: Database, name: str, bm25: Bm25 | None = None) -> Self:
         bm25 = bm25 or Bm25()
         corpus = await Corpora(database).get(name)
-        return cls(LexicalIndex(database, bm25), bm25, corpus, await read_back(database, corpus))
+        stored = _LARGE.get(corpus) or await read_back(database, corpus)
+        if name == "large":
+            _LARGE[corpus] = stored
+        return cls(LexicalIndex(database, bm25), bm25, corpus, stored)
 
     async def assert_exact(
         self, text: str, filters: Filters = ANY, limit: int = 150
