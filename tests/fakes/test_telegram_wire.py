@@ -386,6 +386,24 @@ async def test_broken_connections_on_order(
     assert len(chat.messages) == sent
 
 
+@pytest.mark.parametrize("kind", ["multipart/form-data; boundary=x", "application/json"])
+async def test_a_bot_that_dies_in_the_middle_of_a_request_is_no_error(
+    telegram: TelegramServer, client: Client, kind: str
+) -> None:
+    path = f"/bot{telegram.token}/sendPhoto"
+    address = httpx.URL(client.base)
+    _, writer = await asyncio.open_connection(address.host, address.port)
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: 999\r\n"
+    part = '--x\r\nContent-Disposition: form-data; name="photo"; filename="a.png"\r\n\r\nhalf'
+    writer.write(f"{head}\r\n{part}".encode())
+    await writer.drain()
+    assert (await client("getMe"))["ok"]
+    writer.transport.abort()
+    assert (await client("getMe"))["ok"]
+    await telegram.stop()
+    assert telegram.errors == []
+
+
 async def test_a_server_that_comes_back_has_kept_what_was_not_acknowledged(
     telegram: TelegramServer, client: Client, alice: User, chat: Chat
 ) -> None:

@@ -89,7 +89,12 @@ class Endpoint:
 
     async def _received(self, method: str, request: web.Request) -> tuple[Call, Refusal | None]:
         """The call, noted in the journal; and the refusal it has earned by its form."""
-        body = await wire.body(request)
+        try:
+            body = await wire.body(request)
+        except Exception as unread:
+            if request.transport is None:  # the bot died; there are many errors for such a body
+                raise ConnectionResetError from unread
+            raise
         parameters: Mapping[str, Any] = body.raw
         problems = [f"unknown method {method}"]
         refusal: Refusal | None = Refusal(404, "Not Found")
