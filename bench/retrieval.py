@@ -213,10 +213,15 @@ def _filtered(trial: Trial, filters: Filters) -> System:
 
 def _filters(known: Lexemes) -> dict[str, tuple[Filters, npt.NDArray[np.bool_]]]:
     """Name some filters, each with the mask of the documents that pass it."""
-    median, first = np.percentile(known.created, [50, 1]).round()
+    median, first, later = np.percentile(known.created, [50, 1, 51]).round()
+    between = (known.created >= median) & (known.created < later)
     return {
         "before the median date": (Filters(before=_moment(median)), known.created < median),
         "before all but 1 %": (Filters(before=_moment(first)), known.created < first),
+        "in 1 % of the dates": (
+            Filters(before=_moment(later), after=_moment(median)),
+            between,
+        ),
         "with a flag that 5 % have": (Filters(require=RARE), known.flags & RARE > 0),
         "without a flag that 20 % have": (Filters(exclude=COMMON), known.flags & COMMON == 0),
     }
