@@ -47,7 +47,6 @@ class Place:
     title: str | None = None
     kept: bool = True
     home: bool = False
-    hears_all: bool = True  # False if the platform may show only commands and replies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +100,19 @@ async def _ask_nobody() -> bool:
     return False
 
 
+async def _hear_all() -> bool:
+    return True
+
+
 async def _find_no_channel(name: str) -> Place | None:
     """Return None: the platform has no channels that are named in private."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiries:
-    """What can be asked of the platform about the person.
+    """What can be asked of the platform about the person, and about the bot in the chat.
 
+    `hears_all` returns False if the platform may show the bot only commands and replies there.
     `find_channel` returns the channel of that name, in which the person and the bot may post, or
     None if the platform has none that are named in private. It raises UsageError if one of them
     may not, and DeliveryError if the platform does not answer.
@@ -116,6 +120,7 @@ class Inquiries:
 
     is_admin: Callable[[], Awaitable[bool]] = _ask_nobody
     find_channel: Callable[[str], Awaitable[Place | None]] = _find_no_channel
+    hears_all: Callable[[], Awaitable[bool]] = _hear_all
 
 
 def _ignore_step(step: str) -> None:

@@ -44,7 +44,7 @@ def help_command(others: Sequence[Command]) -> Command:
             found := [line for other in others for line in _list_about(asked, other, words)]
         ):
             return Reply(words=words, text="\n".join(found), ephemeral=True)
-        return Reply(words=words, text=_all(request, (*others, command)), ephemeral=True)
+        return Reply(words=words, text=await _list_all(request, (*others, command)), ephemeral=True)
 
     command = Command(
         name="help",
@@ -58,7 +58,7 @@ def help_command(others: Sequence[Command]) -> Command:
     return command
 
 
-def _all(request: Request, commands: Sequence[Command]) -> str:
+async def _list_all(request: Request, commands: Sequence[Command]) -> str:
     words = request.words
     greeting = words.say(
         "There is always a tweet. Send me a headline or a link; I look for old tweets that"
@@ -67,7 +67,7 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
     example = words.say("For example: {example}", example=words.say(commands[0].example))
     more = words.say("{help} NAME explains one of them.", help="/help")
     private = words.say("Here every message is taken for a headline.")
-    here = private if request.place.private else listening_here(request)
+    here = private if request.place.private else await listening_here(request)
     return "\n".join([greeting, here, "", *_list_groups(request, commands), "", more, example])
 
 
@@ -81,17 +81,17 @@ def _list_groups(request: Request, commands: Sequence[Command]) -> Iterator[str]
         yield f"{words.say(title)}: {listed}"
 
 
-def listening_here(request: Request) -> str:
+async def listening_here(request: Request) -> str:
     """Return what is answered in a group, and what the platform may not show."""
     words, listening = request.words, request.known_chat.listening
     if listening.headlines:
         said = words.say("Here I read along, and speak only when a tweet fits well.")
-        return said if request.place.hears_all else f"{said} {words.say(SHOWS_LITTLE)}"
+        return said if await request.inquiries.hears_all() else f"{said} {words.say(SHOWS_LITTLE)}"
     if not listening.mentions:
         if not listening.replies:
             return words.say("Here I answer commands only.")
         return words.say("Here I answer commands, and headlines in reply to me.")
-    if not request.place.hears_all:
+    if not await request.inquiries.hears_all():
         return words.say(
             "Here I answer commands and headlines in reply to me. Mentions reach me where I am an"
             " admin."

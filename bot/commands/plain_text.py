@@ -144,6 +144,13 @@ _ARGUMENTS: Mapping[str, str] = {
     "ask": r".+",
     "prophecy": r".+",
 }
+# How a message begins that goes on with a question.
+_ASKING = re.compile(
+    r"(?:(?:and|but|y|pero)\b[\s,]*)?¿?(?:what|who|whom|whose|which|when|where|why|how|did|does|has"
+    r"|and|in|before|after|since|about|qué|que|quién|quien|cuándo|cuando|dónde|donde|cómo|como|cuál"
+    r"|y|en|antes|después|desde|sobre)\b",
+    re.IGNORECASE,
+)
 _REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
@@ -223,6 +230,21 @@ def name_command(request: Request) -> Request:
         return request
     written = f"/{_BARE_COMMANDS[found[1].lower()]} {found[2] or ''}".rstrip()
     return replace(request, text=written)
+
+
+def goes_on_asking(request: Request) -> bool:
+    """Return whether a message may follow the question that it replies to: "and tea?"
+
+    Without the bot's name beside it, only if it is plainly a question, as people talk to others
+    about an answer too.
+    """
+    text = request.text.strip()
+    if first_link(text) or not _find_telling_words(text):
+        return False
+    if text.endswith("?"):
+        return True
+    named = request.trigger is Trigger.ADDRESSED
+    return named and _ASKING.match(text) is not None and not looks_like_headline(text)
 
 
 def may_wait(text: str) -> bool:

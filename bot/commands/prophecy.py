@@ -12,8 +12,8 @@ from bot.commands.plain_text import PlainAnswer, decide_plain_answer, split_head
 from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act
 from bot.commands.services import Services
-from bot.commands.several import WHOLE, answer_several
-from bot.commands.why import IN_REPLY, meant_answer
+from bot.commands.several import answer_several
+from bot.commands.why import IN_REPLY, WHOLE, meant_answer
 from bot.i18n.words import marked
 from bot.replies.buttons import answer_buttons
 from bot.replies.dates import read_date, read_typed
@@ -311,6 +311,9 @@ async def _more(request: Request, services: Services) -> Reply | None:
         return nothing_yet(request)
     if isinstance(meant, Receipt):
         return await more_found(request, services, meant)
+    if await services.stores.answers.asked_with(meant):
+        # Its headline is named, as it is one of several.
+        return await _show_whole(replace(request, trigger=Trigger.COMMAND), meant, services)
     kept = await services.stores.answers.get(request.known_chat, meant.id or 0) or meant
     return await _page(request, services, kept.page_at(kept.last))
 
@@ -326,8 +329,12 @@ async def _more_pressed(request: Request, action: Action, services: Services) ->
 async def _whole_pressed(request: Request, action: Action, services: Services) -> Reply:
     """Show all of an answer of which a line was shown, as a message of its own."""
     answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
-    page = answer and answer.page_named(action.value)
-    return await _page(request, services, page) if page else too_old(request)
+    return await _show_whole(request, answer, services) if answer else too_old(request)
+
+
+async def _show_whole(request: Request, answer: Answer, services: Services) -> Reply:
+    whole = replace(answer, first=0, last=services.searches.limit)
+    return await _page(request, services, whole)
 
 
 async def _page(request: Request, services: Services, answer: Answer) -> Reply:

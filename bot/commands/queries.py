@@ -1,6 +1,9 @@
 """/find and /ask: queries of the dialect, and questions answered with sources."""
 
+from dataclasses import replace
+
 from bot.commands.archives import points_to_corpora
+from bot.commands.plain_text import goes_on_asking
 from bot.commands.prophecy import found_page, is_compact, name_longest_step
 from bot.commands.registry import Command
 from bot.commands.rights import SEARCHES
@@ -9,8 +12,8 @@ from bot.i18n.words import marked
 from bot.replies.find import answer_reply, brief_answer_reply
 from bot.replies.limits import cut
 from bot.reply import Reply, aside
-from bot.request import Request
-from db.chat.answers import AskedQuestion, EarlierQuestions
+from bot.request import Request, Trigger
+from db.chat.answers import AskedQuestion, EarlierQuestions, Questions
 
 _FIND_EXAMPLE = marked('/find "coffee prices" OR tea -free before:2015')
 _LONGEST_QUESTION = 1000
@@ -35,6 +38,22 @@ FIND = Command(
     act=SEARCHES,
     takes_quoted=True,
 )
+
+
+async def name_question(request: Request, questions: Questions) -> Request:
+    """Return a request in which a question in reply to the answer to another is that command.
+
+    Raises StorageError.
+    """
+    to_me = request.trigger in (Trigger.ADDRESSED, Trigger.REPLY) and request.place.kept
+    quoted, event = request.quoted.message, request.quoted_event
+    if not (to_me and quoted and event) or request.command_call or not goes_on_asking(request):
+        return request
+    place = request.place
+    follows = await questions.is_about_question(
+        place.platform, place.chat_id, quoted, event, now=request.now
+    )
+    return replace(request, text=f"/{ASK.name} {request.text}") if follows else request
 
 
 async def _ask(request: Request, services: Services) -> Reply:

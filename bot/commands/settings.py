@@ -207,7 +207,8 @@ async def _settings(request: Request, services: Services) -> Reply:
         return await _show_settings(request, request.known_chat, services)
     chat, words = await _change_setting(request, services, key.lower(), value.strip())
     reply = _set_to(replace(request, words=words), chat, key.lower())
-    limits = _limits(request, chat, services) if key.lower() in (_LISTENING, "headlines") else []
+    heard = key.lower() in (_LISTENING, "headlines")
+    limits = await _list_limits(request, chat, services) if heard else []
     return replace(reply, text="\n".join([reply.text or "", *limits]))
 
 
@@ -225,15 +226,14 @@ def _show_value(chat: Chat, name: str, request: Request) -> str:
     return f"{name}: {shown_value(chat, name)} · {explain_value(chat, name, request)}"
 
 
-def _limits(request: Request, chat: Chat, services: Services) -> list[str]:
+async def _list_limits(request: Request, chat: Chat, services: Services) -> list[str]:
     """Return why the bot may say less about overheard headlines than it was told to."""
     if not chat.listening.headlines or request.place.private:
         return []
     said = [] if services.news.has_model else [WITHOUT_MODEL]
-    return [
-        request.words.say(message)
-        for message in (*said, *(() if request.place.hears_all else [SHOWS_LITTLE]))
-    ]
+    if not await request.inquiries.hears_all():
+        said.append(SHOWS_LITTLE)
+    return [request.words.say(message) for message in said]
 
 
 async def _press_setting(request: Request, action: Action, services: Services) -> Reply:
@@ -274,7 +274,7 @@ async def _show_settings(request: Request, chat: Chat, services: Services) -> Re
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
     lines += [_show_value(chat, name, request) for name in SETTINGS_BY_NAME]
     corpus = await name_archive(chat, services, words)
-    lines += [f"{_CORPUS}: {corpus}", *_limits(request, chat, services)]
+    lines += [f"{_CORPUS}: {corpus}", *await _list_limits(request, chat, services)]
     buttons = tuple(
         tuple(
             _button(label, name, value)

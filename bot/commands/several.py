@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bot.commands.plain_text import MOST_HEADLINES
 from bot.commands.services import Services
-from bot.i18n.words import Words
+from bot.commands.why import WHOLE
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
 from bot.reply import Action, Button, ItemView, Reply
@@ -15,28 +15,10 @@ from engine.chat import Answer
 from engine.errors import PresagioError, SeveralCorpora, StorageError
 from engine.search import Prophecy
 
-WHOLE = "whole"  # the button of a headline
 _LONGEST_SHOWN = 80
+_OF_ALL = (SeveralCorpora, StorageError)  # not of one headline
 
 Look = Callable[[Request, Services], Awaitable[Prophecy]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    """One of the headlines, and its answer or what kept it from one."""
-
-    number: int
-    written: str
-    answer: Answer | None = None
-    trouble: PresagioError | None = None
-
-    def explain(self, words: Words) -> str:
-        """Return why there is no tweet to show."""
-        if self.trouble:
-            said = words.render(self.trouble.said)
-        else:
-            said = words.say("No old tweet foretold this.")
-        return f"{self.number}. {_shorten_headline(self.written)}: {said}"
 
 
 async def answer_several(
@@ -46,79 +28,82 @@ async def answer_several(
 
     Raises SeveralCorpora and StorageError.
     """
-    asked = [
-        _answer(request, services, look, number, written)
-        for number, written in enumerate(headlines[:MOST_HEADLINES], start=1)
-    ]
-    answered = await asyncio.gather(*asked)
-    for headline in answered:  # raised only here, as the other searches would go on behind an error
-        if isinstance(headline.trouble, SeveralCorpora | StorageError):
-            raise headline.trouble
-    found = [
-        (headline, headline.answer)
-        for headline in answered
-        if headline.answer and headline.answer.page
-    ]
+    words, written = request.words, headlines[:MOST_HEADLINES]
+    looks = (look(replace(request, text=headline), services) for headline in written)
+    # Raised only when all are done, as the other searches would go on behind an error.
+    outcomes = await asyncio.gather(*looks, return_exceptions=True)
+    kept, remarks = list[Answer](), list[str]()
+    for headline, outcome in zip(written, outcomes, strict=True):
+        if not isinstance(outcome, BaseException):
+            kept.append(await _keep(outcome, request, services))
+        elif isinstance(outcome, PresagioError) and not isinstance(outcome, _OF_ALL):
+            remarks.append(f"{_shorten_headline(headline)}: {words.render(outcome.said)}")
+        else:
+            raise outcome
+    numbered = list(enumerate(kept, start=1))
+    found = [(number, answer) for number, answer in numbered if answer.page]
+    nothing = words.say("No old tweet foretold this.")
     remarks = [
-        headline.explain(request.words)
-        for headline in answered
-        if not (headline.answer and headline.answer.page)
+        *(
+            f"{number}. {_name_headline(answer)}: {nothing}"
+            for number, answer in numbered
+            if not answer.page
+        ),
+        *remarks,
     ]
-    left = []
     if rest := headlines[MOST_HEADLINES:]:
-        named = ", ".join(_shorten_headline(written) for written in rest)
-        left = [
-            request.words.say("I answer three at a time. Left out: {headlines}", headlines=named)
-        ]
-    # Those without a tweet follow the others, which nothing does that is no notice.
-    text, notice = ([], [*remarks, *left]) if found else (remarks, left)
-    items = tuple(_item(headline, answer, request) for headline, answer in found)
+        named = ", ".join(map(_shorten_headline, rest))
+        left_out = words.say("I answer three at a time. Left out: {headlines}", headlines=named)
+        remarks.append(left_out)
+    items = [_item(number, answer, request) for number, answer in found]
     signed = len({item.hit.signature for item in items}) > 1
-    more = request.words.say("More")
+    said = "\n".join(remarks) or None
     return Reply(
-        words=request.words,
+        words=words,
         shows=found[0][1] if found else None,
         items=tuple(replace(item, hit=replace(item.hit, signed=signed)) for item in items),
-        text="\n".join(text) or None,
-        notice="\n".join(notice) or None,
-        buttons=(
-            tuple(
-                Button(
-                    label=f"{headline.number}. {more}",
-                    action=Action(name=WHOLE, answer_id=answer.id, value="0"),
-                )
-                for headline, answer in found
-            ),
-        )
-        if found and request.place.kept
-        else (),
+        # What has no tweet follows the others, which only a notice does.
+        text=None if found else said,
+        notice=said if found else None,
+        buttons=_buttons(found, request),
     )
 
 
-async def _answer(
-    request: Request, services: Services, look: Look, number: int, written: str
-) -> _Answered:
-    try:
-        prophecy = await look(replace(request, text=written), services)
-    except PresagioError as error:
-        return _Answered(number, written, trouble=error)
-    answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.searches.limit)
-    if request.place.kept:
-        kept = await services.stores.answers.keep(
-            request.known_chat, request.place.thread, answer, event_id=request.answered_event
-        )
-        answer = replace(answer, id=kept)
-    return _Answered(number, written, answer)
+async def _keep(prophecy: Prophecy, request: Request, services: Services) -> Answer:
+    """Store an answer of which the first tweet is shown, after those to earlier headlines."""
+    answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=1)
+    if not request.place.kept:
+        return answer
+    kept = await services.stores.answers.keep(
+        request.known_chat, request.place.thread, answer, event_id=request.answered_event
+    )
+    return replace(answer, id=kept)
 
 
-def _item(headline: _Answered, answer: Answer, request: Request) -> ItemView:
-    read = answer.prophecy.headline
-    view = hit_view(answer.page[0], read.date or request.now, request.words)
+def _buttons(
+    found: Sequence[tuple[int, Answer]], request: Request
+) -> tuple[tuple[Button, ...], ...]:
+    more = request.words.say("More")
+    row = tuple(
+        Button(label=f"{number}. {more}", action=Action(name=WHOLE, answer_id=answer.id, value="0"))
+        for number, answer in found
+    )
+    return (row,) if row and request.place.kept else ()
+
+
+def _item(number: int, answer: Answer, request: Request) -> ItemView:
+    date = answer.prophecy.headline.date or request.now
+    view = hit_view(answer.page[0], date, request.words)
     return ItemView(
-        headline=_shorten_headline(read.text or headline.written),
+        headline=_name_headline(answer),
         link=None,
-        hit=replace(view, rank=headline.number, small=True, why=None),
+        hit=replace(view, rank=number, small=True, why=None),
     )
+
+
+def _name_headline(answer: Answer) -> str:
+    headline = answer.prophecy.headline
+    return _shorten_headline(headline.text or headline.original)
 
 
 def _shorten_headline(written: str) -> str:

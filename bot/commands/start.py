@@ -116,7 +116,7 @@ async def _start(request: Request, services: Services) -> Reply:
             )
         )
         said.append(words.say("Paste a headline or a link."))
-        said.append("" if request.place.private else listening_here(request))
+        said.append("" if request.place.private else await listening_here(request))
     elif request.owner and request.place.private and services.loader:
         said.append(
             words.say("I have no archive yet: send me the file of one here (.zip, .json, .csv).")

@@ -21,8 +21,10 @@ from engine.search import Hit
 
 # The buttons that stand under an answer, by what their value tells: the index of the first hit of
 # the page, or the rank of a hit of it.
-_OF_PAGES = frozenset({"why", "picture", "whole", WRITE})
+_OF_PAGES = frozenset({"why", "picture", WRITE})
 _OF_HITS = frozenset({"up", "down", "votes", "back", SHARE})
+WHOLE = "whole"  # below the answer to several headlines, for all of one of them
+_BELOW_ANSWERS = _OF_PAGES | _OF_HITS | {WHOLE}
 IN_REPLY = marked("In reply to an answer it is about that one, not the last.")
 _NAME = "why"
 
@@ -69,7 +71,7 @@ async def _last_answer(
 async def _quoted_answer(request: Request, services: Services) -> Answer | Receipt | None:
     """Return what the message replied to shows: by its buttons, else by what it answered."""
     actions = [action for pressed in request.quoted.buttons if (action := Action.parse(pressed))]
-    button = next((offered for offered in actions if offered.name in _OF_PAGES | _OF_HITS), None)
+    button = next((offered for offered in actions if offered.name in _BELOW_ANSWERS), None)
     if button:
         answer = await services.stores.answers.get(request.known_chat, button.answer_id or 0)
         page = _page_above(button, answer) if answer else None
@@ -84,6 +86,8 @@ async def _quoted_answer(request: Request, services: Services) -> Answer | Recei
 
 def _page_above(button: Action, answer: Answer) -> Answer | None:
     """Return the page of an answer that one of its buttons stands under, or None."""
+    if button.name == WHOLE:
+        return replace(answer, first=0, last=1)
     if button.name in _OF_PAGES:
         return answer.page_named(button.value)
     written = button.value.partition(".")[0]
@@ -111,8 +115,8 @@ async def _remember_explained(request: Request, found: Receipt, services: Servic
 
 async def _why_answer(request: Request, answer: Answer, services: Services) -> Reply:
     """Explain an answer; what replies to the explanation is about that answer too."""
-    if posted := await services.stores.answers.posted_with(answer):
-        return replace(_why_posted(request, posted), shows=answer)
+    if stories := await list_stories(answer, services):
+        return replace(_why_stories(request, stories), shows=answer)
     shown = answer.shown_hits
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
     if request.text and not chosen:
@@ -121,11 +125,18 @@ async def _why_answer(request: Request, answer: Answer, services: Services) -> R
     return Reply(words=request.words, text=text, shows=answer)
 
 
-def _why_posted(request: Request, posted: Sequence[Answer]) -> Reply:
-    """Explain a post, or the item of it with the number in the request."""
-    numbered = {str(number): answer for number, answer in enumerate(posted, start=1)}
+async def list_stories(answer: Answer, services: Services) -> Sequence[Answer]:
+    """Return the answers that one message showed under the numbers from 1: those of a post, or
+    those to several headlines; else none."""
+    answers = services.stores.answers
+    return await answers.posted_with(answer) or await answers.asked_with(answer)
+
+
+def _why_stories(request: Request, stories: Sequence[Answer]) -> Reply:
+    """Explain what a message showed of several headlines, or of that with the number asked for."""
+    numbered = {str(number): answer for number, answer in enumerate(stories, start=1)}
     if request.text and request.text not in numbered:
-        return _refuse_ranks(request, range(1, len(posted) + 1))
+        return _refuse_ranks(request, range(1, len(stories) + 1))
     chosen = {request.text: numbered[request.text]} if request.text else numbered
     texts = [_explain_story(number, answer, request) for number, answer in chosen.items()]
     return Reply(words=request.words, text="\n\n".join(texts))
@@ -173,7 +184,7 @@ async def _press_why(request: Request, action: Action, services: Services) -> Re
             ids = [answer.id for answer in posted]
             number = str(ids.index(page.id) + 1) if page.id in ids else ""
         # What the text holds is the action.
-        said = _why_posted(replace(request, text=number), posted)
+        said = _why_stories(replace(request, text=number), posted)
         return replace(said, ephemeral=True, shows=page)
     text = _explain_hits(page, page.page, request)
     return Reply(words=request.words, text=text, ephemeral=True, shows=page)
@@ -195,12 +206,11 @@ async def _picture(request: Request, services: Services) -> Reply | None:
     answer = await meant_answer(request, services, finds=False)
     if isinstance(answer, Receipt):
         return aside(request, request.words.say("Nothing foretold this."))
-    if answer is None or not answer.page:
+    if answer is None:
         return nothing_yet(request)
-    if not request.text:
-        return await _draw_picture(request, answer, services)
     pages = await numbered_pages(answer, services)
-    if chosen := pages.get(request.text):
+    first = answer if answer.page else next(iter(pages.values()), None)
+    if chosen := pages.get(request.text) if request.text else first:
         return await _draw_picture(request, chosen, services)
     if not pages:
         return aside(request, request.words.say("Nothing foretold this."))
@@ -211,10 +221,12 @@ async def _picture(request: Request, services: Services) -> Reply | None:
 async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer]:
     """Return the pages that show one hit each, by the numbers that people saw.
 
-    In a post these are the numbers of its items, else the ranks of the hits; near texts have none.
+    In a post, and of several headlines, these are the numbers of its items, else the ranks of the
+    hits; near texts have none.
     """
-    if posted := await services.stores.answers.posted_with(answer):
-        return {str(number): page for number, page in enumerate(posted, start=1)}
+    if stories := await list_stories(answer, services):
+        numbered = enumerate(stories, start=1)
+        return {str(number): page for number, page in numbered if page.page}
     return {
         str(hit.rank): replace(answer, first=first, last=first + 1)
         for first, hit in enumerate(answer.prophecy.hits[: answer.last])
@@ -231,8 +243,8 @@ async def _picture_pressed(request: Request, action: Action, services: Services)
 async def _draw_picture(request: Request, answer: Answer, services: Services) -> Reply:
     if answer.is_near:
         return aside(request, request.words.say("Nothing foretold this."))
-    posted = await services.stores.answers.posted_with(answer)
-    number = next((n for n, post in enumerate(posted, start=1) if post.id == answer.id), None)
+    stories = await list_stories(answer, services)
+    number = next((n for n, story in enumerate(stories, start=1) if story.id == answer.id), None)
     shown = replace(picture_answer(answer), number=number)
     return replace(await services.pictures.reply(shown, request.words), shows=answer)
 

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from bot.adapter import Adapter, ChatGone, DeliveryError, Refused
 from bot.commands.plain_text import name_command
+from bot.commands.queries import name_question
 from bot.commands.registry import Registry
 from bot.commands.services import Services
 from bot.commands.votes import count_reaction
@@ -181,6 +182,7 @@ class Conversation:
                 if claim is None:
                     logger.debug("%s %s: duplicate", *request.event)
                     return
+                request = await name_question(request, self._services.stores.questions)
                 if request.revision:
                     await self._revise(request, request.revision, adapter, claim, crowded=crowded)
                     return

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -25,6 +26,7 @@ from telegram import (
 )
 from telegram.constants import ChatType
 
+from bot.adapter import DeliveryError
 from bot.request import (
     Inquiries,
     Person,
@@ -60,7 +62,7 @@ class TelegramIdentity:
     download: Download
 
 
-def place_of(message: Message, myself: TelegramIdentity) -> Place:
+def place_of(message: Message) -> Place:
     """Return the chat or topic that a message was written in."""
     # The thread of a reply chain is not a topic, and the General topic must not be named.
     topic = message.message_thread_id if message.is_topic_message else None
@@ -70,7 +72,6 @@ def place_of(message: Message, myself: TelegramIdentity) -> Place:
         private=message.chat.type == ChatType.PRIVATE,
         thread=str(topic) if topic else None,
         title=message.chat.title,
-        hears_all=myself.hears_all,
     )
 
 
@@ -95,26 +96,23 @@ def sender_of(
     )
 
 
-def channel_search(
-    user: User | None, myself: TelegramIdentity
-) -> Callable[[str], Awaitable[Place | None]]:
-    """Return what finds the channels in which somebody may post."""
+def _inquire_about(
+    chat_id: int, user: User | None, myself: TelegramIdentity, *, admin: bool = False
+) -> Inquiries:
+    """Return what can be asked about somebody in a chat, who is known to be an `admin` or not."""
 
-    async def find(name: str) -> Place | None:
+    async def is_admin() -> bool:
+        return admin or (user is not None and await myself.is_admin(chat_id, user.id))
+
+    async def find_channel(name: str) -> Place | None:
         return await myself.channel(name, user.id) if user else None
 
-    return find
+    async def hears_all() -> bool:
+        with suppress(DeliveryError):
+            return myself.hears_all or await myself.is_admin(chat_id, myself.id)
+        return False
 
-
-def admin_check(
-    chat_id: int, user: User | None, myself: TelegramIdentity, *, certain: bool = False
-) -> Callable[[], Awaitable[bool]]:
-    """Return what asks Telegram whether somebody is an admin of a chat, unless it is certain."""
-
-    async def check() -> bool:
-        return certain or (user is not None and await myself.is_admin(chat_id, user.id))
-
-    return check
+    return Inquiries(is_admin=is_admin, find_channel=find_channel, hears_all=hears_all)
 
 
 def is_there(member: ChatMember) -> bool:
@@ -180,7 +178,7 @@ def _said(
     unreadable = not text and _is_shown_to_me(message, myself)
     if message.via_bot or not (text or unreadable):
         return None
-    place = place_of(message, myself)
+    place = place_of(message)
     trigger, words, source = _meant(message, text, place, myself)
     if _is_my_answer(message, myself):
         words = ""  # the texts that it quotes would be found
@@ -199,10 +197,7 @@ def _said(
         unreadable=unreadable,
         attachment=_read_attachment(message, myself) if place.private else None,
         quoted=_read_quoted(message, myself),
-        inquiries=Inquiries(
-            is_admin=admin_check(message.chat_id, message.from_user, myself, certain=as_group),
-            find_channel=channel_search(message.from_user, myself),
-        ),
+        inquiries=_inquire_about(message.chat_id, message.from_user, myself, admin=as_group),
         origin=update,
     )
 
@@ -278,13 +273,12 @@ def _read_joining(
             chat_id=str(change.chat.id),
             private=False,
             title=change.chat.title,
-            hears_all=myself.hears_all,
         ),
         person=sender_of(change.from_user, myself),
         trigger=Trigger.COMMAND,
         text="/start",
         now=now,
-        inquiries=Inquiries(is_admin=admin_check(change.chat.id, change.from_user, myself)),
+        inquiries=_inquire_about(change.chat.id, change.from_user, myself),
         origin=update,
     )
 
@@ -353,7 +347,7 @@ def _read_press(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -
     if message is None or not query.data:
         return None
     place = (
-        place_of(message, myself)
+        place_of(message)
         if isinstance(message, Message)
         else Place(
             platform=PLATFORM,
@@ -368,7 +362,7 @@ def _read_press(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -
         trigger=Trigger.BUTTON,
         text=query.data,
         now=now,
-        inquiries=Inquiries(is_admin=admin_check(message.chat.id, query.from_user, myself)),
+        inquiries=_inquire_about(message.chat.id, query.from_user, myself),
         origin=query,
     )
 

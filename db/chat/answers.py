@@ -89,6 +89,14 @@ class Questions(Store, sql="questions"):
         texts = tuple(row["text"] for row in reversed(rows))
         return EarlierQuestions(texts=texts, last=rows[0]["id"] if rows else None)
 
+    async def is_about_question(
+        self, platform: str, chat: str, quoted_id: str, quoted_event: str, *, now: datetime
+    ) -> bool:
+        """Return whether a message of a chat answers a question, or is one, or begins a thread in
+        which one was asked within the hour."""
+        values = (platform, chat, quoted_id, quoted_event, now - _FOLLOWS)
+        return bool(await self._fetch_value("is_about_question", *values))
+
     async def forget(self, *, now: datetime) -> None:
         """Remove questions older than a day."""
         await self._execute("forget_questions", now - _QUESTIONS_KEPT)
@@ -191,6 +199,17 @@ class Answers(Store, sql="conversation"):
         """
         rows = await self._fetch_rows("posted_with", answer.id)
         return [page for row in rows if (page := _read_posted(row))]
+
+    async def asked_with(self, answer: Answer) -> list[Answer]:
+        """Return the answers to all headlines of the message that `answer` is to, in order.
+
+        Each shows its first hit. Empty if there was one headline, or a whole answer is shown.
+        """
+        if (answer.first, answer.last) != (0, 1):
+            return []
+        rows = await self._fetch_rows("asked_with", answer.id)
+        pages = [page for row in rows if (page := _read_answer(row))]
+        return pages if len(pages) > 1 else []
 
     async def finish(self, answer: Answer) -> bool:
         """Put a finished prophecy in place of a stored one, unless somebody has voted on that."""

@@ -136,6 +136,12 @@ SELECT a.id, a.asked_at, a.first, a.last, a.prophecy::text AS prophecy, p.extern
  WHERE this.answer_id = $1
  ORDER BY a.id
 
+-- name: asked_with(answer_id)
+SELECT a.id, a.asked_at, 0 AS first, 1 AS last, a.prophecy::text AS prophecy
+  FROM answer this JOIN answer a USING (chat_id, event_id, asked_at)
+ WHERE this.id = $1
+ ORDER BY a.id
+
 -- name: finish_answer(answer_id, prophecy)
 UPDATE answer SET prophecy = $2::text::json
  WHERE id = $1 AND NOT EXISTS (SELECT FROM vote WHERE answer_id = $1)

@@ -29,5 +29,15 @@ WITH RECURSIVE known AS (
 )
 SELECT id, text FROM chain ORDER BY number
 
+-- name: is_about_question(platform, chat, quoted_id, quoted_event, asked_from)
+-- Whether a message is the answer to a question, or the question itself, or begins a thread in
+-- which one was asked lately.
+SELECT EXISTS (
+    SELECT FROM question q JOIN chat ON chat.id = q.chat_id
+     WHERE chat.platform = $1 AND chat.external_id = $2
+       AND (q.event_id = $4 OR (q.thread = $3 AND q.asked_at >= $5) OR EXISTS (
+               SELECT FROM turn WHERE turn.platform = $1 AND turn.event_id = q.event_id
+                  AND $3 = ANY (string_to_array(turn.answered_by, ' ')))))
+
 -- name: forget_questions(before)
 DELETE FROM question WHERE asked_at < $1

@@ -78,8 +78,8 @@ def event(text: str, **changes: object) -> Request:
         "text": text,
         "now": NOW,
     }
-    if "is_admin" in changes:
-        values["inquiries"] = Inquiries(is_admin=changes.pop("is_admin"))  # type: ignore[arg-type]  # as below
+    asked = {name: changes.pop(name) for name in ("is_admin", "hears_all") if name in changes}
+    values["inquiries"] = Inquiries(**asked)  # type: ignore[arg-type]  # as below
     return Request(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
 
 

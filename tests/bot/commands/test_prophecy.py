@@ -357,4 +357,4 @@ async def test_the_button_draws_the_page_it_stands_on(bot: Bot) -> None:
 async def test_without_a_tweet_there_is_nothing_to_draw(bot: Bot) -> None:
     bot.engine.found = 0
     await bot.say("Coffee prices soar")
-    assert (await bot.say("/picture")).text == "Send me a headline first."
+    assert (await bot.say("/picture")).text == "Nothing foretold this."

@@ -1,5 +1,6 @@
 """Updates as requests."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,14 +45,14 @@ MYSELF = TelegramIdentity(
 
 def read(**fields: Any) -> Request | None:
     """The request in a message that says "text", unless the fields say otherwise."""
-    text = fields.get("text", "")
+    text, myself = fields.get("text", ""), fields.pop("myself", MYSELF)
     about: dict[str, Any] = {"message_id": 5, "date": 1, "chat": GROUP, "from": ALICE}
     if text.startswith("/"):
         length = len(text.split()[0])
         about["entities"] = [{"type": "bot_command", "offset": 0, "length": length}]
     return read_update(
         Update.de_json({"update_id": 1, fields.pop("kind", "message"): about | fields}, None),
-        MYSELF,
+        myself,
         now=NOW,
     )
 
@@ -231,3 +232,14 @@ def test_the_address_behind_a_label_is_read_after_it() -> None:
     same = read(text="https://news.example/a", entities=[shown])
     assert same
     assert same.text == "https://news.example/a"
+
+
+@pytest.mark.parametrize("admin", [False, True])
+async def test_in_privacy_mode_an_admin_hears_everything(admin: bool) -> None:
+    async def is_admin(_chat: int, user: int) -> bool:
+        return admin and user == MYSELF.id
+
+    myself = replace(MYSELF, hears_all=False, is_admin=is_admin)
+    request = read(text="It rains", myself=myself)
+    assert request
+    assert await request.inquiries.hears_all() is admin
