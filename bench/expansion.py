@@ -27,7 +27,7 @@ from aiohttp import web
 from bench.timing import Output, mean_interval, milliseconds, open_token_counter, progress
 from bot.app import App, open_app
 from bot.settings import load_settings
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.evaluate.measures import (
     RIGHT,
     TOP,
@@ -120,7 +120,7 @@ class Bench:
 
     async def know(self, app: App) -> None:
         """Load the headlines and what the model answers about them."""
-        corpus, shown = await app.corpora.get(self.arguments.corpus), Shown(app.database)
+        corpus, shown = await app.corpora.get(self.arguments.corpus), DocumentLookup(app.database)
         named = read_phrases(self.arguments.expansions)
         known = {}
         for headline in self.headlines:

@@ -27,7 +27,7 @@ class SlowDown(DeliveryError):
         self.seconds = seconds
 
 
-class Refused(DeliveryError):
+class DeliveryRefused(DeliveryError):
     """The message was not shown, and the same one never will be."""
 
 

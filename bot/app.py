@@ -25,7 +25,7 @@ from db.embedded.server import EmbeddedServer
 from db.logs import SearchJob
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from db.search.lexical import AliasedSearch, Described, Glossaries
+from db.search.lexical import AliasedSearch, CandidateReader, Glossaries
 from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import keys
 from engine.isolation.process import Isolation
@@ -160,7 +160,7 @@ async def open_app(
         search = AliasedSearch(database, glossaries, weight=weight)
         embeddings = Embeddings(database)
         embedders = open_embedders(settings, database, stack)
-        described = Described(database)
+        described = CandidateReader(database)
         meaning = embedders and Meaning(
             embedder=embedders,
             vectors=embeddings,

@@ -28,7 +28,7 @@ _READ = 4  # terms read for each one asked about, as stop words and inflected fo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class SuggestionResult:
     """The result of asking the model for suggestions."""
 
     asked: int  # terms
@@ -73,7 +73,9 @@ class GlossaryService:
         clean = await self.check_terms_for(corpus, terms)
         return clean, await self.groups.add(await self._corpus(corpus), clean, now=now)
 
-    async def suggest(self, suggester: Suggester, corpus: Corpus, *, now: datetime) -> Proposed:
+    async def suggest(
+        self, suggester: Suggester, corpus: Corpus, *, now: datetime
+    ) -> SuggestionResult:
         """Ask the model about a corpus' terms and store what it suggests.
 
         Raises ModelError and storage errors.
@@ -88,7 +90,7 @@ class GlossaryService:
                 corpus, pair.terms, sure=pair.sure, status=status, now=now
             ):
                 stored[status].append(pair)
-        return Proposed(
+        return SuggestionResult(
             asked=len(terms),
             pending=tuple(stored[GroupStatus.PENDING]),
             approved=tuple(stored[GroupStatus.APPROVED]),

@@ -63,7 +63,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quoted:
+class RepliedMessage:
     """The message that another one replies to."""
 
     text: str = ""
@@ -138,7 +138,7 @@ class Request:
     text: str
     now: datetime
     written_at: datetime | None = None  # when the text was written, if before the event
-    quoted: Quoted = Quoted()
+    quoted: RepliedMessage = RepliedMessage()
     one_of_several: bool = False  # in private, others were written within a minute
     unreadable: bool = False  # a picture, a voice or a file, without a word
     attachment: SentFile | None = None  # in private, the file that came with it

@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from pydantic import SecretStr
 
-from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
 from bot.reply import Event, Reply
 from bot.settings import Settings
 from bot.settings.model import reveal_secret
@@ -25,7 +25,7 @@ from db.posting.subscriptions import Subscriptions
 from engine.chat import WEBHOOKS, Chat
 from engine.errors import FetchError, FetchRefused, SettingsError
 from engine.feeds.decide import requested_pause
-from engine.fetch import Answered, shown_host
+from engine.fetch import PostResponse, shown_host
 from engine.fetch.client import Fetcher
 from engine.messages import Message
 from engine.posting.delivery import DeliveryState, PostingMode, Subscription
@@ -240,9 +240,11 @@ class WebhookPoster:
         """Send the event and return its id. Raises as documented in Poster."""
         target = self._targets.get(chat.external_id)
         if target is None:
-            raise Refused(Message("The settings name no webhook {name}.", name=chat.external_id))
+            raise DeliveryRefused(
+                Message("The settings name no webhook {name}.", name=chat.external_id)
+            )
         if reply.event is None:
-            raise Refused(Message("Webhooks are told of prophecies alone."))
+            raise DeliveryRefused(Message("Webhooks are told of prophecies alone."))
         url, now = target.settings.url, self._now()
         try:
             answered = await self._fetchers[chat.external_id].post(
@@ -273,7 +275,7 @@ class WebhookPoster:
             await fetcher.aclose()
 
 
-def _require_accepted(answered: Answered, host: str, now: datetime) -> None:
+def _require_accepted(answered: PostResponse, host: str, now: datetime) -> None:
     """Raise unless the receiver answered 2xx. A redirect is a failure as well."""
     status = answered.status
     if status // 100 == 2:

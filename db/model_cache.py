@@ -10,7 +10,7 @@ import orjson
 
 from db.pool import Store
 from engine.answer.cited_answer import Claim, ModelAnswer, Objection
-from engine.budget import BudgetSource, Planned
+from engine.budget import BudgetSource, PlannedCall
 from engine.messages import message_from_json, message_json
 from engine.search import Expansion, Verdict
 from engine.values import Usage
@@ -147,7 +147,7 @@ class Ledger(Store, sql="model"):
 
     async def reserve(
         self,
-        planned: Planned,
+        planned: PlannedCall,
         check: Callable[[Mapping[BudgetSource, Usage]], None],
         *,
         now: datetime,

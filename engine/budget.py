@@ -88,7 +88,7 @@ def _limit(amount: _Number) -> _Number | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PlannedCall:
     """A call that is about to be made, with an estimate of its cost.
 
     It stops counting at `until` in case its process has died.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Generic, Protocol, TypeVar
 
-from engine.budget import BudgetSource, Planned
+from engine.budget import BudgetSource, PlannedCall
 from engine.corpora import Document
 from engine.search import Candidate, Filters, Term
 from engine.text.terms import Reading
@@ -160,7 +160,7 @@ class UsageLedger(Protocol):
 
     async def reserve(
         self,
-        planned: Planned,
+        planned: PlannedCall,
         check: Callable[[Mapping[BudgetSource, Usage]], None],
         *,
         now: datetime,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import httpx
 import orjson
 
-from engine.budget import Budget, BudgetSource, Planned
+from engine.budget import Budget, BudgetSource, PlannedCall
 from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
 from engine.embed.process import ModelProcess, Urgency
 from engine.embed.store import SCALES
@@ -87,7 +87,7 @@ class RemoteReranker:
         if not texts:
             return []
         now, settings = self._clock(), self._settings
-        planned = Planned(
+        planned = PlannedCall(
             source=self._source(),
             cost_usd=settings.usd_per_search,
             until=now + timedelta(seconds=2 * settings.timeout),

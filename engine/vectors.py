@@ -86,7 +86,7 @@ def percent(share: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unembedded:
+class UnembeddedText:
     """A document whose vector is missing or was made from a different text."""
 
     id: int
@@ -95,7 +95,7 @@ class Unembedded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Embedded:
+class NewVector:
     """A vector to store; None for a text that means nothing to the model."""
 
     id: int

@@ -13,7 +13,7 @@ from bot.cli.shared import Csv, Json, Name, Yes, account, app_command, confirm, 
 from bot.console.screen import Output
 from bot.media import Media, files_in, text_ids
 from db.corpus.placement import Placement
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.errors import InputError, UsageError
 from engine.values import Corpus, Kind
 from engine.vectors import percent
@@ -247,7 +247,7 @@ async def bring_media(
 
     Example: presagio corpora media me archive/data/tweets_media
     """
-    corpus, shown = await app.corpora.get(name), Shown(app.database)
+    corpus, shown = await app.corpora.get(name), DocumentLookup(app.database)
     files = await asyncio.to_thread(files_in, folder)
     ids, known = list(text_ids(files)), set[str]()
     for first in range(0, len(ids), _BATCH):

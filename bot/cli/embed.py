@@ -14,7 +14,7 @@ from bot.evidence import batch_of, remote_embedder
 from bot.settings import Settings
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from engine.embed.fill import Filled, fill
+from engine.embed.fill import FillResult, fill
 from engine.embed.local import LocalEmbedder, how_to_embed
 from engine.embed.native import SHIPPED
 from engine.errors import CorpusWithheld, ModelError, UsageError, VectorsUnsupported
@@ -103,7 +103,7 @@ async def _time_a_text(embedder: LocalEmbedder, corpus: Corpus) -> float:
     return (time.monotonic() - begun) / _TIMED
 
 
-async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
+async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> FillResult:
     """Make the missing vectors of a corpus, with a progress bar."""
     embedder = app.embedders(corpus)
     if embedder.dimensions == 0:
@@ -188,7 +188,7 @@ async def _choose_corpora(app: "App", corpus: str) -> Sequence[Corpus]:
     return [await app.corpora.get(corpus)] if corpus else await app.corpora.list()
 
 
-def _filled_json(filled: Filled) -> dict[str, object]:
+def _filled_json(filled: FillResult) -> dict[str, object]:
     return {
         "corpus": filled.corpus,
         "model": filled.model,

@@ -19,8 +19,8 @@ from engine.compose.run import Composer
 from engine.errors import InputError, ModelError, UsageError
 from engine.evaluate.compositions import (
     ComposeCase,
-    Supported,
-    Traced,
+    SupportFigures,
+    TraceFigures,
     measure_guard,
     measure_support,
     read_cases,
@@ -71,7 +71,7 @@ async def measure_compositions(
         raise ModelError(
             Message("No language model is set up, and without one nothing is written.")
         )
-    shown, support, rows = Traced(), Supported(), list[dict[str, object]]()
+    shown, support, rows = TraceFigures(), SupportFigures(), list[dict[str, object]]()
     with progress_bar(output.remarks, "prompts", len(asked)) as tell:
         for case in asked:
             composition = await Composer(parts).compose(_request(case, chosen, web), now=now)

@@ -16,7 +16,7 @@ import typer
 from bot.app import App, glossary_service
 from bot.cli.shared import CorpusName, Json, app_command, corpus_names, now, run_in_app, text, texts
 from bot.console.screen import Output
-from bot.glossary_service import GlossaryService, Proposed
+from bot.glossary_service import GlossaryService, SuggestionResult
 from engine.errors import InputError, UsageError
 from engine.glossary.groups import AliasGroup, GroupStatus
 from engine.values import Usage
@@ -277,7 +277,7 @@ def _group_row(row: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _proposal_row(corpus: str, proposed: Proposed) -> dict[str, object]:
+def _proposal_row(corpus: str, proposed: SuggestionResult) -> dict[str, object]:
     answer = proposed.answer
     return {
         "corpus": corpus,

@@ -12,7 +12,7 @@ from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Person, Place, Request, Trigger
-from db.chat.chats import Used
+from db.chat.chats import UsageCount
 from engine.budget import BudgetSource
 from engine.chat import Admission, AdmissionState
 from engine.errors import InputError, UsageError
@@ -168,7 +168,7 @@ async def _usage(request: Request, services: Services) -> Reply:
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-def _counts(title: str, used: Sequence[Used], words: Words) -> list[str]:
+def _counts(title: str, used: Sequence[UsageCount], words: Words) -> list[str]:
     if not used:
         return []
     lines = [

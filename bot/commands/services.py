@@ -21,7 +21,7 @@ from engine.answer.cited_answer import CitedAnswer
 from engine.chat import Chat
 from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed
 from engine.ingest.records import TableLayout
-from engine.query.results import Found
+from engine.query.results import QueryAnswer
 from engine.search import Candidate, Headline, Prophecy, SearchRequest
 from engine.settings import UNLIMITED
 from engine.values import Corpus, Kind
@@ -108,7 +108,7 @@ class Prophesy(Protocol):
 class FindQuery(Protocol):
     """Answers queries of the dialect."""
 
-    async def __call__(self, text: str, *, corpus: str, limit: int) -> Found:
+    async def __call__(self, text: str, *, corpus: str, limit: int) -> QueryAnswer:
         """Return at most `limit` hits. Raises PresagioError."""
 
 

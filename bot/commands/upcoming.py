@@ -20,28 +20,35 @@ from bot.reply import Action, Button, ItemView, Reply, aside, labels
 from bot.request import Request
 from db.chat.answers import Answers
 from engine.chat import Answer, zone_or_utc
-from engine.posting.choose import Choice, LeftOut, Reason, Rejected, Unwanted, judgment_of
+from engine.posting.choose import (
+    Choice,
+    LeftOut,
+    MismatchReason,
+    Reason,
+    RejectionReason,
+    judgment_of,
+)
 from engine.posting.delivery import Chosen, FindState, OwedPost, PostingMode, Subscription
 
 _LEFT_OUT_SHOWN = 10
 _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
 _SAID_OF_MANY: Mapping[Reason, str] = {
-    Rejected.BELOW_THRESHOLD: marked("judged less than {threshold} of 6")
+    RejectionReason.BELOW_THRESHOLD: marked("judged less than {threshold} of 6")
 }
 _SAID: Mapping[Reason, str] = {
-    Unwanted.OLD: marked("from before this chat subscribed"),
-    Unwanted.CATEGORY: marked("of another category"),
-    Unwanted.FEED: marked("of another feed"),
-    Unwanted.LANGUAGE: marked("in another language"),
-    Unwanted.WORD_MISSING: marked("none of the words that must occur"),
-    Unwanted.WORD_PRESENT: marked("a word that must not occur"),
-    Rejected.NOTHING_FOUND: marked("no tweet was found"),
-    Rejected.BELOW_THRESHOLD: marked("judged {judgment} of 6, less than {threshold}"),
-    Rejected.NOT_JUDGED: marked("not judged"),
-    Rejected.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
-    Rejected.STORY_POSTED: marked("posted before"),
-    Rejected.TEXT_POSTED: marked("its tweet was posted before"),
-    Rejected.BEYOND_BEST: marked("others are better"),
+    MismatchReason.OLD: marked("from before this chat subscribed"),
+    MismatchReason.CATEGORY: marked("of another category"),
+    MismatchReason.FEED: marked("of another feed"),
+    MismatchReason.LANGUAGE: marked("in another language"),
+    MismatchReason.WORD_MISSING: marked("none of the words that must occur"),
+    MismatchReason.WORD_PRESENT: marked("a word that must not occur"),
+    RejectionReason.NOTHING_FOUND: marked("no tweet was found"),
+    RejectionReason.BELOW_THRESHOLD: marked("judged {judgment} of 6, less than {threshold}"),
+    RejectionReason.NOT_JUDGED: marked("not judged"),
+    RejectionReason.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
+    RejectionReason.STORY_POSTED: marked("posted before"),
+    RejectionReason.TEXT_POSTED: marked("its tweet was posted before"),
+    RejectionReason.BEYOND_BEST: marked("others are better"),
 }
 
 
@@ -255,7 +262,7 @@ def count_reasons(
 def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> str:
     """Return why a find is not posted in the subscriber's chat."""
     message = _SAID[left_out.reason]
-    if left_out.reason is not Rejected.BELOW_THRESHOLD:
+    if left_out.reason is not RejectionReason.BELOW_THRESHOLD:
         return words.say(message)
     prophecy = left_out.find.prophecy
     judgments = [judgment_of(hit) for hit in (*prophecy.hits, *prophecy.near)]

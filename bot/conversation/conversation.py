@@ -11,14 +11,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from weakref import WeakValueDictionary
 
-from bot.adapter import Adapter, ChatGone, DeliveryError, Refused
+from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused
 from bot.commands.plain_text import name_command
 from bot.commands.queries import name_question
 from bot.commands.registry import Registry
 from bot.commands.services import Services
 from bot.commands.votes import count_reaction
 from bot.conversation.admission import Stop
-from bot.conversation.gates import Backpressure, Gates, Pasted, Room, not_meant
+from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, not_meant
 from bot.conversation.steps import SHOWN_FOR, steps_shown
 from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
@@ -85,7 +85,7 @@ class Conversation:
         self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._pasted = Pasted()
+        self._pasted = RecentPastes()
         self._later: set[asyncio.Task[None]] = set()
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
@@ -403,7 +403,7 @@ async def _replace(request: Request, reply: Reply, adapter: Adapter, step: str) 
     """Put a reply in place of a step; send it if somebody has deleted the step's message."""
     try:
         return await adapter.change(request, step, reply)
-    except Refused as error:
+    except DeliveryRefused as error:
         logger.info("%s %s: the step was not replaced: %s", *request.event, error)
         return await adapter.deliver(request, reply)
 

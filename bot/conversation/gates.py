@@ -83,7 +83,7 @@ class Notices:
         return True
 
 
-class Pasted:
+class RecentPastes:
     """Remembers what people wrote in private lately, so that answers that come close together name
     what they answer."""
 

@@ -45,7 +45,7 @@ from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.budget import BudgetSource
 from engine.errors import FetchError, FetchFailed, PresagioError
 from engine.feeds.lookup import FEED_LIMITS, FeedLookup
@@ -223,7 +223,7 @@ async def require_daily(app: App, asker: str, *, now: datetime) -> None:
 
 async def _document(database: Database, corpus: Corpus, external_id: str) -> Candidate | None:
     """Return a document by its id at the source, or None. Raises StorageError."""
-    found = await Shown(database).document(corpus, external_id)
+    found = await DocumentLookup(database).document(corpus, external_id)
     return found.candidate if found else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
 
-from bot.adapter import Adapter, ChatGone, DeliveryError, Refused, SlowDown
+from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused, SlowDown
 from bot.i18n.words import Words, words_for
 from bot.incident import reason
 from bot.jobs.troubles import ignore
@@ -133,7 +133,7 @@ async def show_outcome(
                 await adapter.deliver(request, reply)
             else:
                 await adapter.change(request, message, reply)
-        except (ChatGone, Refused) as error:
+        except (ChatGone, DeliveryRefused) as error:
             logger.info("%s %s has no message to edit: %s", *request.event, error)
         except DeliveryError as error:
             logger.warning("%s %s was not delivered: %s", *request.event, error)

@@ -16,7 +16,7 @@ from bot.app import App
 from bot.i18n.words import Words, words_for
 from bot.query_log import asked_by
 from bot.replies.composition import draft_reply
-from bot.replies.picture import Pictured, Pictures
+from bot.replies.picture import Pictures, PictureSubject
 from bot.replies.post import (
     PostItem,
     apply_template,
@@ -261,7 +261,7 @@ async def _picture(
 ) -> Reply | None:
     """Return a picture. One that is itself a post has buttons, and words if it cannot be drawn."""
     story, posted = content.story, delivery.answers[:1]
-    shown = Pictured(
+    shown = PictureSubject(
         hit=content.hit,
         corpus=content.corpus,
         headline=story.title,

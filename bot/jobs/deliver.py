@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from bot.adapter import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
+from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, Poster, SlowDown, Unsure
 from bot.incident import reason
 from bot.jobs.content import Draft, reply_of
 from bot.jobs.troubles import ignore
@@ -33,7 +33,7 @@ from engine.errors import (
 )
 from engine.messages import Message
 from engine.posting.choose import pause_before
-from engine.posting.delivery import Delivery, Leased
+from engine.posting.delivery import Delivery, LeasedDelivery
 
 logger = logging.getLogger("presagio.deliver")
 
@@ -135,7 +135,7 @@ def _free_platforms(work: Delivering, now: datetime) -> list[str]:
     return [name for name in work.posters if not work.holds[name].wait_all(now.timestamp())]
 
 
-async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetime]) -> None:
+async def _deliver(work: Delivering, leased: LeasedDelivery, clock: Callable[[], datetime]) -> None:
     """Advance one delivery by one step. Raises StorageError."""
     begun = False
     try:
@@ -159,7 +159,7 @@ async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetim
         await _settle_failure(work, leased, error, clock())
 
 
-async def _compose_reply(work: Delivering, leased: Leased, now: datetime) -> Reply | None:
+async def _compose_reply(work: Delivering, leased: LeasedDelivery, now: datetime) -> Reply | None:
     """Return what the delivery says, or None if it was given up. Raises StorageError."""
     delivery = leased.delivery
     if now - delivery.created_at > _GIVE_UP_AFTER:
@@ -200,7 +200,7 @@ async def _sent(work: Delivering, delivery: Delivery, reply: Reply) -> str:
 
 
 async def _settle_arrival(
-    work: Delivering, leased: Leased, message_id: str, clock: Callable[[], datetime]
+    work: Delivering, leased: LeasedDelivery, message_id: str, clock: Callable[[], datetime]
 ) -> None:
     """Record that a message arrived, retrying across a restart of the database.
 
@@ -234,7 +234,7 @@ class _NotAsked(Unsure):
 
 
 async def _settle_failure(
-    work: Delivering, leased: Leased, error: DeliveryError, now: datetime
+    work: Delivering, leased: LeasedDelivery, error: DeliveryError, now: datetime
 ) -> None:
     """Give the delivery up, or give it back for another attempt. Raises StorageError."""
     delivery = leased.delivery
@@ -244,7 +244,7 @@ async def _settle_failure(
         work.report(error)  # of those who block the bot, nobody is told
         await work.chats.set_active(chat.platform, chat.external_id, active=False)
         await work.outbox.fail(leased, error.said, now=now)
-    elif isinstance(error, Refused):
+    elif isinstance(error, DeliveryRefused):
         await work.outbox.fail(leased, error.said, now=now)
     else:
         wait = _wait(work, error, delivery.attempts)

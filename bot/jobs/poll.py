@@ -26,14 +26,14 @@ from engine.errors import CorpusNotFound, FeedUnreadable, FetchError, PresagioEr
 from engine.feeds.decide import decide
 from engine.feeds.feed import (
     Decision,
-    Failed,
     Feed,
+    FeedFailed,
     FeedFailing,
+    FeedUnchanged,
     NewHeadline,
     Notice,
     Polled,
     Read,
-    Unchanged,
 )
 from engine.feeds.lookup import ACCEPT_FEED
 from engine.feeds.read import FeedParser
@@ -259,11 +259,11 @@ class _Round:
                 )
             moved = fetched.moved_permanently_to
             if fetched.status == 304:
-                return Unchanged(headers=fetched.headers, moved=moved)
+                return FeedUnchanged(headers=fetched.headers, moved=moved)
             media_type = fetched.headers.get("Content-Type")
             parsed = await self._work.parser.parse(fetched.body, media_type, fetched.url)
         except FetchError as error:
-            return Failed(error=error)
+            return FeedFailed(error=error)
         except Exception as error:
             if _affects_all(error):
                 raise
@@ -282,12 +282,12 @@ def _affects_all(error: Exception) -> bool:
     return isinstance(error, PresagioError) and type(error) is not StorageError
 
 
-def _note_unforeseen(feed: Feed, error: Exception) -> Failed:
+def _note_unforeseen(feed: Feed, error: Exception) -> FeedFailed:
     logger.error("feed %d: %s", feed.id, reason(error))
     said = Message(
         "What {host} sent could not be worked with; the log says why.", host=shown_host(feed.url)
     )
-    return Failed(error=FeedUnreadable(said))
+    return FeedFailed(error=FeedUnreadable(said))
 
 
 async def _list_notices(work: Polling, decision: Decision) -> Sequence[OwedNotice]:

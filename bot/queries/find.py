@@ -32,7 +32,7 @@ from engine.query.find import DEFAULT_LIMIT, Finder
 from engine.query.meaning import FindMode, MeaningFinder, found_together, meant_by
 from engine.query.query import Filter, Plan, Query
 from engine.query.read import parse_query
-from engine.query.results import Counts, Found, present_hits, touched_platforms
+from engine.query.results import Counts, QueryAnswer, present_hits, touched_platforms
 from engine.values import Corpus
 
 _S = TypeVar("_S", bound=Snippet)
@@ -46,7 +46,7 @@ async def find(
     limit: int = DEFAULT_LIMIT,
     voice: bool = False,
     mode: FindMode = FindMode.LEXICAL,
-) -> Found:
+) -> QueryAnswer:
     """Answer a query. `in:` in it overrides `corpus`; "" is the configured or only one, "all"
     means every archive.
 
@@ -65,7 +65,7 @@ async def find(
     )
 
 
-def _log_found(search: LoggedSearch, found: Found) -> LoggedSearch:
+def _log_found(search: LoggedSearch, found: QueryAnswer) -> LoggedSearch:
     """Return the entry for a query that was answered, with the query in canonical form."""
     query = found.query
     named = search.quotable
@@ -86,7 +86,7 @@ def _log_found(search: LoggedSearch, found: Found) -> LoggedSearch:
 
 async def _find(
     app: App, query: Query, corpus: str, limit: int, *, voice: bool, mode: FindMode
-) -> Found:
+) -> QueryAnswer:
     names = _corpora(query, negated=False)
     unwanted = frozenset(_corpora(query, negated=True))
     if corpus == ALL and not names and not unwanted:
@@ -117,7 +117,7 @@ async def answer_query(
     voice: bool = False,
     comments: int = 0,
     mode: FindMode = FindMode.LEXICAL,
-) -> Found:
+) -> QueryAnswer:
     """Answer a query from a corpus, with excerpts and the top `comments` comments of each post.
 
     Raises the same errors as `find`.
@@ -148,7 +148,7 @@ async def answer_query(
 
 async def _nearest(
     app: App, finder: MeaningFinder, corpus: Corpus, query: Query, limit: int
-) -> Found:
+) -> QueryAnswer:
     text = meant_by(query)
     if not text:
         raise UsageError(
@@ -170,7 +170,7 @@ async def _nearest(
     return replace(found, notices=(*found.notices, said)) if said else found
 
 
-async def months(app: App, corpus: Corpus, found: Found) -> Mapping[str, int]:
+async def months(app: App, corpus: Corpus, found: QueryAnswer) -> Mapping[str, int]:
     """Return the number of texts that match the query of `found`, by month, without empty months.
 
     Raises storage errors.
@@ -183,7 +183,7 @@ def _corpora(query: Query, *, negated: bool) -> list[str]:
     return [f.value for f in query.filters if f.name == "in" and f.negated == negated]
 
 
-def _find_nothing(query: Query, corpus: Corpus, why: Message) -> Found:
+def _find_nothing(query: Query, corpus: Corpus, why: Message) -> QueryAnswer:
     return replace(
         _nowhere(query, corpus.name, why),
         kind=corpus.kind,
@@ -192,8 +192,8 @@ def _find_nothing(query: Query, corpus: Corpus, why: Message) -> Found:
     )
 
 
-def _nowhere(query: Query, corpus: str, why: Message) -> Found:
-    return Found(
+def _nowhere(query: Query, corpus: str, why: Message) -> QueryAnswer:
+    return QueryAnswer(
         query=query,
         expanded=query,
         corpus=corpus,
@@ -238,7 +238,7 @@ async def _run_search(
 
 async def _found(
     app: App, search: SearchContract, query: Query, *, limit: int, comments: int
-) -> Found:
+) -> QueryAnswer:
     corpus = await _corpus(app, search, query)
     answered = partial(answer_query, app, corpus, limit=limit, voice=True, comments=comments)
     found = await answered(query=query)

@@ -16,7 +16,7 @@ from engine.answer.cited_answer import (
     without_brackets,
 )
 from engine.query.query import Plan
-from engine.query.results import FindHit, Found, Match
+from engine.query.results import FindHit, Match, QueryAnswer
 from engine.text.snippet import narrow_excerpt
 
 _INDENT = "   "
@@ -30,7 +30,7 @@ _LABELS = {
 }
 
 
-def brief_find_reply(found: Found, words: Words, *, longest: int, after: int = 0) -> Reply:
+def brief_find_reply(found: QueryAnswer, words: Words, *, longest: int, after: int = 0) -> Reply:
     """Return the answer without scores: how many there are, and the hits beyond rank `after`.
 
     Texts longer than `longest` characters are cut.
@@ -59,7 +59,7 @@ def _view_hit(hit: FindHit, words: Words, longest: int) -> HitView:
     return replace(view, place=place_text(found.place, words)) if found.place else view
 
 
-def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Reply:
+def find_reply(found: QueryAnswer, words: Words, *, longest: int | None = None) -> Reply:
     """Return the answer with all its hits; texts longer than `longest` characters are cut."""
     lines = [_summary(found, words)]
     for hit in found.hits:
@@ -71,7 +71,7 @@ def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Rep
     )
 
 
-def _summary(found: Found, words: Words) -> str:
+def _summary(found: QueryAnswer, words: Words) -> str:
     query = cut(str(found.query), _LONGEST_QUERY)
     if not found.hits:
         return words.say("Nothing found: {query}", query=query or "-")
@@ -96,12 +96,12 @@ def _summary(found: Found, words: Words) -> str:
     return said if not left else f"{said}\n{_rest(found, words)}"
 
 
-def _rest(found: Found, words: Words) -> str:
+def _rest(found: QueryAnswer, words: Words) -> str:
     shown = words.say("Shown: {number}.", number=words.number(found.counts.returned))
     return f"{shown}{_left_out(found, words)}"
 
 
-def _left_out(found: Found, words: Words) -> str:
+def _left_out(found: QueryAnswer, words: Words) -> str:
     """Return what to say after how many texts are shown: how many others differ too little."""
     alike = found.counts.fetched - found.counts.distinct - found.counts.elsewhere
     if not alike:

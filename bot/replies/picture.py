@@ -24,7 +24,7 @@ _APART = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pictured:
+class PictureSubject:
     """A hit and the headline that it foretold. The age of the hit is relative to `date`."""
 
     hit: Hit
@@ -36,10 +36,10 @@ class Pictured:
     number: int | None = None  # in the caption; the rank of the hit if None
 
 
-def picture_answer(answer: Answer) -> Pictured:
+def picture_answer(answer: Answer) -> PictureSubject:
     """Return the first hit of an answer's page with its headline."""
     headline = answer.prophecy.headline
-    return Pictured(
+    return PictureSubject(
         hit=answer.page[0],
         corpus=answer.prophecy.corpus,
         headline=headline.text,
@@ -57,7 +57,7 @@ class Pictures:
     footer: str = ""
 
     async def reply(
-        self, shown: Pictured, words: Words, *, buttons: tuple[tuple[Button, ...], ...] = ()
+        self, shown: PictureSubject, words: Words, *, buttons: tuple[tuple[Button, ...], ...] = ()
     ) -> Reply:
         """Return the picture as a reply, with the headline and the facts as its caption.
 
@@ -86,7 +86,7 @@ class Pictures:
 
 
 def card_of(
-    shown: Pictured,
+    shown: PictureSubject,
     words: Words,
     *,
     avatar: bytes | None = None,
@@ -128,7 +128,7 @@ def card_of_text(
     )
 
 
-def file_name(shown: Pictured) -> str:
+def file_name(shown: PictureSubject) -> str:
     """Return a name under which the picture can be kept, such as 2012-03-14-ship-blocks-suez.png.
 
     It has ASCII letters, digits and hyphens alone; a headline in other letters leaves the date.

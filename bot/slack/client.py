@@ -21,7 +21,7 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.adapter import AdapterFailed, ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.adapter import AdapterFailed, ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
 from bot.commands import Command
 from bot.i18n.words import Words
 from bot.slack.events import PLATFORM, SHORTCUT, SlackProfile
@@ -115,7 +115,9 @@ def _map_error(error: Exception) -> DeliveryError:
         return DeliveryError(
             Message("Slack refuses for now: {said}.", said=describe_slack_error(error))
         )
-    return Refused(Message("Slack refuses the message: {said}.", said=describe_slack_error(error)))
+    return DeliveryRefused(
+        Message("Slack refuses the message: {said}.", said=describe_slack_error(error))
+    )
 
 
 def _read_wait(error: Exception) -> float | None:
@@ -323,7 +325,7 @@ async def download_file(client: AsyncWebClient, url: str, to: Path) -> None:
     address, own = urlsplit(url), urlsplit(client.base_url)
     of_slack = address.scheme == "https" and (address.hostname or "").endswith(".slack.com")
     if not of_slack and (address.scheme, address.netloc) != (own.scheme, own.netloc):
-        raise Refused(Message("Slack does not keep this file."))
+        raise DeliveryRefused(Message("Slack does not keep this file."))
     headers, limit = {"Authorization": f"Bearer {client.token}"}, _MOST_DOWNLOADED
     seconds = aiohttp.ClientTimeout(total=_DOWNLOAD_SECONDS)
     try:
@@ -332,7 +334,7 @@ async def download_file(client: AsyncWebClient, url: str, to: Path) -> None:
             session.get(url, headers=headers, allow_redirects=False) as answer,
         ):
             if answer.status != HTTPStatus.OK or answer.content_type == "text/html":
-                raise Refused(
+                raise DeliveryRefused(
                     Message(
                         "Slack lets me read files only with the scope files:read: write"
                         " the manifest again with presagio slack manifest."
@@ -342,7 +344,9 @@ async def download_file(client: AsyncWebClient, url: str, to: Path) -> None:
                 async for chunk in answer.content.iter_chunked(1 << 16):
                     limit -= len(chunk)
                     if limit < 0:
-                        raise Refused(Message("Slack sends more than the file is said to have."))
+                        raise DeliveryRefused(
+                            Message("Slack sends more than the file is said to have.")
+                        )
                     file.write(chunk)
     except (aiohttp.ClientError, TimeoutError) as error:
         raise DeliveryError(

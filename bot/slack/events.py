@@ -12,8 +12,8 @@ from bot.request import (
     Inquiries,
     Person,
     Place,
-    Quoted,
     Reaction,
+    RepliedMessage,
     Request,
     Revision,
     SentFile,
@@ -113,7 +113,7 @@ async def read_message(
         written_at=moment_of((quoted if about_thread else shared).get("ts")),
         unreadable=unreadable,
         attachment=_read_attachment(event, myself) if private else None,
-        quoted=Quoted(
+        quoted=RepliedMessage(
             text=plain_text(str(quoted.get("text", ""))),
             message=None if thread == event["ts"] else thread,
             written_at=moment_of(quoted.get("ts")),

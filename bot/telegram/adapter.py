@@ -22,15 +22,15 @@ from telegram import (
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, TelegramError
 
-from bot.adapter import DeliveryError, Refused
+from bot.adapter import DeliveryError, DeliveryRefused
 from bot.pace import EvenPace
 from bot.replies.limits import cut, utf16_length
 from bot.reply import Button, Reply
 from bot.request import Request
 from bot.telegram.client import (
     Bot,
+    GroupMigrated,
     MessageUnchanged,
-    Moved,
     describe_telegram_error,
     has_words,
     map_telegram_errors,
@@ -67,7 +67,7 @@ class TelegramPoster:
         topic = int(thread) if thread else None
         try:
             message = await self._show(int(chat.external_id), topic, reply)
-        except Moved as moved:
+        except GroupMigrated as moved:
             await self._chats.move(PLATFORM, chat.external_id, str(moved.to))
             message = await self._show(moved.to, None, reply)
         return str(message.message_id)
@@ -220,7 +220,7 @@ class TelegramAdapter:
                 await self._bot.set_message_reaction(
                     message.chat_id, message.message_id, ReactionTypeEmoji(smiley)
                 )
-        except Refused as error:
+        except DeliveryRefused as error:
             logger.debug("no reaction was shown: %s", error)
 
     async def _answer_press(
@@ -264,16 +264,16 @@ class TelegramAdapter:
                     )
         except MessageUnchanged:
             pass  # the same vote as before
-        except Moved as moved:
+        except GroupMigrated as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
-            raise Refused(moved.message) from moved
+            raise DeliveryRefused(moved.message) from moved
 
     async def _send(self, request: Request, reply: Reply) -> str | None:
         """Send; if the group has moved, send again to its new id. Return the ids of the messages,
         separated by spaces, or None if there are none."""
         try:
             return await self._post(request, int(request.place.chat_id), reply)
-        except Moved as moved:
+        except GroupMigrated as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
             return await self._post(request, moved.to, reply)
 

@@ -25,7 +25,7 @@ from telegram.error import (
 from telegram.ext import BaseRateLimiter, ExtBot
 from telegram.request import HTTPXRequest
 
-from bot.adapter import AdapterFailed, ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.adapter import AdapterFailed, ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
 from bot.pace import Holds, RateLimit
 from engine.messages import Message
 
@@ -74,7 +74,7 @@ _CHECK_SECONDS = 10.0
 _OF_LIBRARIES = re.compile(r"^httpx\.\w+: |\[Errno -?\d+\] ")
 
 
-class Moved(DeliveryError):
+class GroupMigrated(DeliveryError):
     """The group became a supergroup with another id."""
 
     def __init__(self, to: int) -> None:
@@ -99,7 +99,7 @@ async def map_telegram_errors() -> AsyncIterator[None]:
         # Not "from error": its message contains the token. And the next token may be valid.
         raise DeliveryError(Message("Telegram refuses the token.")) from None
     except ChatMigrated as error:
-        raise Moved(error.new_chat_id) from error
+        raise GroupMigrated(error.new_chat_id) from error
     except TelegramError as error:
         raise _map_error(error) from error
 
@@ -112,7 +112,7 @@ def _map_error(error: TelegramError) -> DeliveryError:
     if isinstance(error, BadRequest):
         if has_words(error, "not modified"):
             return MessageUnchanged(Message("Telegram has nothing to change."))
-        return Refused(
+        return DeliveryRefused(
             Message("Telegram refuses the message: {said}.", said=describe_telegram_error(error))
         )
     if isinstance(error.__cause__, _NEVER_SENT):

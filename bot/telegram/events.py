@@ -31,8 +31,8 @@ from bot.request import (
     Inquiries,
     Person,
     Place,
-    Quoted,
     Reaction,
+    RepliedMessage,
     Request,
     Revision,
     SentFile,
@@ -245,12 +245,12 @@ def _read_text(message: Message) -> str:
     return units.decode("utf-16-le", "replace").strip()
 
 
-def _read_quoted(message: Message, myself: TelegramIdentity) -> Quoted:
+def _read_quoted(message: Message, myself: TelegramIdentity) -> RepliedMessage:
     """Return the message that this one replies to."""
     quoted = message.reply_to_message
     if quoted is None:
-        return Quoted()
-    return Quoted(
+        return RepliedMessage()
+    return RepliedMessage(
         text=_read_text(quoted),
         message=str(quoted.message_id),
         written_at=_written_at(quoted, message),

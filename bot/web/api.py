@@ -20,14 +20,14 @@ from bot.web.schemas import (
     CorporaAnswer,
     CorpusAnswer,
     CorpusName,
+    FilterParameters,
     FindParameters,
-    Narrowed,
     ProphecyParameters,
     SearchAnswer,
     SearchParameters,
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
-from db.search.shown import DocumentOrigin, Shown
+from db.search.shown import DocumentLookup, DocumentOrigin
 from engine.contracts.answers import ProphecyAnswer, QuestionAnswer
 from engine.contracts.results import DocumentAnswer, FindAnswer
 from engine.corpora import ALL, news_corpus
@@ -57,7 +57,7 @@ router = APIRouter(
 class TaggedIndex:
     """Lexical retrieval among documents with a tag; implements engine.ports.SearchIndex."""
 
-    def __init__(self, index: SearchIndex, shown: Shown, tag: str) -> None:
+    def __init__(self, index: SearchIndex, shown: DocumentLookup, tag: str) -> None:
         self._index = index
         self._shown = shown
         self._tag = tag
@@ -80,7 +80,7 @@ class TaggedIndex:
 class TaggedVectors:
     """Retrieval by meaning among documents with a tag; implements engine.ports.VectorIndex."""
 
-    def __init__(self, vectors: VectorIndex, shown: Shown, tag: str) -> None:
+    def __init__(self, vectors: VectorIndex, shown: DocumentLookup, tag: str) -> None:
         self._vectors = vectors
         self._shown = shown
         self._tag = tag
@@ -114,7 +114,7 @@ class Scope:
     tag: str | None
 
     @classmethod
-    async def of(cls, shared: SharedState, asked: Narrowed) -> Self:
+    async def of(cls, shared: SharedState, asked: FilterParameters) -> Self:
         """Return the scope of a request: where several corpora fit and none is named, all of them.
 
         Raises CorpusNotFound, UsageError, also for a category that is not known, StorageError.
@@ -130,8 +130,10 @@ class Scope:
         return await cls._of_category(shared, asked, asked.category)
 
     @classmethod
-    async def _of_category(cls, shared: SharedState, asked: Narrowed, category: str) -> Self:
-        shown, tag = Shown(shared.app.database), category.casefold()
+    async def _of_category(
+        cls, shared: SharedState, asked: FilterParameters, category: str
+    ) -> Self:
+        shown, tag = DocumentLookup(shared.app.database), category.casefold()
         known = await shown.categories()
         if asked.corpus or asked.kind:
             corpus = await shared.corpus(asked.corpus or "", asked.kind)
@@ -151,17 +153,17 @@ class Scope:
         app, tag = self.shared.app, self.tag
         if tag is None:
             return searcher(app)
-        shown = Shown(app.database)
+        shown = DocumentLookup(app.database)
         index, meaning = TaggedIndex(app.retrieval.index, shown, tag), app.retrieval.meaning
         meaning = meaning and replace(meaning, vectors=TaggedVectors(meaning.vectors, shown, tag))
         return searcher(replace(app, retrieval=Retrieval(index=index, meaning=meaning)))
 
     async def count(self, filters: Filters) -> int:
         """Return how many texts in scope pass the filters."""
-        shown = Shown(self.shared.app.database)
+        shown = DocumentLookup(self.shared.app.database)
         return sum([await shown.count(each, filters, self.tag) for each in self.corpora])
 
-    def describe(self, asked: Narrowed, now: datetime) -> dict[str, object]:
+    def describe(self, asked: FilterParameters, now: datetime) -> dict[str, object]:
         """Return what was asked for, as answers repeat it."""
         return {
             "kind": self.corpora[0].kind if len(self.corpora) == 1 else asked.kind,
@@ -173,7 +175,7 @@ class Scope:
     async def origins(self, hits: Sequence[Hit]) -> list[Mapping[str, object]]:
         """Return where each hit comes from, as the API names it."""
         ids = [hit.candidate.id for hit in hits]
-        shown, known = Shown(self.shared.app.database), dict[int, DocumentOrigin]()
+        shown, known = DocumentLookup(self.shared.app.database), dict[int, DocumentOrigin]()
         for corpus in self.corpora:
             known |= await shown.origins(corpus, ids)
         return [asdict(known[number]) if number in known else _UNKNOWN for number in ids]
@@ -370,7 +372,7 @@ async def read_document(
 ) -> tuple[Corpus, FoundDocument]:
     """Return a document with its corpus. Raises CorpusNotFound, Refusal, StorageError."""
     known = await shared.corpus(corpus)
-    document = await Shown(shared.app.database).document(known, external_id)
+    document = await DocumentLookup(shared.app.database).document(known, external_id)
     if document is None:
         raise Refusal(
             HTTPStatus.NOT_FOUND,

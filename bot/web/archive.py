@@ -21,14 +21,14 @@ from bot.web.reading import TimelineEntry
 from bot.web.rendering import render, split_marks, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import (
-    Asked,
+    ProphecyForm,
     VisitorOf,
     find_visitor,
     format_day,
     list_choices,
     say_span,
 )
-from db.search.shown import ArchiveText, Order, Shown
+from db.search.shown import ArchiveText, DocumentLookup, Order
 from engine.corpora import corpus_named
 from engine.messages import Message
 from engine.search import FIRST_MOMENT
@@ -84,7 +84,7 @@ async def _show_corpus(
         request,
         "corpus.html",
         corpus=known,
-        asked=Asked(headline="", date=None, corpus=known.name),
+        asked=ProphecyForm(headline="", date=None, corpus=known.name),
         bars=draw_bars(months),
         busiest=say_span(busiest, words),
         most=months.get(busiest, 0),
@@ -144,7 +144,7 @@ async def _list_texts(
     order = Order(said) if (said := values.get("sort", "")) in list(Order) else usual
     number = int(said) if (said := values.get("page", "")).isdecimal() and len(said) < 6 else 1
     skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
-    texts = await Shown(shared.app.database).list_texts(
+    texts = await DocumentLookup(shared.app.database).list_texts(
         known,
         span.begins,
         span.ends,

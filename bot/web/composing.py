@@ -18,7 +18,7 @@ from bot.web.rendering import render, render_fragment, web_address
 from bot.web.schemas import LONGEST_TEXT, CorpusName, Text
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from bot.web.streaming import EVENTS, own_work, stream_work, wants_events
-from bot.web.visitor import Asked, find_visitor, list_choices, read_form
+from bot.web.visitor import ProphecyForm, find_visitor, list_choices, read_form
 from engine.budget import require_open
 from engine.compose.composition import ComposeRequest, Composition, Progress, StepName
 from engine.contracts.composition import ComposeAnswer
@@ -153,7 +153,7 @@ async def _page(
         "compose.html",
         prompt=prompt,
         thread=thread,
-        asked=Asked(headline="", date=None, corpus=chosen),
+        asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
         **_describe_outcome(outcome, words),
     )

@@ -23,7 +23,7 @@ from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import find_visitor, format_day, own_address, wall_rule
 from db.chat.answers import Wall
 from db.posting.outbox import Outbox
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.chat import WallEntry
 from engine.feeds.markup import without_forbidden
 from engine.page.article import first_link
@@ -141,7 +141,10 @@ async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
     asked = request.query_params.get("corpus", "").strip()
     shown = await shared.app.corpora.list()
     corpora = [await shared.app.corpora.get(asked)] if asked else shown
-    by_name, texts = {corpus.name: corpus for corpus in corpora}, Shown(shared.app.database)
+    by_name, texts = (
+        {corpus.name: corpus for corpus in corpora},
+        DocumentLookup(shared.app.database),
+    )
     entries = []
     for told in await _list_told(shared, list(by_name)):
         corpus = by_name[told.corpus]

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 from bot.adapter import AdapterStatus
 from bot.settings import Settings
 from bot.web.failures import STEERING, Refusal, describe_problems
-from bot.web.schemas import Cleared, Health, Ready, Reloaded
+from bot.web.schemas import ClearedModel, Health, Ready, ReloadedSettings
 from bot.web.shared_state import SharedOf, SharedState, limit_requests, may_ask, require_admin_key
 from db.corpus.health import server_version
 from db.logs import JobOutcomes
@@ -244,7 +244,7 @@ async def _metrics(shared: SharedOf) -> Response:
 
 @steering.delete(
     "/vectors",
-    response_model=Cleared,
+    response_model=ClearedModel,
     responses=describe_problems(400, 401, 403, 429, 503, steering=True),
     summary="Remove all vectors of a model",
 )
@@ -267,7 +267,7 @@ async def _clear(
 
 @steering.post(
     "/reload",
-    response_model=Reloaded,
+    response_model=ReloadedSettings,
     responses=describe_problems(400, 401, 403, 429, 503, steering=True),
     summary="Read the settings anew",
 )

@@ -44,8 +44,8 @@ from bot.web.shared_state import (
 from bot.web.sharing import sharing
 from bot.web.streaming import stream_work, wants_events
 from bot.web.visitor import (
-    Asked,
     Ballots,
+    ProphecyForm,
     VisitorOf,
     build_lasting_link,
     find_visitor,
@@ -59,7 +59,7 @@ from bot.web.visitor import (
     read_form,
     recover_asked,
 )
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.answer.cited_answer import CitedAnswer, CitedSource
 from engine.corpora import ALL
 from engine.errors import PresagioError, UsageError
@@ -91,7 +91,7 @@ async def _ask(request: Request, shared: SharedOf, visitor: VisitorOf) -> Respon
         request,
         "ask.html",
         question=question,
-        asked=Asked(headline="", date=None, corpus=chosen),
+        asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
         **_describe_answer(answered, visitor.words),
     )
@@ -152,7 +152,7 @@ async def render_failure(request: Request, failure: Failure) -> Response:
         message=words.render(failure.message),
         fix=words.render(failure.fix) if failure.fix else None,
         asked=recover_asked(request, failure.status),
-        elsewhere=Asked(headline="", date=None, corpus=chosen),
+        elsewhere=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
     )
     page.headers.update(failure.headers)
@@ -176,7 +176,7 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     if not await shared.app.corpora.list():
         return render(request, "home.html", asked=None, corpora=(), leads=(), examples=())
     corpora, chosen = await list_choices(shared, request.query_params.get("corpus", "").strip())
-    asked = Asked(headline="", date=None, corpus=chosen)
+    asked = ProphecyForm(headline="", date=None, corpus=chosen)
     known = await shared.corpus(chosen)
     lead = await choose_lead(shared, corpora, known, visitor.words)
     return render(
@@ -230,7 +230,9 @@ def _choose_patience(shared: SharedState) -> float | None:
     return shared.patience if judges else None
 
 
-def _stream_findings(request: Request, shared: SharedState, asked: Asked, words: Words) -> Response:
+def _stream_findings(
+    request: Request, shared: SharedState, asked: ProphecyForm, words: Words
+) -> Response:
     """Return the answer as an event, after one that says what is waited for."""
     steps: asyncio.Queue[object] = asyncio.Queue()
     steps.put_nowait({"says": words.say(JUDGING)})
@@ -248,7 +250,12 @@ def _stream_findings(request: Request, shared: SharedState, asked: Asked, words:
 
 
 async def _describe_findings(
-    shared: SharedState, asked: Asked, prophecy: Prophecy, words: Words, *, judging: bool = False
+    shared: SharedState,
+    asked: ProphecyForm,
+    prophecy: Prophecy,
+    words: Words,
+    *,
+    judging: bool = False,
 ) -> dict[str, Any]:
     """Return what the template shows of an answer, or of candidates that a model is judging."""
     until, usual = asked.date or shared.now(), shared.settings.search.limit
@@ -288,7 +295,7 @@ async def _mark_words(
     ids = defaultdict[str, list[int]](list)
     for hit in hits:
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)
-    shown, marked = Shown(shared.app.database), dict[int, str]()
+    shown, marked = DocumentLookup(shared.app.database), dict[int, str]()
     for name, listed in ids.items():
         marked |= await shown.mark_words(await shared.corpus(name), listed, lexemes)
     return marked

@@ -39,12 +39,12 @@ from bot.web.rendering import (
 )
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import Asked, Ballots, VisitorOf, format_day, list_choices, say_span
+from bot.web.visitor import Ballots, ProphecyForm, VisitorOf, format_day, list_choices, say_span
 from db.corpus.health import Neighbour
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.errors import UsageError
 from engine.messages import Message
-from engine.query.results import FindHit, Found
+from engine.query.results import FindHit, QueryAnswer
 from engine.search import order_by_date
 from engine.text.address import address_candidate
 from engine.values import Flag
@@ -89,7 +89,7 @@ class Span:
 class Timeline:
     """All spans from the first text to the last, empty ones included."""
 
-    found: Found
+    found: QueryAnswer
     spans: Sequence[Span]
     by_year: bool
 
@@ -144,7 +144,7 @@ async def timeline(
         known = await shared.corpus(found.corpus)
     lexemes = {lexeme for hit in found.hits for match in hit.matched for lexeme in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
-    marked = await Shown(shared.app.database).mark_words(known, ids, lexemes)
+    marked = await DocumentLookup(shared.app.database).mark_words(known, ids, lexemes)
     counted = Counter(await months(shared.app, known, found) if found.hits else {})
     by_year = (
         bool(counted) and _year_of_month(max(counted)) - _year_of_month(min(counted)) >= _YEARS
@@ -229,7 +229,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
         query=query,
         when=when,
         title=say_span(when, words) if found else "",
-        asked=Asked(headline="", date=None, corpus=chosen),
+        asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
         timeline=found,
         bars=bars,

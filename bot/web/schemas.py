@@ -43,7 +43,7 @@ class Parameters(BaseModel):
     )
 
 
-class Narrowed(Parameters):
+class FilterParameters(Parameters):
     """What narrows a search."""
 
     kind: Kind | None = Field(None, description="Search the corpus of this kind.")
@@ -68,7 +68,7 @@ class Narrowed(Parameters):
     )
 
 
-class SearchParameters(Narrowed):
+class SearchParameters(FilterParameters):
     """A search by words and, where there are vectors, by meaning."""
 
     q: Text = Field(description="What to look for, in any words.", examples=["coffee prices"])
@@ -112,7 +112,7 @@ class FindParameters(Parameters):
     limit: int = Field(DEFAULT_LIMIT, ge=1, le=100, description="Texts in the answer, at most.")
 
 
-class AskParameters(Narrowed):
+class AskParameters(FilterParameters):
     """A question."""
 
     question: Text = Field(description="The question.", examples=["What was said about coffee?"])
@@ -198,13 +198,13 @@ class Ready(AnswerModel):
     )
 
 
-class Cleared(AnswerModel):
+class ClearedModel(AnswerModel):
     """A model whose vectors are gone."""
 
     cleared: str
 
 
-class Reloaded(AnswerModel):
+class ReloadedSettings(AnswerModel):
     """Settings that changed, by what it takes to follow them."""
 
     applied: list[str] = Field(examples=[["search.minimum_judgment"]])

@@ -196,7 +196,7 @@ class RateLimits:
 
 
 @dataclass(slots=True)
-class Kept:
+class CachedCounts:
     """Keeps what takes long to count, for some time and in bounded memory."""
 
     clock: Callable[[], float]
@@ -235,14 +235,14 @@ class SharedState:
     keys: Keys = field(init=False)
     own: OwnNames = field(init=False)
     limits: RateLimits = field(init=False)
-    kept: Kept = field(init=False)
+    kept: CachedCounts = field(init=False)
     # Of the page, by what was asked: who looks, shares or votes on an answer waits for the same.
     prophecies: SharedWork[Prophecy] = field(init=False, default_factory=SharedWork)
     patience: float = 0.1  # seconds that a visitor sees nothing while a model judges
 
     def __post_init__(self) -> None:
         secrets = self.app.settings.secrets
-        self.kept = Kept(self.clock)
+        self.kept = CachedCounts(self.clock)
         self.keys = Keys(secrets.web_api_keys, secrets.web_admin_keys)
         self.use(self.app.settings)
 

@@ -197,7 +197,7 @@ def _weight(text: str) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ProphecyForm:
     """The values of the prophecy form; its URL is the link to the answer."""
 
     headline: str
@@ -211,7 +211,7 @@ class Asked:
         return format_day(self.date) if self.date else ""
 
 
-def read_asked(values: Mapping[str, str]) -> Asked:
+def read_asked(values: Mapping[str, str]) -> ProphecyForm:
     """Read the form. Raises UsageError."""
     headline = " ".join(values.get("headline", "").split())
     if len(headline) > LONGEST_TEXT:
@@ -219,7 +219,7 @@ def read_asked(values: Mapping[str, str]) -> Asked:
             Message("A headline has no more than {number} characters.", number=LONGEST_TEXT)
         )
     date = values.get("date", "").strip()
-    return Asked(
+    return ProphecyForm(
         headline=headline,
         date=read_date(date) if date else None,
         corpus=values.get("corpus", "").strip(),
@@ -227,7 +227,7 @@ def read_asked(values: Mapping[str, str]) -> Asked:
     )
 
 
-def recover_asked(request: Request, status: HTTPStatus) -> Asked | None:
+def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
     """Return what the form of headlines sent, for the page that says what was wrong with it.
 
     None if the form did not send it, or is not at fault. A wrong corpus or date is left out.
@@ -238,7 +238,7 @@ def recover_asked(request: Request, status: HTTPStatus) -> Asked | None:
     written, date = values.get("date", "").strip(), None
     with suppress(UsageError):
         date = read_date(written) if written else None
-    return Asked(
+    return ProphecyForm(
         headline=" ".join(values.get("headline", "").split())[:LONGEST_TEXT],
         date=date,
         corpus="" if status is HTTPStatus.NOT_FOUND else values.get("corpus", "").strip(),
@@ -281,7 +281,7 @@ async def list_choices(
 
 
 async def build_lasting_link(
-    shared: SharedState, visitor: Visitor, asked: Asked, corpus: str
+    shared: SharedState, visitor: Visitor, asked: ProphecyForm, corpus: str
 ) -> str:
     """Return the URL that will still give the same answer tomorrow."""
     now = shared.now()
@@ -301,21 +301,21 @@ def own_address(request: Request) -> str:
     return shared.own.address or str(request.base_url).rstrip("/")
 
 
-async def prophesy_asked(shared: SharedState, asked: Asked) -> Prophecy:
+async def prophesy_asked(shared: SharedState, asked: ProphecyForm) -> Prophecy:
     """Answer a headline; for a repeated one, the judgment comes from the cache."""
     async with join_prophecy(shared, asked) as answering:
         return await asyncio.shield(answering)
 
 
 def join_prophecy(
-    shared: SharedState, asked: Asked
+    shared: SharedState, asked: ProphecyForm
 ) -> AbstractAsyncContextManager[asyncio.Task[Prophecy]]:
     """Return what answers a headline, for all who ask it at the same time."""
     request = _build_request(shared, asked)
     return shared.prophecies.join(asked, lambda: shared.app.prophesy(request, corpus=asked.corpus))
 
 
-async def list_candidates(shared: SharedState, asked: Asked) -> Prophecy:
+async def list_candidates(shared: SharedState, asked: ProphecyForm) -> Prophecy:
     """Return what a headline's words alone propose, in some milliseconds and for nothing.
 
     Not logged: the answer will be.
@@ -326,7 +326,7 @@ async def list_candidates(shared: SharedState, asked: Asked) -> Prophecy:
     return await prophesy_from_all(prophet, corpora, request, prophet.score.weights)
 
 
-def _build_request(shared: SharedState, asked: Asked) -> SearchRequest:
+def _build_request(shared: SharedState, asked: ProphecyForm) -> SearchRequest:
     return SearchRequest(
         headline=read_headline(asked.headline, date=asked.date),
         limit=max(shared.settings.search.limit, MOST_HITS if asked.more else 0),

@@ -83,7 +83,7 @@ class Waiting(Store, sql="access"):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class UsageCount:
     """How often a person or a chat was answered. `name` is "platform:id"."""
 
     name: str
@@ -169,7 +169,7 @@ class Access(Store, sql="access"):
         rows = await self._fetch_rows("admissions", platform)
         return [_admission(row) for row in rows]
 
-    async def count_use(self, since: datetime) -> Sequence[Used]:
+    async def count_use(self, since: datetime) -> Sequence[UsageCount]:
         """Return who was answered since that day (UTC) and how often, the busiest 20 first."""
         day = since.astimezone(UTC).date()
         rows = await self._fetch_rows("used_since", day, _MOST_USERS)
@@ -185,9 +185,9 @@ def _admission(row: asyncpg.Record) -> Admission:
     return Admission(**{**dict(row), "state": AdmissionState(row["state"])})
 
 
-def _read_used(row: asyncpg.Record) -> Used:
+def _read_used(row: asyncpg.Record) -> UsageCount:
     what, _, name = row["scope"].partition(":")
-    return Used(
+    return UsageCount(
         name=name if what == "user" else row["chat"] or row["scope"],
         title=row["title"],
         person=what == "user",

@@ -26,7 +26,7 @@ _RECOUNT_SECONDS = 600  # a large corpus is read in full
 
 
 @dataclass(frozen=True, slots=True)
-class Reindexed:
+class ReindexResult:
     """How many documents were examined, and how many of them were written."""
 
     seen: int
@@ -54,7 +54,7 @@ class Reindexing(Store, sql="reindex"):
             rest = about_corpus("reindex", "rest", corpus.id)
             return int(await connection.fetchval(rest, corpus.id, timeout=_TIMEOUT))
 
-    async def pages(self, corpus: Corpus) -> AsyncGenerator[Reindexed, None]:
+    async def pages(self, corpus: Corpus) -> AsyncGenerator[ReindexResult, None]:
         """Index the remaining documents and yield the result of each page.
 
         No connection is held between pages. After the last one the corpus is up to date. Does
@@ -80,7 +80,7 @@ class Reindexing(Store, sql="reindex"):
                 await asyncio.sleep(pause)
         return done
 
-    async def _page(self, corpus: Corpus) -> Reindexed | None:
+    async def _page(self, corpus: Corpus) -> ReindexResult | None:
         async with self._database.transaction() as connection:
             await connection.execute(f"SET LOCAL statement_timeout = {_TIMEOUT * 1000}")
             # As every writer of a corpus does, before any other lock.
@@ -93,7 +93,7 @@ class Reindexing(Store, sql="reindex"):
             if rows:
                 changed = await self._write_rows(connection, corpus, rows)
                 await connection.execute(self._sql["keep_place"], corpus.id, rows[-1]["id"])
-                return Reindexed(len(rows), changed)
+                return ReindexResult(len(rows), changed)
         await self._finish(corpus)
         return None
 

@@ -24,7 +24,7 @@ from engine.posting.delivery import (
     Chosen,
     Delivery,
     DeliveryState,
-    Leased,
+    LeasedDelivery,
     OutboxHealth,
     OwedNotice,
     OwedPost,
@@ -225,7 +225,7 @@ class Outbox(Store, sql="posting"):
 
     async def lease(
         self, platforms: Sequence[str], *, now: datetime, limit: int, lease: timedelta
-    ) -> list[Leased]:
+    ) -> list[LeasedDelivery]:
         """Lease deliveries that may be sent now, at most one per chat, the oldest.
 
         A chat waits for a second after each message that was begun, and while its oldest delivery
@@ -234,26 +234,28 @@ class Outbox(Store, sql="posting"):
         rows = await self._fetch_rows("lease", now, platforms, now - _PACE, limit, now + lease)
         return [_read_leased(row) for row in rows]
 
-    async def begin(self, leased: Leased, *, now: datetime) -> bool:
+    async def begin(self, leased: LeasedDelivery, *, now: datetime) -> bool:
         """Note that sending begins; if this returns False, the lease is over: do not send."""
         return await self._change("begin", leased, now)
 
-    async def sent(self, leased: Leased, message_id: str, *, now: datetime) -> bool:
+    async def sent(self, leased: LeasedDelivery, message_id: str, *, now: datetime) -> bool:
         """Note that it arrived; return False if the lease was taken over."""
         return await self._change("sent", leased, message_id, now)
 
-    async def retry(self, leased: Leased, *, at: datetime, error: Message, not_shown: bool) -> bool:
+    async def retry(
+        self, leased: LeasedDelivery, *, at: datetime, error: Message, not_shown: bool
+    ) -> bool:
         """Return it to be sent at `at`; return False if the lease was taken over.
 
         `not_shown` says that certainly neither this nor an earlier attempt arrived.
         """
         return await self._change("retry", leased, at, message_json(error), not_shown)
 
-    async def release(self, leased: Leased) -> bool:
+    async def release(self, leased: LeasedDelivery) -> bool:
         """Release what was leased and not begun; return False if the lease was taken over."""
         return await self._change("release", leased)
 
-    async def fail(self, leased: Leased, error: Message, *, now: datetime) -> bool:
+    async def fail(self, leased: LeasedDelivery, error: Message, *, now: datetime) -> bool:
         """Give it up; return False if the lease was taken over."""
         return await self._change("fail", leased, message_json(error), now)
 
@@ -286,12 +288,12 @@ class Outbox(Store, sql="posting"):
             await connection.execute(self._sql["forget_posted"], now - _POSTED_KEPT)
             await connection.execute(self._sql["forget_dates"], (now - _DATES_KEPT).date())
 
-    async def _change(self, name: str, leased: Leased, *values: object) -> bool:
+    async def _change(self, name: str, leased: LeasedDelivery, *values: object) -> bool:
         changed = await self._fetch_value(name, leased.delivery.id, leased.lease, *values)
         return bool(changed)
 
 
-def _read_leased(row: asyncpg.Record) -> Leased:
+def _read_leased(row: asyncpg.Record) -> LeasedDelivery:
     delivery = Delivery(
         id=row["id"],
         key=row["key"],
@@ -304,7 +306,7 @@ def _read_leased(row: asyncpg.Record) -> Leased:
         silent=row["delivery_silent"],
         answers=tuple(row["answers"]),
     )
-    return Leased(delivery=delivery, lease=row["lease"], until=row["leased_until"])
+    return LeasedDelivery(delivery=delivery, lease=row["lease"], until=row["leased_until"])
 
 
 def _past(row: asyncpg.Record) -> PastDelivery:

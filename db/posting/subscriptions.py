@@ -15,7 +15,7 @@ from engine.feeds.feed import Story
 from engine.posting.delivery import (
     DueSubscription,
     FindState,
-    Posted,
+    PostedTweet,
     PostingMode,
     Promising,
     StoryFind,
@@ -285,19 +285,19 @@ class Subscriptions(Store, sql="posting"):
             [at for _, at in looks],
         )
 
-    async def list_posted(self, chat: Chat, *, since: datetime) -> list[Posted]:
+    async def list_posted(self, chat: Chat, *, since: datetime) -> list[PostedTweet]:
         """Return what was posted in a chat since `since`, or is owed to it, oldest first."""
         return (await self.posted_in([chat], since=since)).get(chat.id, [])
 
     async def posted_in(
         self, chats: Sequence[Chat], *, since: datetime
-    ) -> Mapping[int, list[Posted]]:
+    ) -> Mapping[int, list[PostedTweet]]:
         """Return the same for several chats, by their ids."""
         rows = await self._fetch_rows("posted", [chat.id for chat in chats], since)
-        found: dict[int, list[Posted]] = {}
+        found: dict[int, list[PostedTweet]] = {}
         for row in rows:
             columns = dict(row)
-            found.setdefault(columns.pop("chat_id"), []).append(Posted(**columns))
+            found.setdefault(columns.pop("chat_id"), []).append(PostedTweet(**columns))
         return found
 
 

@@ -18,7 +18,7 @@ from engine.embed.store import RangeClaim
 from engine.errors import EmbeddedElsewhere, StorageRights, UsageError, VectorsUnsupported
 from engine.messages import Message
 from engine.values import Corpus
-from engine.vectors import Embedded, Scale
+from engine.vectors import NewVector, Scale
 
 logger = logging.getLogger("presagio.vectors")
 
@@ -204,7 +204,7 @@ class Embeddings(ToEmbed):
         self,
         corpus: Corpus,
         model_id: int,
-        embedded: Sequence[Embedded],
+        embedded: Sequence[NewVector],
         *,
         claim: RangeClaim | None = None,
     ) -> int:

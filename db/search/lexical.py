@@ -35,7 +35,7 @@ from db.search.statements import (
     rank_statement,
     ranked_by_postings,
 )
-from engine.glossary.groups import Fired, Glossary, find_fired, glossary
+from engine.glossary.groups import Glossary, MatchedAlias, find_fired, glossary
 from engine.ranking import Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
 from engine.text.clean import searchable
@@ -337,7 +337,7 @@ class AliasedSearch(LexicalIndex):
             kept += await self._alias(corpus, alias)
         return without_repeats(kept)
 
-    async def _alias(self, corpus: Corpus, alias: Fired) -> list[Term]:
+    async def _alias(self, corpus: Corpus, alias: MatchedAlias) -> list[Term]:
         """Return the words of an alias, which share its weight: ranking knows no phrases."""
         words = searchable(alias.alias).split()
         readings = await self.read(corpus, words)
@@ -348,7 +348,7 @@ class AliasedSearch(LexicalIndex):
         ]
 
 
-class Described:
+class CandidateReader:
     """Reads documents that were found by other means than words."""
 
     def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:

@@ -20,7 +20,7 @@ from engine.values import Corpus
 from engine.vectors import (
     CorpusWords,
     Scale,
-    Unembedded,
+    UnembeddedText,
     Vector,
     VectorSpace,
     embeddable,
@@ -193,7 +193,7 @@ class ToEmbed(Nearest):
         after: int = 0,
         to: int | None = None,
         new: bool = False,
-    ) -> AsyncIterator[list[Unembedded]]:
+    ) -> AsyncIterator[list[UnembeddedText]]:
         """Yield those documents in parts, by id, above `after`, up to `to`; a part may be empty.
 
         With `new`, yields only documents that never had a vector, without reading the texts of
@@ -207,13 +207,13 @@ class ToEmbed(Nearest):
 
     async def find_unembedded(
         self, corpus: Corpus, model_id: int, ids: Sequence[int]
-    ) -> list[Unembedded]:
+    ) -> list[UnembeddedText]:
         """Return those of `ids` that have no vector of their current text, in any order."""
         generation = await self._generation(corpus, model_id)
         rows = await self._rows("chosen_documents", corpus, model_id, list(ids))
         return _select_outdated(rows, generation)
 
-    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> list[Unembedded]:
+    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> list[UnembeddedText]:
         """Return some documents that have a vector: the same ones each time."""
         rows = await self._rows("sample", corpus, model_id, limit)
         return [_read_unembedded(row, 0) for row in rows]
@@ -284,14 +284,14 @@ class ToEmbed(Nearest):
         )
 
 
-def _select_outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[Unembedded]:
+def _select_outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[UnembeddedText]:
     found = [(row, _read_unembedded(row, generation)) for row in rows]
     return [neighbour for row, neighbour in found if row["source"] != neighbour.source]
 
 
-def _read_unembedded(row: asyncpg.Record, generation: int) -> Unembedded:
+def _read_unembedded(row: asyncpg.Record, generation: int) -> UnembeddedText:
     text = embeddable(row["title"], row["text"], row["context"])
-    return Unembedded(id=row["id"], text=text, source=source_of(text, generation))
+    return UnembeddedText(id=row["id"], text=text, source=source_of(text, generation))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from db.pool import Database
 from db.search.find import found_document
 from db.search.rows import add_places, candidate, quote_lexeme
 from engine.corpora import Thread, ThreadMessage
-from engine.query.results import Comment, Found, FoundDocument
+from engine.query.results import Comment, FoundDocument, QueryAnswer
 from engine.search import Candidate, Filters
 from engine.text.clean import searchable
 from engine.text.snippet import searched_words
@@ -31,7 +31,7 @@ class Comments:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add_comments(self, corpus: Corpus, found: Found, most: int) -> Found:
+    async def add_comments(self, corpus: Corpus, found: QueryAnswer, most: int) -> QueryAnswer:
         """Add to each hit its strongest `most` comments: most likes and reposts, then oldest."""
         posts = [hit.document.candidate.external_id for hit in found.hits]
         async with self._database.read_anywhere() as reader:
@@ -98,7 +98,7 @@ class ArchiveText:
     continues: bool  # a text that stands above it
 
 
-class Shown:
+class DocumentLookup:
     """Reads single documents."""
 
     def __init__(self, database: Database) -> None:

@@ -11,14 +11,20 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from engine.answer.ask_model import SHOWN_LENGTH, AnswerRequest, Said, build_answer_request, hear
+from engine.answer.ask_model import (
+    SHOWN_LENGTH,
+    AnswerRequest,
+    ModelOutcome,
+    build_answer_request,
+    hear,
+)
 from engine.answer.cited_answer import (
     AnswerOutcome,
     CitedAnswer,
     CitedSource,
     Claim,
     ClaimCheck,
-    Gathered,
+    GatheredPassages,
     ModelAnswer,
     Passage,
     Question,
@@ -128,10 +134,10 @@ class Answerer:
         self._client = client
         self._cache = cache
         self._check = check
-        self._flights: SingleFlight[Said] = SingleFlight()
+        self._flights: SingleFlight[ModelOutcome] = SingleFlight()
 
     async def answer(
-        self, question: Question, gathered: Gathered, *, now: datetime, model: bool = True
+        self, question: Question, gathered: GatheredPassages, *, now: datetime, model: bool = True
     ) -> CitedAnswer:
         """Return the answer; no model is called if `model` is false or there are no passages.
 
@@ -154,7 +160,7 @@ class Answerer:
         return _assemble_answer(question, gathered, outcome, kept, said)
 
     def _answer_by_extracts(
-        self, question: Question, gathered: Gathered, said: Said
+        self, question: Question, gathered: GatheredPassages, said: ModelOutcome
     ) -> CitedAnswer:
         claims = extract(gathered.passages, most=_QUOTES)
         outcome = AnswerOutcome.EXTRACTED if claims else AnswerOutcome.NOTHING
@@ -164,9 +170,11 @@ class Answerer:
         cited = bool(claim.passages) or self._settings.uncited == "mark"
         return cited and (claim.supported or self._settings.unsupported == "mark")
 
-    async def _said(self, question: Question, gathered: Gathered, now: datetime) -> Said:
+    async def _said(
+        self, question: Question, gathered: GatheredPassages, now: datetime
+    ) -> ModelOutcome:
         if self._client is None:
-            return Said(
+            return ModelOutcome(
                 None, notice=Message("Not answered by a model: no language model is set up.")
             )
         request = build_answer_request(
@@ -174,18 +182,22 @@ class Answerer:
         )
         client = self._client
 
-        async def ask_once() -> Said:
+        async def ask_once() -> ModelOutcome:
             said = await self._ask_model(client, request, gathered, now)
             return await self._check_claims(said, request, gathered, now)
 
         return await self._flights.run(request.key, ask_once)
 
     async def _ask_model(
-        self, client: "ChatClient", request: AnswerRequest, gathered: Gathered, now: datetime
-    ) -> Said:
+        self,
+        client: "ChatClient",
+        request: AnswerRequest,
+        gathered: GatheredPassages,
+        now: datetime,
+    ) -> ModelOutcome:
         stored = await self._cache.get(request.key) if self._cache else None
         if stored is not None:  # already paid for
-            return Said(stored, cached=True)
+            return ModelOutcome(stored, cached=True)
         hearing = await hear(client, request, gathered.corpora, now)
         said = hearing.said()
         if said.answer and self._cache and hearing.whole:
@@ -193,8 +205,8 @@ class Answerer:
         return said
 
     async def _check_claims(
-        self, said: Said, request: AnswerRequest, gathered: Gathered, now: datetime
-    ) -> Said:
+        self, said: ModelOutcome, request: AnswerRequest, gathered: GatheredPassages, now: datetime
+    ) -> ModelOutcome:
         """Have the claims compared with what they cite, once for equal claims."""
         answer = said.answer
         if self._check is None or answer is None or not any(c.passages for c in answer.claims):
@@ -248,16 +260,16 @@ def _doubts(claims: Sequence[Claim], kept: Sequence[Claim]) -> Message | None:
     )
 
 
-def _skip_model() -> Said:
-    return Said(None, notice=Message("Not answered by a model, as asked."))
+def _skip_model() -> ModelOutcome:
+    return ModelOutcome(None, notice=Message("Not answered by a model, as asked."))
 
 
 def _assemble_answer(
     question: Question,
-    gathered: Gathered,
+    gathered: GatheredPassages,
     outcome: AnswerOutcome,
     claims: Sequence[Claim] = (),
-    said: Said | None = None,
+    said: ModelOutcome | None = None,
 ) -> CitedAnswer:
     """Assemble an answer: passages become sources, numbered in the order of their use."""
     numbers: dict[int, int] = {}

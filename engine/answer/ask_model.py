@@ -256,7 +256,7 @@ def _json(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ModelOutcome:
     """The model's answer, the usage of this call, and the failure if there is no answer."""
 
     answer: ModelAnswer | None
@@ -306,11 +306,11 @@ class Hearing:
         """True if another call could not add anything."""
         return self.claims is not None and not self.damage["unfinished"]
 
-    def said(self) -> Said:
+    def said(self) -> ModelOutcome:
         usage = add_usage(answer.usage for answer in self.answers) if self.answers else None
         if self.claims is None:
-            return Said(None, usage=usage, notice=self._why_not())
-        return Said(
+            return ModelOutcome(None, usage=usage, notice=self._why_not())
+        return ModelOutcome(
             ModelAnswer(
                 claims=self.claims,
                 model=self.answers[-1].model,

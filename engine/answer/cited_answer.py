@@ -156,7 +156,7 @@ class CitedAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class GatheredPassages:
     """The passages for a question, best first, and how they were found."""
 
     corpora: tuple[Corpus, ...]
@@ -174,7 +174,7 @@ class ClaimCheck(Protocol):
         """The prompt and the model, for cache keys."""
 
     async def check(
-        self, claims: Sequence[Claim], gathered: Gathered, *, now: datetime
+        self, claims: Sequence[Claim], gathered: GatheredPassages, *, now: datetime
     ) -> CheckedClaims:
         """Return the claims with the check's objections. Raises only what the ledger raises."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from engine.answer.cited_answer import Gathered, Passage, Question
+from engine.answer.cited_answer import GatheredPassages, Passage, Question
 from engine.messages import Message, join_messages, split_messages
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NOT_ASKED, Prophet
@@ -105,7 +105,7 @@ def _telling_words(question: str) -> list[str]:
 
 async def gather(
     prophet: Prophet, corpora: Sequence[Corpus], question: Question, request: SearchRequest
-) -> Gathered:
+) -> GatheredPassages:
     """Return the best passages of all `corpora`, as many as `request` limits them to.
 
     The subject of the question replaces the request's headline. Within a corpus, the prophet
@@ -126,7 +126,7 @@ async def gather(
     ]
     asked = _level_scores(asked, prophet.score.weights)
     by_meaning = [prophecy for prophecy in asked if prophecy.embedding_model]
-    return Gathered(
+    return GatheredPassages(
         corpora=tuple(corpora),
         passages=_best(asked, len(corpora))[: request.limit],
         mode=by_meaning[0].mode if by_meaning else Mode.LEXICAL,

@@ -37,7 +37,7 @@ class StepModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told(Generic[T]):
+class StepOutcome(Generic[T]):
     """What the model answered. Without a value, `failure` says why."""
 
     value: T | None = None
@@ -57,7 +57,7 @@ async def ask_step(
     now: datetime,
     satisfied: Callable[[T], bool] = lambda _: True,
     purpose: str = "",
-) -> Told[T]:
+) -> StepOutcome[T]:
     """Ask for one step, once more if the answer is unusable or not `satisfied` by it.
 
     `purpose` is the name of the call in the ledger; "" names it after the step.
@@ -105,8 +105,8 @@ class _Hearing(Generic[T]):
             logger.warning("%s answered with damage: %s", answer.model, faults)
         return value is not None and self.satisfied(value)
 
-    def to_told(self) -> Told[T]:
-        return Told(
+    def to_told(self) -> StepOutcome[T]:
+        return StepOutcome(
             value=self.value,
             usage=add_usage(answer.usage for answer in self.answers) if self.answers else None,
             model=self.answers[-1].model if self.answers else None,

@@ -152,7 +152,7 @@ class ComposedSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
+class Removal:
     """A sentence, fact or variant that is not shown, and why."""
 
     text: str
@@ -178,7 +178,7 @@ class Composition:
     request: ComposeRequest
     variants: tuple[Variant, ...] = ()
     sources: tuple[ComposedSource, ...] = ()  # of all variants, numbered on their own
-    removed: tuple[Removed, ...] = ()
+    removed: tuple[Removal, ...] = ()
     steps: tuple[Step, ...] = ()
     facts: tuple[Fact, ...] = ()  # `passage` is a number among `passages`
     passages: tuple[SourcePassage, ...] = ()  # that the model was given, best first

@@ -14,7 +14,7 @@ from engine.compose.asking import (
     plain,
     strict,
 )
-from engine.compose.composition import ComposeRequest, Draft, Fact, Removed, SourcePassage
+from engine.compose.composition import ComposeRequest, Draft, Fact, Removal, SourcePassage
 from engine.compose.figures import YEAR, figures, stems
 from engine.compose.guard import first_words, normal, stands_in
 from engine.llm.asking import Prompt, objects
@@ -177,7 +177,7 @@ class Evidence:
     """The facts whose quotes were found, and those dropped."""
 
     facts: tuple[Fact, ...] = ()
-    dropped: tuple[Removed, ...] = ()
+    dropped: tuple[Removal, ...] = ()
 
 
 def evidence_content(
@@ -202,14 +202,14 @@ def read_evidence(
         return None
     held = [normal(plain(passage.text, len(passage.text))) for passage in passages]
     facts: dict[tuple[int, str], Fact] = {}
-    dropped: list[Removed] = []
+    dropped: list[Removal] = []
     for entry in entries[: 3 * MOST_FACTS]:
         fact = _fact(entry, passages)
         if fact is None:
             damage["no_fact"] += 1
         elif why := _fault(fact, held):
             damage["unfounded"] += 1
-            dropped.append(Removed(text=fact.text, why=why))
+            dropped.append(Removal(text=fact.text, why=why))
         else:
             facts.setdefault((fact.passage, normal(fact.quote)), fact)
     return Evidence(facts=tuple(facts.values())[:MOST_FACTS], dropped=tuple(dropped))

@@ -12,7 +12,7 @@ from engine.compose.composition import (
     Draft,
     DraftSentence,
     Fact,
-    Removed,
+    Removal,
     SourcePassage,
     Support,
     SupportVerdict,
@@ -181,7 +181,7 @@ def _edit(edit: object, sentence: DraftSentence, given: Mapping[int, str]) -> Dr
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class GuardedDrafts:
     """The drafts with what the guard found in each distinct sentence."""
 
     drafts: tuple[Draft, ...]
@@ -212,7 +212,7 @@ class Guarded:
 
 def guard_drafts(
     drafts: Sequence[Draft], passages: Sequence[SourcePassage], *, any_language: bool = False
-) -> Guarded:
+) -> GuardedDrafts:
     """Apply the guard to every sentence of the drafts.
 
     With `any_language`, sentences whose numbers in words it cannot read pass.
@@ -227,7 +227,7 @@ def guard_drafts(
         sentence: guard(sentence, passages, cited, any_language=any_language)
         for sentence, cited in before.items()
     }
-    return Guarded(tuple(drafts), findings, passages, before, any_language)
+    return GuardedDrafts(tuple(drafts), findings, passages, before, any_language)
 
 
 def find_leads(drafts: Sequence[Draft]) -> Mapping[str, str]:
@@ -246,12 +246,12 @@ def _bare(sentence: DraftSentence) -> DraftSentence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class FinishedVariants:
     """The variants that may be shown, their sources, and what was removed."""
 
     variants: tuple[Variant, ...]
     sources: tuple[ComposedSource, ...]
-    removed: tuple[Removed, ...]
+    removed: tuple[Removal, ...]
 
 
 @dataclass(slots=True)
@@ -259,17 +259,17 @@ class _Outcome:
     """What becomes of each distinct sentence; None = it is removed."""
 
     kept: dict[DraftSentence, DraftSentence | None] = field(default_factory=dict)
-    removed: list[Removed] = field(default_factory=list)
+    removed: list[Removal] = field(default_factory=list)
 
 
 def finish_drafts(
-    result: Guarded,
+    result: GuardedDrafts,
     verdicts: Mapping[DraftSentence, SupportVerdict] | None,
     passages: Sequence[SourcePassage],
     facts: Sequence[Fact],
     *,
     threads: bool,
-) -> Finished:
+) -> FinishedVariants:
     """Return what may be shown. `verdicts` None: no model has checked the sentences.
 
     With `threads`, every variant is a thread and ends with its sources.
@@ -279,10 +279,10 @@ def finish_drafts(
         kept, why = settle_sentence(sentence, result, verdicts)
         outcome.kept[sentence] = kept
         if why:
-            outcome.removed.append(Removed(text=tweet_text([sentence]), why=why))
+            outcome.removed.append(Removal(text=tweet_text([sentence]), why=why))
     drafts = [_keep_sentences(draft, outcome) for draft in result.drafts]
     shown = list(dict.fromkeys(draft for draft in drafts if cites(draft)))
-    return Finished(
+    return FinishedVariants(
         variants=tuple(
             _variant(draft, passages, facts, checked=verdicts is not None, threads=threads)
             for draft in shown
@@ -306,7 +306,7 @@ def _number_sources(
 
 def settle_sentence(
     sentence: DraftSentence,
-    result: Guarded,
+    result: GuardedDrafts,
     verdicts: Mapping[DraftSentence, SupportVerdict] | None,
 ) -> tuple[DraftSentence | None, Message | None]:
     """Return the sentence as it is shown, or None; and why it was changed or removed.
@@ -334,7 +334,7 @@ def settle_sentence(
 
 
 def _find_vetoes(
-    result: Guarded, sentence: DraftSentence, original: DraftSentence
+    result: GuardedDrafts, sentence: DraftSentence, original: DraftSentence
 ) -> list[Finding]:
     return [finding for finding in result.guard_again(sentence, original) if finding.vetoes]
 
@@ -350,7 +350,7 @@ def _keep_sentences(draft: Draft, outcome: _Outcome) -> Draft:
         fit = fit_sentences(kept)
         cut = (tweet_text([sentence]) for sentence in kept[len(fit) :])
         why = Message("The tweet is longer than {most} characters.", most=LONGEST)
-        outcome.removed += [Removed(text=text, why=why) for text in cut]
+        outcome.removed += [Removal(text=text, why=why) for text in cut]
         lost = len(fit) < len(tweet)
         if any(sentence.sources for sentence in fit) or (not lost and says_something(fit)):
             tweets.append(fit)

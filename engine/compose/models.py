@@ -7,15 +7,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from engine.answer.ask_model import SHOWN_LENGTH, shown_excerpt
-from engine.answer.cited_answer import CheckedClaims, Claim, Gathered, Objection, Wording
-from engine.compose.asking import StepModel, Told, ask_step
+from engine.answer.cited_answer import CheckedClaims, Claim, GatheredPassages, Objection, Wording
+from engine.compose.asking import StepModel, StepOutcome, ask_step
 from engine.compose.composition import (
     ComposeRequest,
     Composition,
     DraftSentence,
     Fact,
     Progress,
-    Removed,
+    Removal,
     SourcePassage,
     Step,
     StepName,
@@ -33,8 +33,8 @@ from engine.compose.evidence import (
 from engine.compose.finish import (
     CHECK_PROMPT,
     CHECK_TOKENS,
-    Finished,
-    Guarded,
+    FinishedVariants,
+    GuardedDrafts,
     check_content,
     guard_drafts,
     read_checks,
@@ -89,7 +89,7 @@ class CurrentStep:
     model: str | None = None
     figures: dict[str, int] = field(default_factory=dict)
 
-    def take(self, told: Told[T]) -> None:
+    def take(self, told: StepOutcome[T]) -> None:
         """Keep what the model's answer cost, and its faults."""
         self.usage, self.model, self.skipped = told.usage, told.model, told.failure
         self.figures |= {f"damage: {name}": number for name, number in told.damage.items()}
@@ -106,7 +106,7 @@ class Journal:
         self._progress = progress
         self._steps: list[Step] = []
         self._notices: list[Message] = []
-        self._removed: list[Removed] = []
+        self._removed: list[Removal] = []
 
     @property
     def last(self) -> Step:
@@ -117,7 +117,7 @@ class Journal:
         """Add something that the user must be told."""
         self._notices += said
 
-    def remove(self, removed: Iterable[Removed]) -> None:
+    def remove(self, removed: Iterable[Removal]) -> None:
         """Record what was left out of the drafts."""
         self._removed += removed
 
@@ -146,13 +146,13 @@ class Journal:
         self, why: Message, passages: Sequence[SourcePassage] = (), facts: Sequence[Fact] = ()
     ) -> Composition:
         """Return a composition without tweets, which says why."""
-        nothing = Finished(variants=(), sources=(), removed=())
+        nothing = FinishedVariants(variants=(), sources=(), removed=())
         self._notices.insert(0, why)
         return self.conclude(nothing, None, passages, facts)
 
     def conclude(
         self,
-        done: Finished,
+        done: FinishedVariants,
         language: str | None,
         passages: Sequence[SourcePassage],
         facts: Sequence[Fact],
@@ -260,7 +260,7 @@ class ClaimChecker:
         self.version = f"{CHECK_PROMPT.version} {model}"
 
     async def check(
-        self, claims: Sequence[Claim], gathered: Gathered, *, now: datetime
+        self, claims: Sequence[Claim], gathered: GatheredPassages, *, now: datetime
     ) -> CheckedClaims:
         """Return the claims, corrected or with `supported` false where the check objects.
 
@@ -285,11 +285,11 @@ class ClaimChecker:
 
     async def _ask_checker(
         self,
-        result: Guarded,
+        result: GuardedDrafts,
         passages: Sequence[SourcePassage],
         corpora: Sequence[Corpus],
         now: datetime,
-    ) -> Told[Mapping[int, SupportVerdict]]:
+    ) -> StepOutcome[Mapping[int, SupportVerdict]]:
         asked = result.to_check
         faults = {at: result.vetoes(sentence) for at, sentence in enumerate(asked)}
         given = texts_of(passages, (number for sentence in asked for number in sentence.sources))
@@ -305,14 +305,14 @@ class ClaimChecker:
                     purpose=PURPOSE,
                 )
         except ModelError as exc:
-            return Told(failure=exc.said)
+            return StepOutcome(failure=exc.said)
 
 
 def _sentence(claim: Claim) -> DraftSentence:
     return DraftSentence(text=claim.text, sources=claim.passages)
 
 
-def _select_shown(gathered: Gathered, length: int) -> list[SourcePassage]:
+def _select_shown(gathered: GatheredPassages, length: int) -> list[SourcePassage]:
     """Return the passages as the model that answered has seen them."""
     named = {corpus.name: corpus for corpus in gathered.corpora}
     wording = Wording.of(gathered.passages)
@@ -326,14 +326,16 @@ def _select_shown(gathered: Gathered, length: int) -> list[SourcePassage]:
     return shown
 
 
-def _verdicts(told: Told[Mapping[int, SupportVerdict]], result: Guarded) -> _Verdicts | None:
+def _verdicts(
+    told: StepOutcome[Mapping[int, SupportVerdict]], result: GuardedDrafts
+) -> _Verdicts | None:
     if told.value is None:
         return None
     return {result.to_check[at]: verdict for at, verdict in told.value.items()}
 
 
 def _judge_claim(
-    claim: Claim, sentence: DraftSentence, result: Guarded, verdicts: _Verdicts | None
+    claim: Claim, sentence: DraftSentence, result: GuardedDrafts, verdicts: _Verdicts | None
 ) -> Claim:
     kept, why = settle_sentence(sentence, result, verdicts)
     objection = Objection(text=claim.text, why=why) if why else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self, TypeVar
 
-from engine.compose.asking import Read, Told, ask_step
+from engine.compose.asking import Read, StepOutcome, ask_step
 from engine.compose.composition import (
     ComposeRequest,
     Composition,
@@ -27,7 +27,13 @@ from engine.compose.evidence import (
     read_evidence,
     read_gaps,
 )
-from engine.compose.finish import Guarded, check_content, finish_drafts, guard_drafts, read_checks
+from engine.compose.finish import (
+    GuardedDrafts,
+    check_content,
+    finish_drafts,
+    guard_drafts,
+    read_checks,
+)
 from engine.compose.models import PROMPTS, WEB_SECONDS, Journal, Models, StepModels
 from engine.compose.select import Chooser, nothing_found, topic
 from engine.compose.write import Drafts, draft_content, read_drafts, texts_of
@@ -215,7 +221,7 @@ class ComposeRun:
         return drafts, Message("Nothing was written: the model wrote no tweet.")
 
     async def check(
-        self, result: Guarded, passages: Sequence[SourcePassage]
+        self, result: GuardedDrafts, passages: Sequence[SourcePassage]
     ) -> Mapping[DraftSentence, SupportVerdict] | None:
         """Return the model's verdicts by sentence, or None if it gave none."""
         asked = result.to_check
@@ -256,7 +262,7 @@ class ComposeRun:
         content: str,
         read: Read[T],
         satisfied: Callable[[T], bool] = lambda _: True,
-    ) -> Told[T]:
+    ) -> StepOutcome[T]:
         return await ask_step(
             self._models[name],
             PROMPTS[name],

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.contracts.answers import AnswerModel, FoundText, round_figure, text_values
 from engine.contracts.requests import SearchContract
-from engine.query.results import Comment, FindHit, Found, FoundDocument, Match
+from engine.query.results import Comment, FindHit, FoundDocument, Match, QueryAnswer
 from engine.values import DateKind, Flag, Kind
 
 _DIGITS = 4
@@ -52,7 +52,7 @@ class StageCounts(Value):
     returned: int
 
     @classmethod
-    def of(cls, found: Found) -> Self:
+    def of(cls, found: QueryAnswer) -> Self:
         """Return the counts of a find."""
         return cls.model_validate(asdict(found.counts))
 
@@ -79,7 +79,7 @@ class Receipt(Value):
     hits: tuple[HitReceipt, ...]
 
     @classmethod
-    def of(cls, found: Found) -> Self:
+    def of(cls, found: QueryAnswer) -> Self:
         """Return the receipt of a find."""
         return cls(
             **_query_values(found),
@@ -91,7 +91,7 @@ class Receipt(Value):
         )
 
 
-def _query_values(found: Found) -> dict[str, Any]:
+def _query_values(found: QueryAnswer) -> dict[str, Any]:
     """Return what was asked, how it was read, and where it was looked for."""
     return {
         "canonical": str(found.query),
@@ -299,7 +299,7 @@ _SNIPPETS: Mapping[Kind, type[Snippet]] = {
 }
 
 
-def result_of(search: SearchContract, found: Found, snippet: type[S]) -> SearchResult[S]:
+def result_of(search: SearchContract, found: QueryAnswer, snippet: type[S]) -> SearchResult[S]:
     """Return a find in the contract's form."""
     return SearchResult[snippet](  # type: ignore[valid-type]  # pydantic makes the class here
         query=search.query,
@@ -393,7 +393,7 @@ class FindAnswer(AnswerModel):
     hits: list[dict[str, Any]]
 
     @classmethod
-    def of(cls, asked: str, found: Found, *, elapsed_ms: float) -> Self:
+    def of(cls, asked: str, found: QueryAnswer, *, elapsed_ms: float) -> Self:
         """Return what a query found."""
         return cls(
             query=asked,

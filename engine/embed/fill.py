@@ -18,7 +18,7 @@ from engine.errors import EmbeddedElsewhere, ModelAnswerInvalid
 from engine.messages import Message
 from engine.ports import Embedder
 from engine.values import Corpus
-from engine.vectors import CorpusWords, Embedded, Unembedded, Vector
+from engine.vectors import CorpusWords, NewVector, UnembeddedText, Vector
 
 # Vectors per transaction, which is what a kill may lose, unless a model has a larger batch size.
 BATCH = 64
@@ -43,7 +43,7 @@ class DependsOnCorpus(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class FillResult:
     """The result of filling one corpus."""
 
     corpus: str
@@ -61,7 +61,7 @@ async def fill(
     *,
     progress: Callable[[int, int], None],
     batch: int = BATCH,
-) -> Filled:
+) -> FillResult:
     """Embed what is missing, `batch` texts at a time, and measure the scale if it is due.
 
     Several processes may fill a corpus at once: each embeds the ranges of ids that it claims first,
@@ -85,7 +85,7 @@ async def fill(
         left, wait = [number for number in left if not await run.complete(number, wait=wait)], True
     progress(total, total)
     documents = await settle(store, embedder, corpus, model_id, begun=begun)
-    return Filled(
+    return FillResult(
         corpus=corpus.name,
         model=embedder.name,
         dimensions=dimensions,
@@ -206,12 +206,12 @@ async def _settle(
         await store.keep_scale(corpus, model_id, scale, documents=documents, claim=claim)
 
 
-def batches(part: Sequence[Unembedded], size: int) -> list[Sequence[Unembedded]]:
+def batches(part: Sequence[UnembeddedText], size: int) -> list[Sequence[UnembeddedText]]:
     """Split a part into batches."""
     return [part[start : start + size] for start in range(0, len(part), size)]
 
 
-async def embed_batch(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:
+async def embed_batch(embedder: Embedder, batch: Sequence[UnembeddedText]) -> list[NewVector]:
     """Return the vectors of a batch, to be stored. Raises ModelError, SettingsError."""
     telling = [document for document in batch if document.text]
     vectors = (
@@ -228,7 +228,7 @@ async def embed_batch(embedder: Embedder, batch: Sequence[Unembedded]) -> list[E
         )
     known = {document.id: vector for document, vector in zip(telling, vectors, strict=True)}
     return [
-        Embedded(id=document.id, source=document.source, vector=_direction(known.get(document.id)))
+        NewVector(id=document.id, source=document.source, vector=_direction(known.get(document.id)))
         for document in batch
     ]
 
@@ -324,7 +324,7 @@ class KeepUp:
         embedder: Embedder,
         corpus: Corpus,
         model_id: int,
-        texts: Sequence[Unembedded],
+        texts: Sequence[UnembeddedText],
         until: float,
     ) -> "_Pass":
         """Embed texts of one range, unless another process holds it."""

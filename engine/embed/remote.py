@@ -10,7 +10,7 @@ import httpx
 import orjson
 import stamina
 
-from engine.budget import Budget, BudgetSource, Planned
+from engine.budget import Budget, BudgetSource, PlannedCall
 from engine.llm.endpoint import Fault, embeddings_endpoint, no_vectors, status_fault, too_slow
 from engine.llm.spending import within_budget
 from engine.llm.transport import Transport
@@ -175,11 +175,11 @@ class RemoteEmbedder(Closable):
         async with within_budget(self._budget, planned, self._ledger, now=self._clock()):
             return await self._with_retries(texts, planned.source, turn)
 
-    def _plan_request(self, texts: list[str]) -> Planned:
+    def _plan_request(self, texts: list[str]) -> PlannedCall:
         settings = self._settings
         tokens = sum(map(len, texts)) // _CHARACTERS_A_TOKEN
         longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * self._retries
-        return Planned(
+        return PlannedCall(
             source=self._source(),
             cost_usd=tokens * settings.usd_per_million_tokens / 1e6,
             until=self._clock() + timedelta(seconds=longest),

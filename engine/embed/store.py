@@ -12,7 +12,7 @@ from typing import Protocol
 from engine.errors import CorpusWithheld, TextSetAside
 from engine.ports import Embedder, VectorIndex
 from engine.values import Corpus
-from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector
+from engine.vectors import CorpusWords, NewVector, Scale, UnembeddedText, Vector
 
 # Ids in a range: enough that claiming costs little beside embedding, few enough that processes end
 # at nearly the same time.
@@ -86,7 +86,7 @@ class VectorStore(VectorIndex, Protocol):
         after: int = 0,
         to: int | None = None,
         new: bool = False,
-    ) -> AsyncIterator[Sequence[Unembedded]]:
+    ) -> AsyncIterator[Sequence[UnembeddedText]]:
         """Yield documents to embed in batches, by id, above `after`, up to `to`; some may be empty.
 
         With `new`, yield only documents that never had a vector, without reading the other texts.
@@ -94,14 +94,14 @@ class VectorStore(VectorIndex, Protocol):
 
     async def find_unembedded(
         self, corpus: Corpus, model_id: int, ids: Sequence[int]
-    ) -> Sequence[Unembedded]:
+    ) -> Sequence[UnembeddedText]:
         """Return those of `ids` that have no vector of their current text, in any order."""
 
     async def store(
         self,
         corpus: Corpus,
         model_id: int,
-        embedded: Sequence[Embedded],
+        embedded: Sequence[NewVector],
         *,
         claim: RangeClaim | None = None,
     ) -> int:
@@ -116,7 +116,7 @@ class VectorStore(VectorIndex, Protocol):
     async def settle(self, corpus: Corpus, model_id: int) -> None:
         """Delete vectors of deleted documents, and bring indexes up to date."""
 
-    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[Unembedded]:
+    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[UnembeddedText]:
         """Return some documents that have a vector, the same ones each time."""
 
     async def count(self, corpus: Corpus, model_id: int) -> int:

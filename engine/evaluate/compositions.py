@@ -147,15 +147,15 @@ def measure_guard(labelled: Sequence[LabelledSentence]) -> GuardReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traced:
+class TraceFigures:
     """How much of what is shown can be traced by code."""
 
     statements: int = 0  # sentences, quotes, links and lengths that were compared
     faults: tuple[str, ...] = ()
 
-    def __add__(self, other: "Traced") -> "Traced":
+    def __add__(self, other: "TraceFigures") -> "TraceFigures":
         statements = self.statements + other.statements
-        return Traced(statements=statements, faults=(*self.faults, *other.faults))
+        return TraceFigures(statements=statements, faults=(*self.faults, *other.faults))
 
     @property
     def share(self) -> float:
@@ -163,7 +163,7 @@ class Traced:
         return 1 - _share(len(self.faults), self.statements) if self.statements else 1.0
 
 
-def trace_composition(composition: Composition) -> Traced:
+def trace_composition(composition: Composition) -> TraceFigures:
     """Compare what is shown with its sources again, from the text of the tweets alone."""
     passages = [source.passage for source in composition.sources]
     faults: list[str] = []
@@ -182,7 +182,7 @@ def trace_composition(composition: Composition) -> Traced:
         statements += 1
         if not stands_in(source.quote, normal(source.passage.text)):
             faults.append(f"quote: {source.quote}")
-    return Traced(statements=statements, faults=tuple(faults))
+    return TraceFigures(statements=statements, faults=tuple(faults))
 
 
 def shown_sentences(composition: Composition) -> tuple[DraftSentence, ...]:
@@ -251,7 +251,7 @@ def _share(part: int, whole: int) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Supported:
+class SupportFigures:
     """What a model found of sentences and citations; `failed` compositions were not judged."""
 
     sentences: int = 0
@@ -260,9 +260,9 @@ class Supported:
     precise: int = 0
     failed: int = 0
 
-    def __add__(self, other: "Supported") -> "Supported":
+    def __add__(self, other: "SupportFigures") -> "SupportFigures":
         own = zip(self.__slots__, astuple(self), astuple(other), strict=True)
-        return Supported(**{name: count + more for name, count, more in own})
+        return SupportFigures(**{name: count + more for name, count, more in own})
 
     @property
     def share(self) -> float | None:
@@ -277,7 +277,7 @@ class Supported:
 
 async def measure_support(
     judge: StepModel, composition: Composition, *, length: int, now: datetime
-) -> Supported:
+) -> SupportFigures:
     """Have a model judge the sentences shown, in one call, or two if one cites several passages.
 
     A sentence that it passes over counts as not supported. Raises what the ledger raises.
@@ -286,18 +286,18 @@ async def measure_support(
     asked = [sentence for sentence in shown if sentence.sources]
     uncited = sum(makes_claim(sentence.text) for sentence in shown if not sentence.sources)
     if not asked:
-        return Supported(sentences=uncited)
+        return SupportFigures(sentences=uncited)
     whole = await _judge_support(judge, composition, asked, length, now)
     if whole is None:
-        return Supported(failed=1)
+        return SupportFigures(failed=1)
     apart: _Verdicts | None = {}
     if others := list(
         dict.fromkeys(_subsets(sentence for sentence in asked if whole.get(sentence)))
     ):
         apart = await _judge_support(judge, composition, others, length, now)
     if apart is None:
-        return Supported(failed=1)
-    return Supported(
+        return SupportFigures(failed=1)
+    return SupportFigures(
         sentences=len(asked) + uncited,
         supported=sum(whole.values()),
         citations=sum(len(sentence.sources) for sentence in asked),

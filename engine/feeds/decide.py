@@ -13,16 +13,16 @@ from engine.errors import FeedUnreadable, FetchError, FetchStatus
 from engine.feeds.feed import (
     DAY,
     Decision,
-    Failed,
     Feed,
     FeedBack,
     FeedEntry,
+    FeedFailed,
     FeedFailing,
+    FeedUnchanged,
     NewHeadline,
     ParsedFeed,
     Polled,
     Read,
-    Unchanged,
 )
 from engine.feeds.markup import plain_words
 from engine.messages import Message
@@ -286,17 +286,21 @@ def decide(
 
     `jitter` is a random number in 0..1. The store determines which of the headlines are new.
     """
-    if isinstance(outcome, Unchanged) and not feed.is_primed:
-        outcome = Failed(
+    if isinstance(outcome, FeedUnchanged) and not feed.is_primed:
+        outcome = FeedFailed(
             error=FeedUnreadable(Message("The server says 'unchanged' of a feed never read."))
         )
-    if isinstance(outcome, Failed):
+    if isinstance(outcome, FeedFailed):
         return _decide_failure(feed, outcome.error, now, settings, jitter)
     return _decide_success(feed, outcome, now, settings, jitter)
 
 
 def _decide_success(
-    feed: Feed, outcome: Read | Unchanged, now: datetime, settings: PollingSettings, jitter: float
+    feed: Feed,
+    outcome: Read | FeedUnchanged,
+    now: datetime,
+    settings: PollingSettings,
+    jitter: float,
 ) -> Decision:
     ttl = outcome.parsed.ttl if isinstance(outcome, Read) else None
     wait = wait_after_success(outcome.headers, ttl, now=now, settings=settings)

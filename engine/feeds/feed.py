@@ -105,7 +105,7 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unchanged:
+class FeedUnchanged:
     """The server answered 304."""
 
     headers: Mapping[str, str]  # names in any case
@@ -122,13 +122,13 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class FeedFailed:
     """The feed could not be fetched or read."""
 
     error: FetchError
 
 
-Polled = Unchanged | Read | Failed
+Polled = FeedUnchanged | Read | FeedFailed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class PostResponse:
     """How a server answered a post."""
 
     status: int

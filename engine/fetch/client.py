@@ -21,7 +21,7 @@ from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach
 from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 
 from engine.errors import FetchFailed, FetchTimeout, FetchTooLarge, SettingsError
-from engine.fetch import Answered, Fetched, FetchLimits, shown_host
+from engine.fetch import Fetched, FetchLimits, PostResponse, shown_host
 from engine.fetch.faults import (
     Chunks,
     CountingBackend,
@@ -220,7 +220,7 @@ class Fetcher(Closable):
 
     async def post(
         self, url: str, *, body: bytes, headers: Mapping[str, str], seconds: float
-    ) -> Answered:
+    ) -> PostResponse:
         """Post `body` and return how it was answered.
 
         Redirects are not followed, and what the answer says is not read. Raises FetchError, and
@@ -231,7 +231,7 @@ class Fetcher(Closable):
                 request = self._http.build_request("POST", url, content=body, headers=headers)
             async with self._sent(request) as response:
                 again = response.headers.get("Retry-After")
-                return Answered(status=response.status_code, retry_after=again)
+                return PostResponse(status=response.status_code, retry_after=again)
 
     @asynccontextmanager
     async def _within(self, seconds: float, url: str) -> AsyncIterator[None]:

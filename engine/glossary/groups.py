@@ -237,23 +237,25 @@ def signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ..
 
 
 @dataclass(frozen=True, slots=True)
-class Fired:
+class MatchedAlias:
     """An alias that stands for some words of a headline."""
 
     written: str  # the words it stands for
     alias: str
 
 
-def find_fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) -> list[Fired]:
+def find_fired(
+    words: Sequence[str], readings: Iterable[Reading], known: Glossary
+) -> list[MatchedAlias]:
     """Return the aliases of the words of a text, and of neighbouring words taken together.
 
     `readings` are those of `words`, in order.
     """
     exact = [is_exact(word, known.protected) for word in words]
-    found: dict[Fired, None] = {}
+    found: dict[MatchedAlias, None] = {}
     for places, aliases in terms_in(signatures(readings), exact, known):
         written = _EDGES.sub("", " ".join(words[place] for place in places))
-        found |= {Fired(written, alias): None for alias in aliases}
+        found |= {MatchedAlias(written, alias): None for alias in aliases}
     return list(found)
 
 

@@ -43,7 +43,7 @@ class Watch(Protocol):
         """Called now and then while another program works on it."""
 
 
-class Unwatched:
+class NoWatch:
     """A watch that does nothing."""
 
     def turn_to(self, file: str) -> None:
@@ -76,7 +76,7 @@ class Source:
         self.name, self.packed, self.bytes_read = name, packed, 0
         self.reading: str | None = None
         self._files = files
-        self._watch = watch or Unwatched()
+        self._watch = watch or NoWatch()
         self._skipped = skipped
         self._looked_at: dict[str, io.BufferedReader] = {}
         self._missed: list[Reject] = []

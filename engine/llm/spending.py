@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Self
 
-from engine.budget import Budget, BudgetSource, Planned, require_budget, require_open
+from engine.budget import Budget, BudgetSource, PlannedCall, require_budget, require_open
 from engine.errors import BudgetExhausted, ModelError, ModelPaused
 from engine.llm.wire import ChatAnswer
 from engine.ports import UsageLedger
@@ -83,7 +83,7 @@ def log_answer(purpose: str, answer: ChatAnswer, seconds: float) -> None:
 
 @asynccontextmanager
 async def within_budget(
-    budget: Budget, planned: Planned, ledger: UsageLedger, *, now: datetime
+    budget: Budget, planned: PlannedCall, ledger: UsageLedger, *, now: datetime
 ) -> AsyncIterator[None]:
     """Reserve budget while the block makes the call; the block itself must record the usage.
 
@@ -129,21 +129,26 @@ class ChatSpending:
         """Return a reservation for as many calls as `tokens` lists, an estimate of each."""
         source = self._source()
         planned = [
-            Planned(source=source, tokens=token, cost_usd=token * self._price, until=until)
+            PlannedCall(source=source, tokens=token, cost_usd=token * self._price, until=until)
             for token in tokens
         ]
         return Reservation(self._budget, planned, self._ledger, now=now)
 
-    def plan_call(self, characters: int, *, most_answered: int, until: datetime) -> Planned:
+    def plan_call(self, characters: int, *, most_answered: int, until: datetime) -> PlannedCall:
         """Return the estimate of a call that sends `characters`."""
         tokens = characters // _CHARACTERS_A_TOKEN + most_answered
-        return Planned(
+        return PlannedCall(
             source=self._source(), tokens=tokens, cost_usd=tokens * self._price, until=until
         )
 
     @asynccontextmanager
     async def reserve_call(
-        self, planned: Planned, bills: Sequence[tuple[str, Usage]], *, purpose: str, now: datetime
+        self,
+        planned: PlannedCall,
+        bills: Sequence[tuple[str, Usage]],
+        *,
+        purpose: str,
+        now: datetime,
     ) -> AsyncIterator[None]:
         """Reserve budget while the block makes the call, then record what it added to `bills`.
 
@@ -160,7 +165,7 @@ class ChatSpending:
                         usage, model=model, purpose=purpose, source=planned.source, now=now
                     )
 
-    def _allow_call(self, planned: Planned, now: datetime) -> AbstractAsyncContextManager[None]:
+    def _allow_call(self, planned: PlannedCall, now: datetime) -> AbstractAsyncContextManager[None]:
         if self._reservation:
             return self._reservation.call(now=now)
         return within_budget(self._budget, planned, self._ledger, now=now)
@@ -181,7 +186,7 @@ class Reservation:
     """
 
     def __init__(
-        self, budget: Budget, planned: Sequence[Planned], ledger: UsageLedger, *, now: datetime
+        self, budget: Budget, planned: Sequence[PlannedCall], ledger: UsageLedger, *, now: datetime
     ) -> None:
         self._budget = budget
         self._left = list(planned)
@@ -229,7 +234,7 @@ class Reservation:
             self._place = await self._ledger.reserve(self._whole(), _allow_again, now=self._now)
         await self._ledger.release(before)
 
-    def _whole(self) -> Planned:
+    def _whole(self) -> PlannedCall:
         return replace(
             self._left[0],
             tokens=sum(plan.tokens for plan in self._left),
@@ -241,7 +246,7 @@ def _allow_again(_: Mapping[BudgetSource, Usage]) -> None:
     """Allow what was allowed before."""
 
 
-def _with(spent: Mapping[BudgetSource, Usage], planned: Planned) -> dict[BudgetSource, Usage]:
+def _with(spent: Mapping[BudgetSource, Usage], planned: PlannedCall) -> dict[BudgetSource, Usage]:
     more = Usage(prompt_tokens=planned.tokens, completion_tokens=0, cost_usd=planned.cost_usd)
     before = spent.get(planned.source, Usage())
     return {**spent, planned.source: before + more}

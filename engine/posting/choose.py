@@ -12,7 +12,7 @@ from rapidfuzz import fuzz, process
 
 from engine.chat import Chat, zone_or_utc
 from engine.feeds.feed import Story
-from engine.posting.delivery import Chosen, Posted, PostingMode, StoryFind, Subscription
+from engine.posting.delivery import Chosen, PostedTweet, PostingMode, StoryFind, Subscription
 from engine.ranking import bare
 from engine.search import HIGHEST_JUDGMENT, Hit, Prophecy
 
@@ -175,7 +175,7 @@ def promise(prophecy: Prophecy) -> float:
     return max(map(estimate_promise, first), default=0.0)
 
 
-class Unwanted(StrEnum):
+class MismatchReason(StrEnum):
     """Why a subscription does not want a story."""
 
     OLD = "old"  # from before the chat subscribed
@@ -186,7 +186,7 @@ class Unwanted(StrEnum):
     WORD_PRESENT = "word present"
 
 
-def wants(subscription: Subscription, story: Story) -> Unwanted | None:
+def wants(subscription: Subscription, story: Story) -> MismatchReason | None:
     """Return why the subscription does not want the story, or None if it does.
 
     Whole words of the title are compared, ignoring case and accents. A story without a language or
@@ -198,24 +198,24 @@ def wants(subscription: Subscription, story: Story) -> Unwanted | None:
         return any(f" {plain} " in said for word in words if (plain := _normal_words(word)))
 
     if subscription.since and story.first_seen_at < subscription.since:
-        return Unwanted.OLD
+        return MismatchReason.OLD
     if unwanted := _not_from(subscription, story):
         return unwanted
     if subscription.must and not occur(subscription.must):
-        return Unwanted.WORD_MISSING
+        return MismatchReason.WORD_MISSING
     if subscription.must_not and occur(subscription.must_not):
-        return Unwanted.WORD_PRESENT
+        return MismatchReason.WORD_PRESENT
     return None
 
 
-def _not_from(subscription: Subscription, story: Story) -> Unwanted | None:
+def _not_from(subscription: Subscription, story: Story) -> MismatchReason | None:
     """Return why the subscription does not want news from where the story comes from."""
     if subscription.categories and not _common(subscription.categories, story.categories):
-        return Unwanted.CATEGORY
+        return MismatchReason.CATEGORY
     if subscription.feeds and not _is_named(subscription.feeds, story.source or ""):
-        return Unwanted.FEED
+        return MismatchReason.FEED
     if subscription.languages and not _common(subscription.languages, (story.language or "",)):
-        return Unwanted.LANGUAGE
+        return MismatchReason.LANGUAGE
     return None
 
 
@@ -236,7 +236,7 @@ def _common(wanted: Iterable[str], given: Iterable[str]) -> bool:
     return not {word.casefold() for word in wanted}.isdisjoint(word.casefold() for word in given)
 
 
-class Rejected(StrEnum):
+class RejectionReason(StrEnum):
     """Why a find that matches the subscription is not posted."""
 
     NOTHING_FOUND = "nothing found"
@@ -248,7 +248,7 @@ class Rejected(StrEnum):
     BEYOND_BEST = "beyond best"
 
 
-Reason: TypeAlias = Unwanted | Rejected
+Reason: TypeAlias = MismatchReason | RejectionReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +270,7 @@ class Choice:
 def choose(
     subscription: Subscription,
     finds: Iterable[StoryFind],
-    already_posted: Sequence[Posted],
+    already_posted: Sequence[PostedTweet],
     now: datetime,
     *,
     again_after: timedelta = AGAIN_AFTER,
@@ -287,7 +287,7 @@ def choose(
     for find in sorted(finds, key=_merit):
         found = _candidate(subscription, find, memory)
         if isinstance(found, Chosen) and len(chosen) >= subscription.best:
-            found = Rejected.BEYOND_BEST
+            found = RejectionReason.BEYOND_BEST
         if isinstance(found, Chosen):
             chosen.append(found)
             memory.add(found)
@@ -305,7 +305,7 @@ def judgment_of(hit: Hit) -> int | None:
 class _Memory:
     """What the chat has been told."""
 
-    def __init__(self, posted: Sequence[Posted], since: datetime) -> None:
+    def __init__(self, posted: Sequence[PostedTweet], since: datetime) -> None:
         recent = [post for post in posted if post.posted_at > since]
         self._stories = {post.story_id for post in posted}
         self._ids = {(post.corpus, post.external_id) for post in recent}
@@ -331,7 +331,7 @@ def _candidate(subscription: Subscription, find: StoryFind, memory: _Memory) -> 
     if unwanted := wants(subscription, find.story):
         return unwanted
     if memory.knows_story(find):
-        return Rejected.STORY_POSTED
+        return RejectionReason.STORY_POSTED
     reason = _reject_empty(subscription, find)
     for index, hit in enumerate(find.prophecy.hits):
         weakness = _weakness(subscription, find, hit)
@@ -339,24 +339,26 @@ def _candidate(subscription: Subscription, find: StoryFind, memory: _Memory) -> 
             return Chosen(find=find, hit=hit)
         # The reason to report is the best hit's, or else that a good hit was posted before.
         if index == 0 or weakness is None:
-            reason = weakness or Rejected.TEXT_POSTED
+            reason = weakness or RejectionReason.TEXT_POSTED
     return reason
 
 
-def _reject_empty(subscription: Subscription, find: StoryFind) -> Rejected:
+def _reject_empty(subscription: Subscription, find: StoryFind) -> RejectionReason:
     """Return the reason to report for a find without hits."""
     weakness = next((_weakness(subscription, find, hit) for hit in find.prophecy.near[:1]), None)
-    return weakness or Rejected.NOTHING_FOUND
+    return weakness or RejectionReason.NOTHING_FOUND
 
 
-def _weakness(subscription: Subscription, find: StoryFind, hit: Hit) -> Rejected | None:
+def _weakness(subscription: Subscription, find: StoryFind, hit: Hit) -> RejectionReason | None:
     judgment = judgment_of(hit)
     if judgment is not None:
-        return Rejected.BELOW_THRESHOLD if judgment < subscription.threshold else None
+        return RejectionReason.BELOW_THRESHOLD if judgment < subscription.threshold else None
     if find.prophecy.judged or not subscription.unjudged:
-        return Rejected.NOT_JUDGED
+        return RejectionReason.NOT_JUDGED
     covered = hit.parts.get("lexical") or 0.0
-    return Rejected.TOO_LITTLE_IN_COMMON if covered < subscription.unjudged_coverage else None
+    return (
+        RejectionReason.TOO_LITTLE_IN_COMMON if covered < subscription.unjudged_coverage else None
+    )
 
 
 def _merit(find: StoryFind) -> tuple[object, ...]:

@@ -118,7 +118,7 @@ class OwedPost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Posted:
+class PostedTweet:
     """A tweet that was posted in a chat, or is owed to it, for a story."""
 
     story_id: int | None  # None once the story has been deleted
@@ -178,7 +178,7 @@ class OwedNotice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leased:
+class LeasedDelivery:
     """A delivery that one process may send until the lease ends."""
 
     delivery: Delivery

@@ -186,7 +186,7 @@ def predict_labels(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Comparison:
     """The result of a comparison: similarities, 0..1, of the best texts, by id.
 
     Texts that mean nothing to the model have no cosine.
@@ -259,7 +259,7 @@ class HeadlineReranker(Closable):
         best_first: Sequence[Candidate],
         *,
         patience: float | None = None,
-    ) -> Compared | None:
+    ) -> Comparison | None:
         """Return the similarities of the best few texts: of all of them, or of none.
 
         With `patience`, in seconds, what is late is unfinished. Returns None if there is nothing
@@ -278,16 +278,16 @@ class HeadlineReranker(Closable):
             return None
         except TimeoutError:  # the model is not loaded yet, or busy
             if seconds < longest:
-                return Compared(similarity={}, model=embedder.name, unfinished=True)
+                return Comparison(similarity={}, model=embedder.name, unfinished=True)
             reason = Message(
                 "the best {number} were not embedded within {seconds:g} s; ask again.",
                 number=len(chosen),
                 seconds=seconds,
             )
-            return Compared(similarity={}, model=embedder.name, notice=_not_ordered(reason))
+            return Comparison(similarity={}, model=embedder.name, notice=_not_ordered(reason))
         except (ModelError, UsageError, StorageRights, StorageFull) as error:
             notice = _not_ordered(error.said)
-            return Compared(similarity={}, model=embedder.name, notice=notice)
+            return Comparison(similarity={}, model=embedder.name, notice=notice)
 
     async def _compare_all(
         self,
@@ -296,7 +296,7 @@ class HeadlineReranker(Closable):
         headline: str,
         chosen: Sequence[int],
         seconds: float,
-    ) -> Compared | None:
+    ) -> Comparison | None:
         """Return the similarities of the texts. Raises TimeoutError if a vector is late."""
         asked = await self._embed_in_time(embedder, corpus, headline, chosen, seconds)
         space = await self._vectors.space(corpus, embedder.name) if any(asked) else None
@@ -308,7 +308,7 @@ class HeadlineReranker(Closable):
             document_id: scale.calibrate(cosines[document_id]) if document_id in cosines else 0.0
             for document_id in chosen
         }
-        return Compared(similarity=similarity, model=embedder.name, cosines=cosines)
+        return Comparison(similarity=similarity, model=embedder.name, cosines=cosines)
 
     async def _embed_in_time(
         self,

@@ -176,7 +176,7 @@ def _best_places(asked: Iterable[PhraseList]) -> dict[int, dict[str, int]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
+class RetrievedCandidates:
     """The candidates, best first, and how they were found."""
 
     terms: Sequence[Term]
@@ -216,7 +216,7 @@ class Retriever:
         filters: Filters,
         mode: Mode | None,
         expansion: Awaitable[Expansion] | None = None,
-    ) -> Retrieved:
+    ) -> RetrievedCandidates:
         """Return candidates for `text`; `mode` None is hybrid if nearly all documents have vectors.
 
         If they have not, `rerank` of the result may compare the best few. If meaning was requested
@@ -247,7 +247,7 @@ class Retriever:
             candidates = await _compare_by_meaning(
                 question, near, candidates, reorder=proposing is None
             )
-        return Retrieved(
+        return RetrievedCandidates(
             terms=terms,
             candidates=candidates,
             mode=(mode or Mode.HYBRID) if question else Mode.LEXICAL,
@@ -266,15 +266,15 @@ class Retriever:
 
     async def _nearest(
         self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters
-    ) -> Retrieved:
+    ) -> RetrievedCandidates:
         """Return the nearest texts, nearest first, however low their similarity."""
         question = await question_of(self._meaning, corpus, text)
         if question is None or self._meaning is None:
-            return Retrieved(terms=terms, candidates=[], mode=Mode.SEMANTIC)
+            return RetrievedCandidates(terms=terms, candidates=[], mode=Mode.SEMANTIC)
         near = await question.nearest(filters, self._limit)
         described = await self._meaning.descriptions.describe_documents(corpus, terms, list(near))
         known = {candidate.id: candidate for candidate in described}
-        return Retrieved(
+        return RetrievedCandidates(
             terms=terms,
             candidates=[
                 replace(

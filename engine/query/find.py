@@ -17,12 +17,19 @@ from engine.query.query import (
     Group,
     LanguageQuery,
     Plan,
+    PlannedSearch,
     Query,
-    Wanted,
     plan_query,
     units,
 )
-from engine.query.results import Counts, Found, FoundDocument, FoundDocuments, Receipts, Scored
+from engine.query.results import (
+    Counts,
+    FoundDocument,
+    FoundDocuments,
+    QueryAnswer,
+    Receipts,
+    ScoredDocument,
+)
 from engine.ranking import (
     DEFAULT,
     Parts,
@@ -132,7 +139,7 @@ def _join_letters(text: str) -> str:
 
 def rank_documents(
     documents: Sequence[FoundDocument], asked: FeatureContext, profile: KindProfile
-) -> list[Scored]:
+) -> list[ScoredDocument]:
     """Return the documents by score, best first, ties by date then id."""
     threads = Counter(document.thread for document in documents)
     asked = replace(asked, threads=threads)
@@ -144,7 +151,7 @@ def rank_documents(
         for document, its in zip(documents, parts, strict=True)
     ]
     scored.sort(key=lambda found: best_first(found[0], found[1].candidate))
-    return [Scored(document, score, its) for score, document, its in scored]
+    return [ScoredDocument(document, score, its) for score, document, its in scored]
 
 
 def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) -> Parts:
@@ -216,7 +223,7 @@ class _Stages:
     """What was fetched, how many of it were compared, and the distinct ones kept."""
 
     retrieved: FoundDocuments
-    kept: list[Scored]
+    kept: list[ScoredDocument]
     looked_at: int
 
 
@@ -235,7 +242,7 @@ class Finder:
         limit: int = DEFAULT_LIMIT,
         expanded: Query | None = None,
         now: datetime | None = None,
-    ) -> Found:
+    ) -> QueryAnswer:
         """Return at most `limit` hits of a query. Raises the errors of the index.
 
         `expanded` is the query with aliases, which is searched in its place. Without `now`,
@@ -258,7 +265,7 @@ class Finder:
         retrieved, kept = stages.retrieved, stages.kept
         receipts = Receipts(corpus, plan, DEFAULT)
         shown = [receipts.hit(rank, hit) for rank, hit in enumerate(kept[:limit], start=1)]
-        return Found(
+        return QueryAnswer(
             query=query,
             expanded=looked_for,
             corpus=corpus.name,
@@ -290,13 +297,13 @@ class Finder:
         required = conditions(expanded.filters)
         return await self._index.months(corpus, plan.by_language, required, plan=plan.plan)
 
-    async def _plan(self, corpus: Corpus, query: Query) -> Wanted:
+    async def _plan(self, corpus: Corpus, query: Query) -> PlannedSearch:
         texts = [searchable(unit.text) for unit in units(query)]
         readings = await self._index.read(corpus, texts) if texts else []
         return plan_query(query, corpus.read_in, readings, corpus.documents)
 
     async def _retrieve_distinct(
-        self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
+        self, corpus: Corpus, plan: PlannedSearch, required: Conditions, limit: int
     ) -> _Stages:
         """Fetch documents until `limit` of them are distinct or there are no more."""
         wide = fetched_for(limit)
@@ -305,7 +312,10 @@ class Finder:
             found = retrieved.documents
             score = plan.plan is Plan.RANKED
             kept = self._distinct(
-                [Scored(document, document.candidate.bm25 if score else None) for document in found]
+                [
+                    ScoredDocument(document, document.candidate.bm25 if score else None)
+                    for document in found
+                ]
             )
             if len(kept) >= limit or len(found) < wide:
                 return _Stages(retrieved, kept, len(found))
@@ -314,7 +324,7 @@ class Finder:
     async def _rank_by_profile(
         self,
         corpus: Corpus,
-        plan: Wanted,
+        plan: PlannedSearch,
         required: Conditions,
         limit: int,
         *,
@@ -337,7 +347,7 @@ class Finder:
             pool *= 4
 
     async def _first(
-        self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
+        self, corpus: Corpus, plan: PlannedSearch, required: Conditions, limit: int
     ) -> FoundDocuments:
         match plan.plan:
             case Plan.RANKED:
@@ -349,7 +359,7 @@ class Finder:
             case Plan.NOTHING | Plan.NEAREST:
                 return FoundDocuments(matching=None, passing=0, documents=())
 
-    def _distinct(self, found: Sequence[Scored]) -> list[Scored]:
+    def _distinct(self, found: Sequence[ScoredDocument]) -> list[ScoredDocument]:
         """Keep the first of each group of near-identical texts, and the first part of each item:
         the best, or the newest."""
         by_id = {hit.document.candidate.id: hit for hit in found}
@@ -364,7 +374,7 @@ class Finder:
         ]
 
 
-def _item(hit: Scored) -> int | None:
+def _item(hit: ScoredDocument) -> int | None:
     place = hit.document.candidate.place
     return place.item if place else None
 
@@ -374,7 +384,7 @@ def fetched_for(limit: int) -> int:
     return limit + max(_SPARE, limit // 2)
 
 
-def reference(query: Query, plan: Wanted, corpus: Corpus) -> float:
+def reference(query: Query, plan: PlannedSearch, corpus: Corpus) -> float:
     """Return the BM25 of a text of average length that has each part of the query once."""
     weights: dict[Alternative, float] = defaultdict(float)
     for sought in plan.sought:

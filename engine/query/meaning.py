@@ -15,7 +15,14 @@ from engine.messages import Message
 from engine.query.filters import Conditions, conditions
 from engine.query.find import Finder, FindIndex, fetched_for
 from engine.query.query import LanguageQuery, Plan, Query
-from engine.query.results import Counts, FindHit, Found, FoundDocuments, Scored, attribute_document
+from engine.query.results import (
+    Counts,
+    FindHit,
+    FoundDocuments,
+    QueryAnswer,
+    ScoredDocument,
+    attribute_document,
+)
 from engine.search import Candidate
 from engine.settings.searching import FindSettings
 from engine.values import Corpus
@@ -29,7 +36,7 @@ def _newest_first(hit: FindHit) -> tuple[bool, float]:
     return written is None, -written.timestamp() if written else 0.0
 
 
-def found_together(answers: Sequence[tuple[Corpus, Found]], limit: int) -> Found:
+def found_together(answers: Sequence[tuple[Corpus, QueryAnswer]], limit: int) -> QueryAnswer:
     """Return one answer with the first `limit` hits of all: best first, or newest first.
 
     Each hit names its voice. What one archive lacks is no news if another has it, so only notices
@@ -127,7 +134,7 @@ class MeaningFinder(Finder):
         limit: int,
         expanded: Query,
         now: datetime,
-    ) -> Found:
+    ) -> QueryAnswer:
         """Return the hits of `find`, most similar first. Raises the errors of the index.
 
         Texts of unknown similarity follow in their lexical order.
@@ -145,7 +152,7 @@ class MeaningFinder(Finder):
         vector: Vector,
         similarity: Callable[[float], float],
         limit: int,
-    ) -> Found:
+    ) -> QueryAnswer:
         """Return the nearest texts that pass the filters. Raises the errors of the index.
 
         `similarity` converts a cosine to a similarity.
@@ -154,7 +161,7 @@ class MeaningFinder(Finder):
         found = await self._near.nearest(
             corpus, plan.by_language, required, fetched_for(limit), space=space, vector=vector
         )
-        kept = self._distinct([Scored(document, None) for document in found.documents])
+        kept = self._distinct([ScoredDocument(document, None) for document in found.documents])
         hits = tuple(
             FindHit(
                 rank=rank,
@@ -167,7 +174,7 @@ class MeaningFinder(Finder):
             )
             for rank, hit in enumerate(kept[:limit], start=1)
         )
-        return Found(
+        return QueryAnswer(
             query=query,
             expanded=query,
             corpus=corpus.name,
@@ -186,7 +193,9 @@ class MeaningFinder(Finder):
         )
 
 
-def order_by_similarity(found: Found, similarities: Mapping[int, float], limit: int) -> Found:
+def order_by_similarity(
+    found: QueryAnswer, similarities: Mapping[int, float], limit: int
+) -> QueryAnswer:
     """Return the first `limit` hits by similarity; those without one come last."""
 
     def order(hit: FindHit) -> tuple[bool, float, int]:

@@ -177,7 +177,7 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PlannedSearch:
     """The planned search. `by_language` has no entry for languages in which nothing can match."""
 
     plan: Plan
@@ -200,7 +200,7 @@ def units(query: Query) -> tuple[Unit, ...]:
 
 def plan_query(
     query: Query, languages: Sequence[str], readings: Iterable[Reading], documents: int
-) -> Wanted:
+) -> PlannedSearch:
     """Return the planned search. `readings` are those of `units(query)`, in the same order."""
     known = list(readings)
     read = units(query)
@@ -214,7 +214,7 @@ def plan_query(
     frequencies: dict[Unit, int] = defaultdict(int)
     for reading in known:
         frequencies[read[reading.unit]] += reading.document_frequency
-    return Wanted(
+    return PlannedSearch(
         plan=_plan(query, ranked=ranked, excluding=any(plan.excluded for plan in by_language)),
         by_language=by_language,
         sought=_sought(query, read, known, documents),

@@ -10,7 +10,7 @@ from functools import partial
 from engine.corpora import outdated_notice
 from engine.messages import Message
 from engine.ports import Reads
-from engine.query.query import Plan, Query, Sought, Unit, Wanted
+from engine.query.query import Plan, PlannedSearch, Query, Sought, Unit
 from engine.ranking import Bm25, idf
 from engine.search import Candidate
 from engine.text.address import address_candidate
@@ -61,7 +61,7 @@ class FoundDocuments:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredDocument:
     """A scored document: its score, the parts of the score, and how many others it represents."""
 
     document: FoundDocument
@@ -132,7 +132,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class QueryAnswer:
     """The answer to a query, with its receipt."""
 
     query: Query
@@ -145,7 +145,7 @@ class Found:
     notices: tuple[Message, ...] = ()
 
 
-def touched_platforms(found: Found) -> tuple[str, ...]:
+def touched_platforms(found: QueryAnswer) -> tuple[str, ...]:
     """Return the platforms of the hits in lower case, in the order of their best hits."""
     platforms = (hit.document.candidate.platform for hit in found.hits)
     return tuple(dict.fromkeys(platform.lower() for platform in platforms if platform))
@@ -156,10 +156,10 @@ class Receipts:
     """Writes the receipts of one answer."""
 
     corpus: Corpus
-    plan: Wanted
+    plan: PlannedSearch
     bm25: Bm25
 
-    def hit(self, rank: int, scored: Scored) -> FindHit:
+    def hit(self, rank: int, scored: ScoredDocument) -> FindHit:
         """Return the hit for a scored document."""
         found, corpus = scored.document, self.corpus
         norm = partial(self.bm25.part, length=found.candidate.length, average=corpus.average_length)
@@ -225,7 +225,9 @@ def _quote_units(found: Sequence[Unit]) -> str:
     return ", ".join(f'"{unit.text}"' for unit in found)
 
 
-async def present_hits(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:
+async def present_hits(
+    index: Reads, corpus: Corpus, found: QueryAnswer, *, voice: bool
+) -> QueryAnswer:
     """Return the hits with excerpts and, with `voice`, voice terms.
 
     Queries the database for the words of texts that may have to be cut, and for those of excerpts

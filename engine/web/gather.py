@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import zip_longest
 
-from engine.budget import Budget, BudgetSource, Planned
+from engine.budget import Budget, BudgetSource, PlannedCall
 from engine.errors import BudgetExhausted, PresagioError, StorageError
 from engine.fetch import shown_host
 from engine.llm.spending import within_budget
@@ -16,7 +16,7 @@ from engine.settings.reading import WebSearchSettings
 from engine.text.address import link_key
 from engine.values import Usage
 from engine.web.pages import Pages
-from engine.web.providers import Providers, Searched
+from engine.web.providers import Providers, SearchOutcome
 from engine.web.results import WebFindings, WebPage, WebResult
 
 PURPOSE = "web search"
@@ -40,7 +40,7 @@ class _Target:
 class _Progress:
     """What has been found so far; complete or not, it is told when the time is over."""
 
-    searched: dict[int, Searched] = field(default_factory=dict)  # by the number of the query
+    searched: dict[int, SearchOutcome] = field(default_factory=dict)  # by the number of the query
     pages: dict[tuple[int, int], WebPage] = field(default_factory=dict)  # by query and rank
     fetched: int = 0
     cached: int = 0
@@ -180,10 +180,10 @@ class WebGatherer:
             query=query,
         )
 
-    def _plan_searches(self, searches: int, deadline: float, now: datetime) -> Planned:
+    def _plan_searches(self, searches: int, deadline: float, now: datetime) -> PlannedCall:
         prices = self._settings.usd
         dearest = max((prices.get(name, 0.0) for name in self._providers.names), default=0.0)
-        return Planned(
+        return PlannedCall(
             source=self._source(),
             cost_usd=searches * dearest,
             until=now + timedelta(seconds=deadline + _MARGIN),

@@ -239,7 +239,7 @@ def _engines(silent: object) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
+class SearchOutcome:
     """What became of one query."""
 
     results: tuple[WebResult, ...] = ()
@@ -279,9 +279,9 @@ class Providers:
         """The names of the providers, in order."""
         return tuple(provider.name for provider in self._providers)
 
-    async def search(self, query: str, *, limit: int, now: datetime) -> Searched:
+    async def search(self, query: str, *, limit: int, now: datetime) -> SearchOutcome:
         """Return the answer of the first provider that gives one. Raises no WebSearchError."""
-        searched = Searched()
+        searched = SearchOutcome()
         for provider in self._providers:
             if reason := self._rests(provider.name):
                 searched = replace(searched, notices=(*searched.notices, reason))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from engine.errors import PresagioError
 from engine.query.query import Plan
 from engine.query.read import parse_query
-from engine.query.results import Counts, FindHit, Found, FoundDocument, Match
+from engine.query.results import Counts, FindHit, FoundDocument, Match, QueryAnswer
 from engine.search import Candidate
 from engine.values import Flag
 
@@ -58,11 +58,11 @@ def make_find_hit(rank: int = 1, *, score: float | None = 7.946, **changes: obje
 
 def make_found(
     text: str, *hits: FindHit, passing: int | None = None, corpus: str = "demo"
-) -> Found:
+) -> QueryAnswer:
     """An answer; by default nothing more passes than is shown."""
     total = len(hits) if passing is None else passing
     query = parse_query(text)
-    return Found(
+    return QueryAnswer(
         query=query,
         expanded=query,
         corpus=corpus,
@@ -88,7 +88,7 @@ class StandInFind:
     error: PresagioError | None = None
     hits: int = 2
 
-    async def __call__(self, text: str, *, corpus: str, limit: int) -> Found:
+    async def __call__(self, text: str, *, corpus: str, limit: int) -> QueryAnswer:
         self.calls.append((text, corpus, limit))
         if self.error:
             raise self.error

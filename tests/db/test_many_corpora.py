@@ -16,9 +16,9 @@ from db.corpus.health import statistics_differ
 from db.pool import Database, FallbackReader, PoolSettings
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
-from db.search.lexical import Described, LexicalIndex
+from db.search.lexical import CandidateReader, LexicalIndex
 from db.search.nearest import CorpusVocabulary
-from db.search.shown import Comments, Shown, Threads
+from db.search.shown import Comments, DocumentLookup, Threads
 from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.query.find import Finder
@@ -138,7 +138,9 @@ async def _described(database: Database) -> None:
     terms = await search.terms(corpus, "rust rain rainn")
     found = await search.top(corpus, terms, FILTERS, 5)
     assert found
-    assert await Described(database).describe_documents(corpus, terms, [one.id for one in found])
+    assert await CandidateReader(database).describe_documents(
+        corpus, terms, [one.id for one in found]
+    )
 
 
 async def _found(database: Database) -> None:
@@ -174,7 +176,7 @@ async def _forgotten(database: Database) -> None:
 
 async def _shown(database: Database) -> None:
     corpus = await _full(database)
-    shown = Shown(database)
+    shown = DocumentLookup(database)
     found = await shown.document(corpus, "1")
     assert found
     ids = [found.candidate.id]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from engine.answer.cited_answer import Gathered, Passage
+from engine.answer.cited_answer import GatheredPassages, Passage
 from engine.search import Hit
 from engine.values import Corpus, Flag, ScoredText
 from tests.engine.candidates import CORPUS, candidate
@@ -32,9 +32,9 @@ def passage(
     return Passage(corpus=corpus, hit=hit)
 
 
-def gathered(*texts: str | Passage, corpus: Corpus = ME) -> Gathered:
+def gathered(*texts: str | Passage, corpus: Corpus = ME) -> GatheredPassages:
     """What was found for a question in a corpus, best first."""
-    return Gathered(
+    return GatheredPassages(
         corpora=(corpus,),
         passages=[
             one if isinstance(one, Passage) else passage(one, id=number)

@@ -13,7 +13,7 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.pool import Database
-from db.search.lexical import Described, LexicalIndex
+from db.search.lexical import CandidateReader, LexicalIndex
 from engine.evaluate.measures import RIGHT, read_headlines, read_qrels
 from engine.prophecy.expand import MOST_PHRASES, Phrases, read_phrases
 from engine.prophecy.headline import read_headline
@@ -73,7 +73,7 @@ async def answered(
         index,
         recorded,
         ProphecySettings(most=FEW, most_with_phrases=FEW),
-        phrases=Phrases(expander=recorded, index=index, descriptions=Described(database)),
+        phrases=Phrases(expander=recorded, index=index, descriptions=CandidateReader(database)),
     )
     request = SearchRequest(
         headline=read_headline(asked.headline, date=asked.date), limit=3, now=NOW

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
-from engine.budget import BudgetSource, Planned
+from engine.budget import BudgetSource, PlannedCall
 from engine.llm.wire import add_usage
 from engine.search import Verdict
 from engine.values import Usage
@@ -30,7 +30,7 @@ class MemoryLedger:
 
     calls: list[tuple[date, str, str, Usage]] = field(default_factory=list)
     sources: list[BudgetSource] = field(default_factory=list)  # of each call
-    under_way: dict[int, Planned] = field(default_factory=dict)
+    under_way: dict[int, PlannedCall] = field(default_factory=dict)
 
     async def spent(self, day: date) -> dict[BudgetSource, Usage]:
         found: dict[BudgetSource, list[Usage]] = defaultdict(list)
@@ -47,7 +47,7 @@ class MemoryLedger:
 
     async def reserve(
         self,
-        planned: Planned,
+        planned: PlannedCall,
         check: Callable[[Mapping[BudgetSource, Usage]], None],
         *,
         now: datetime,

@@ -16,7 +16,7 @@ from engine.ingest.dates import host_of, made_id
 from engine.ingest.formats.markdown import MarkdownReader, split_front_matter
 from engine.ingest.parsers.packed import parse_epub, parse_page, parse_word
 from engine.ingest.parsers.parsed import (
-    Parsed,
+    ParsedDocument,
     is_damaged,
     is_protected,
     markdown_blocks,
@@ -225,7 +225,7 @@ def _markdown_post(payload: Mapping[str, object], content: bytes) -> PostFields:
     return replace(post, blocks=tuple(markdown_blocks(post.text)), searched=None)
 
 
-def _parse_document(form: str, content: bytes, ocr: Ocr) -> Parsed:
+def _parse_document(form: str, content: bytes, ocr: Ocr) -> ParsedDocument:
     match form:
         case "pdf":
             return parse_pdf(content, ocr)
@@ -246,7 +246,7 @@ def _is_seen(name: str) -> bool:
     return not last.startswith((".", "~$"))
 
 
-def _first_line(parsed: Parsed) -> str | None:
+def _first_line(parsed: ParsedDocument) -> str | None:
     """Return the heading or the short line that a text begins with, which mostly is its title."""
     first = parsed.blocks[0]
     if first.headings:

@@ -17,7 +17,7 @@ from engine.errors import ExtraMissing, RecordError
 from engine.ingest.dates import LATEST
 from engine.ingest.parsers.parsed import (
     Heading,
-    Parsed,
+    ParsedDocument,
     first_date,
     is_damaged,
     is_protected,
@@ -254,7 +254,7 @@ def text_at(root: Element | None, path: str) -> str | None:
     return ((found.text or "").strip() or None) if found is not None else None
 
 
-def parse_epub(content: bytes) -> Parsed:
+def parse_epub(content: bytes) -> ParsedDocument:
     """Return the text of a book, in the order of reading. Raises RecordError."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -272,12 +272,12 @@ def _describe_document(
     blocks: Sequence[Block],
     core: Element | None,
     dates: Iterable[tuple[datetime | None, DateKind | None]],
-) -> Parsed:
+) -> ParsedDocument:
     """Return the blocks with what the file says about itself. Raises RecordError without any."""
     if not blocks:
         raise says_nothing()
     date, dated_by = first_date(*dates)
-    return Parsed(
+    return ParsedDocument(
         blocks=blocks,
         title=text_at(core, f"{_DUBLIN_CORE}title"),
         author=text_at(core, f"{_DUBLIN_CORE}creator"),
@@ -353,7 +353,7 @@ def _parse_publication_date(text: str | None) -> datetime | None:
     return said_date(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
-def parse_word(content: bytes) -> Parsed:
+def parse_word(content: bytes) -> ParsedDocument:
     """Return the text of a Word file. Its pages are not stored in it. Raises RecordError."""
     try:
         library = import_module("mammoth")
@@ -382,7 +382,7 @@ def _parse_property_date(text: str | None) -> datetime | None:
         return None
 
 
-def parse_page(content: bytes) -> Parsed:
+def parse_page(content: bytes) -> ParsedDocument:
     """Return the article of a page, or all its text if it has none. Raises RecordError.
 
     A longer page is a book or a report, which has no menus to leave out.
@@ -394,7 +394,7 @@ def parse_page(content: bytes) -> Parsed:
     if found is None:
         return _whole(content)
     date, dated_by = first_date((said_date(found.date), found.dated_by))
-    return Parsed(
+    return ParsedDocument(
         blocks=[Block(text=block.text, headings=block.headings) for block in found.blocks],
         title=found.title,
         author=found.author,
@@ -404,7 +404,7 @@ def parse_page(content: bytes) -> Parsed:
     )
 
 
-def _whole(content: bytes) -> Parsed:
+def _whole(content: bytes) -> ParsedDocument:
     blocks = html_blocks(decode_page(content, None))
     if not blocks:
         raise says_nothing()
@@ -412,6 +412,6 @@ def _whole(content: bytes) -> Parsed:
     date, dated_by = first_date(
         (said_date(page.published), None), (said_date(page.modified), DateKind.MODIFIED)
     )
-    return Parsed(
+    return ParsedDocument(
         blocks=blocks, title=page.title, date=date, dated_by=dated_by, language=page.language
     )

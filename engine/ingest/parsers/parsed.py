@@ -109,7 +109,7 @@ def _ends_paragraph(line: str, following: str, full: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
+class ParsedDocument:
     """The text of a document, and what it says about itself; None = it does not say."""
 
     blocks: Sequence[Block]
@@ -194,7 +194,7 @@ def said_date(moment: datetime | None) -> datetime | None:
         return None
 
 
-def parse_text(content: bytes) -> Parsed:
+def parse_text(content: bytes) -> ParsedDocument:
     """Return the paragraphs of a text; a form feed begins a page. Raises RecordError."""
     pages = decode_page(content, None).replace("\r\n", "\n").split("\f")
     numbered = len(pages) > 1
@@ -205,7 +205,7 @@ def parse_text(content: bytes) -> Parsed:
     ]
     if not blocks:
         raise says_nothing()
-    return Parsed(blocks=blocks, pages=len(pages) if numbered else None)
+    return ParsedDocument(blocks=blocks, pages=len(pages) if numbered else None)
 
 
 def text_blocks(text: str) -> list[Block]:

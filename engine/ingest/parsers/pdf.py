@@ -18,7 +18,7 @@ from typing import Any, Self
 from engine.errors import RecordError
 from engine.ingest.parsers.parsed import (
     Heading,
-    Parsed,
+    ParsedDocument,
     first_date,
     full_line,
     is_damaged,
@@ -140,7 +140,7 @@ class Ocr:
         return own if own in installed and own else "+".join(installed)
 
 
-def parse_picture(content: bytes, ocr: Ocr) -> Parsed:
+def parse_picture(content: bytes, ocr: Ocr) -> ParsedDocument:
     """Return the text of a picture, page by page. Raises RecordError."""
     pages = ocr.read(content).split("\f")
     blocks = [
@@ -150,7 +150,7 @@ def parse_picture(content: bytes, ocr: Ocr) -> Parsed:
     ]
     if not blocks:
         raise says_nothing()
-    return Parsed(blocks=blocks, pages=max(block.page or 1 for block in blocks))
+    return ParsedDocument(blocks=blocks, pages=max(block.page or 1 for block in blocks))
 
 
 @cache
@@ -194,7 +194,7 @@ def _too_slow() -> RecordError:
     )
 
 
-def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
+def parse_pdf(content: bytes, ocr: Ocr) -> ParsedDocument:
     """Return the text of a PDF file by pages. Raises RecordError."""
     try:
         library = import_module("pypdfium2")
@@ -221,7 +221,7 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
         (_parse_pdf_date(said["ModDate"]), DateKind.MODIFIED),
     )
     title = said["Title"].strip()
-    return Parsed(
+    return ParsedDocument(
         blocks=blocks,
         title=None if _NO_TITLE.fullmatch(title) else title or None,
         author=said["Author"].strip() or None,

@@ -15,7 +15,7 @@ from PIL import Image, ImageChops
 from bot.card import Shape, draw_card, theme
 from bot.card.layout import arrange
 from bot.i18n.words import words_for
-from bot.replies.picture import Pictured, card_of
+from bot.replies.picture import PictureSubject, card_of
 from engine.search import Hit
 from engine.values import Flag
 from tests.bot.card.library import shipped
@@ -35,12 +35,12 @@ def tweet(text: str, *, voice: str | None = "Ana Ruiz", author: str | None = "an
     return replace(made, candidate=replace(made.candidate, voice=voice))
 
 
-def shown(headline: str, hit: Hit, *, source: str | None = "The Paper") -> Pictured:
+def shown(headline: str, hit: Hit, *, source: str | None = "The Paper") -> PictureSubject:
     date = datetime(2026, 3, 2, tzinfo=UTC)
-    return Pictured(hit=hit, corpus="demo", headline=headline, date=date, source=source)
+    return PictureSubject(hit=hit, corpus="demo", headline=headline, date=date, source=source)
 
 
-PICTURES: Mapping[str, tuple[str, Pictured]] = {
+PICTURES: Mapping[str, tuple[str, PictureSubject]] = {
     "english": (
         "en",
         shown(

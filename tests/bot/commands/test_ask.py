@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.request import Person, Place, Quoted, Revision, Trigger
+from bot.request import Person, Place, RepliedMessage, Revision, Trigger
 from db.pool import Database
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.errors import CorpusNotFound
@@ -92,7 +92,7 @@ async def test_in_reply_to_an_answer_it_follows_the_question_of_that_one(
     carla, ben = Person(id="carla"), Person(id="ben")
     await bot.say("/ask What did he say about cookies?", place=GROUP, person=carla)
     await bot.say("/ask What did he say about wind farms?", place=GROUP, person=ben)
-    await bot.say("/ask And in 2015?", place=GROUP, person=ben, quoted=Quoted(message="m1"))
+    await bot.say("/ask And in 2015?", place=GROUP, person=ben, quoted=RepliedMessage(message="m1"))
     assert asked.calls[2][2] == ("What did he say about cookies?",)
 
 
@@ -111,7 +111,7 @@ async def test_a_question_in_reply_to_an_answer_follows_it_without_a_command(
     bot: Bot, asked: StandInAsk, text: str, trigger: Trigger, follows: bool
 ) -> None:
     await bot.say("/ask What did he say about cookies?", place=GROUP)
-    ben, quoted = Person(id="ben"), Quoted(message="m1")
+    ben, quoted = Person(id="ben"), RepliedMessage(message="m1")
     await bot.hear(event(text, place=GROUP, person=ben, trigger=trigger, quoted=quoted))
     followed = (text, "demo", ("What did he say about cookies?",))
     assert asked.calls[1:] == ([followed] if follows else [])

@@ -9,14 +9,14 @@ import pytest
 
 from bot.adapter import ChatGone, SlowDown
 from bot.reply import Reply
-from bot.request import Person, Quoted, Request, Revision, Trigger
+from bot.request import Person, RepliedMessage, Request, Revision, Trigger
 from db.chat.compositions import KeptTask
 from db.pool import Database
 from engine.compose.composition import (
     ComposedSource,
     ComposeRequest,
     Composition,
-    Removed,
+    Removal,
     SourceKind,
     SourcePassage,
     Step,
@@ -48,7 +48,7 @@ def written(*tweets: str) -> Composition:
         request=ComposeRequest(prompt="coffee", corpora=()),
         variants=variants,
         sources=(ComposedSource(number=1, passage=PASSAGE, quote="rose by 14 %"),),
-        removed=(Removed(text="It doubled.", why=Message("No source says so.")),),
+        removed=(Removal(text="It doubled.", why=Message("No source says so.")),),
         steps=(Step(name=StepName.WEB, skipped=Message("No web search is set up.")),),
     )
 
@@ -115,7 +115,7 @@ async def test_both_names_write(bot: Bot, command: str) -> None:
 
 
 async def test_a_reply_is_about_what_it_replies_to(bot: Bot, composer: StandInComposer) -> None:
-    await bot.say("/compose", quoted=Quoted(text="Coffee prices soar"))
+    await bot.say("/compose", quoted=RepliedMessage(text="Coffee prices soar"))
     assert composer.calls[0].task.prompt == "Coffee prices soar"
 
 

@@ -8,7 +8,7 @@ import pytest
 from bot.commands import standard_commands
 from bot.commands.headline_detection import is_news_reply
 from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
-from bot.request import Person, Quoted, Trigger
+from bot.request import Person, RepliedMessage, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
 from tests.bot.conversing import GROUP, Bot, bot_on, event
@@ -143,7 +143,7 @@ async def test_who_asks_for_help_gets_it(bot: Bot, text: str, trigger: Trigger) 
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
 async def test_a_word_about_an_answer_is_the_command(bot: Bot, trigger: Trigger) -> None:
     await bot.say("Coffee prices soar", place=GROUP)
-    quoted = Quoted(message="m1")
+    quoted = RepliedMessage(message="m1")
     for text, shown in (("why 2?", "2. "), ("¿Por qué?", "1. ")):
         said = await bot.say(text, place=GROUP, trigger=trigger, quoted=quoted)
         assert (said.text or "").startswith(shown)
@@ -154,7 +154,7 @@ async def test_a_word_about_an_answer_is_the_command(bot: Bot, trigger: Trigger)
 @pytest.mark.parametrize("text", ["why?", "more", "picture"])
 async def test_a_word_about_what_is_no_answer_is_a_remark(bot: Bot, text: str) -> None:
     await bot.say("Coffee prices soar", place=GROUP)
-    remark = event(text, place=GROUP, trigger=Trigger.REPLY, quoted=Quoted(message="gone"))
+    remark = event(text, place=GROUP, trigger=Trigger.REPLY, quoted=RepliedMessage(message="gone"))
     assert await bot.hear(remark) is None
 
 
@@ -200,16 +200,18 @@ async def test_a_bare_mention_is_answered_with_a_hint(bot: Bot) -> None:
 
 @pytest.mark.parametrize("command", ["/prophecy", "/p", "/find", "/ask"])
 async def test_a_command_takes_the_message_that_it_answers(bot: Bot, command: str) -> None:
-    reply = await bot.say(command, quoted=Quoted(text="Coffee prices soar"))
+    reply = await bot.say(command, quoted=RepliedMessage(text="Coffee prices soar"))
     assert "such as" not in (reply.text or "")
-    given = await bot.say(f"{command} tea", quoted=Quoted(text="Coffee prices soar"))
+    given = await bot.say(f"{command} tea", quoted=RepliedMessage(text="Coffee prices soar"))
     assert "such as" not in (given.text or "")
     if command in ("/p", "/prophecy"):
         assert [call[0] for call in bot.engine.calls] == ["Coffee prices soar", "tea"]
 
 
 async def test_other_commands_ignore_the_message_that_they_answer(bot: Bot) -> None:
-    assert (await bot.say("/why", quoted=Quoted(text="2"))).text == "Send me a headline first."
+    assert (
+        await bot.say("/why", quoted=RepliedMessage(text="2"))
+    ).text == "Send me a headline first."
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from bot.commands.plain_text import split_headlines
 from bot.reply import Reply
-from bot.request import Quoted, Trigger
+from bot.request import RepliedMessage, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
 from engine.errors import FetchFailed
@@ -102,12 +102,12 @@ async def test_each_counts_for_the_quota(storage: Database) -> None:
 async def test_numbers_are_those_of_the_headlines_until_one_is_shown_whole(bot: Bot) -> None:
     shown = await bot.say(f"{COFFEE}\n{WIND}", place=GROUP)
     below = tuple(str(button.action) for row in shown.buttons for button in row)
-    in_reply = {"place": GROUP, "quoted": Quoted(message="m1", buttons=below)}
+    in_reply = {"place": GROUP, "quoted": RepliedMessage(message="m1", buttons=below)}
     assert (await bot.say("/why 2", **in_reply)).text == (await bot.say("/why 2", place=GROUP)).text
     assert ((await bot.say("/why 2", **in_reply)).text or "").startswith(f"{WIND}\n2. ")
     assert (await bot.say("/why 3", **in_reply)).text == "I showed 1, 2. Ask /why or /why NUMBER."
     whole = await bot.say("more", trigger=Trigger.REPLY, **in_reply)
     assert (whole.headline, [hit.rank for hit in whole.hits]) == (COFFEE, [1, 2, 3])
     below = tuple(str(button.action) for row in whole.buttons for button in row)
-    rank = await bot.say("/why 2", place=GROUP, quoted=Quoted(message="m6", buttons=below))
+    rank = await bot.say("/why 2", place=GROUP, quoted=RepliedMessage(message="m6", buttons=below))
     assert not (rank.text or "").startswith(COFFEE)

@@ -16,7 +16,7 @@ from db.pool import Database
 from db.posting.outbox import owe_notices
 from engine.compose.composition import Composition
 from engine.messages import as_message
-from engine.posting.delivery import Leased, OwedNotice, Subscription
+from engine.posting.delivery import LeasedDelivery, OwedNotice, Subscription
 from tests.ages import say_years
 from tests.bot.commands.news import News, news_on
 from tests.bot.commands.test_compose import StandInComposer
@@ -39,7 +39,7 @@ async def with_finds(news: News) -> None:
     await news.found(tea, 3, text="The harbour again")
 
 
-async def leased(news: News) -> list[Leased]:
+async def leased(news: News) -> list[LeasedDelivery]:
     return await news.bot.services.news.outbox.lease(["test"], now=NOW, limit=9, lease=MINUTE)
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from bot.i18n.words import Words, words_for
-from bot.replies.picture import Pictured, Pictures
+from bot.replies.picture import Pictures, PictureSubject
 from bot.replies.receipt import receipt
 from bot.reply import Reply
-from bot.request import Quoted, Revision
+from bot.request import RepliedMessage, Revision
 from engine.messages import as_message
 from engine.search import Expansion, Hit, Mode, Verdict
 from engine.values import Usage
@@ -201,7 +201,7 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """What pictures are drawn of: headlines, and ranks of their hits."""
     drawn = []
 
-    async def draw(_: Pictures, shown: Pictured, words: Words) -> Reply:
+    async def draw(_: Pictures, shown: PictureSubject, words: Words) -> Reply:
         drawn.append((shown.headline, shown.hit.rank))
         return Reply(words=words, picture=b"PNG")
 
@@ -217,7 +217,7 @@ async def test_why_as_a_reply_explains_the_answer_that_it_replies_to(bot: Bot) -
     coffee = await bot.say("Coffee prices soar")
     bot.engine.parts = {"judgment": None, "lexical": 1.0, "age": 1.0}
     await bot.say("Tea prices soar")
-    said = await bot.say("/why 2", quoted=Quoted(buttons=buttons(coffee)))
+    said = await bot.say("/why 2", quoted=RepliedMessage(buttons=buttons(coffee)))
     assert explained(said) == [2]
     assert "same event" in (said.text or "")
     assert "found by its words" in ((await bot.say("/why 2")).text or "")
@@ -226,13 +226,13 @@ async def test_why_as_a_reply_explains_the_answer_that_it_replies_to(bot: Bot) -
 async def test_more_as_a_reply_goes_on_with_the_answer_that_it_replies_to(bot: Bot) -> None:
     coffee = await bot.say("Coffee prices soar")
     await bot.say("Tea prices soar")
-    said = await bot.say("/more", quoted=Quoted(buttons=buttons(coffee)))
+    said = await bot.say("/more", quoted=RepliedMessage(buttons=buttons(coffee)))
     assert [hit.rank for hit in said.hits] == [4, 5]
     assert [button.action.answer_id for button in said.buttons[-1]] == [
         button.action.answer_id for button in coffee.buttons[-1]
     ][: len(said.buttons[-1])]
     assert (
-        await bot.say("/more", quoted=Quoted(buttons=buttons(coffee)))
+        await bot.say("/more", quoted=RepliedMessage(buttons=buttons(coffee)))
     ).text == "That is all I found."
 
 
@@ -245,8 +245,8 @@ async def test_a_picture_as_a_reply_is_of_the_answer_that_it_replies_to(
     second = await bot.press(coffee, "more")
     await bot.say("Tea prices soar")
     under = await bot.press(second, pressed) if pressed else second
-    await bot.say("/picture", quoted=Quoted(buttons=buttons(under)))
-    await bot.say("/picture 2", quoted=Quoted(buttons=buttons(under)))
+    await bot.say("/picture", quoted=RepliedMessage(buttons=buttons(under)))
+    await bot.say("/picture 2", quoted=RepliedMessage(buttons=buttons(under)))
     await bot.say("/picture")
     assert drawn == [("Coffee prices soar", 4), ("Coffee prices soar", 2), ("Tea prices soar", 1)]
 
@@ -258,8 +258,8 @@ async def test_a_reply_to_a_picture_is_about_the_tweet_in_it(
     await bot.say("Coffee prices soar")
     await bot.say("/picture 2")
     await bot.say("Tea prices soar")
-    assert explained(await bot.say("/why", quoted=Quoted(message="m2"))) == [2]
-    more = await bot.say("/more", quoted=Quoted(message="m2"))
+    assert explained(await bot.say("/why", quoted=RepliedMessage(message="m2"))) == [2]
+    more = await bot.say("/more", quoted=RepliedMessage(message="m2"))
     assert (more.headline, [hit.rank for hit in more.hits]) == ("Coffee prices soar", [4, 5])
 
 
@@ -272,17 +272,17 @@ async def test_a_reply_to_an_explanation_is_about_the_answer_that_it_explained(
     if how == "button":
         await bot.press(coffee, "why")
     else:
-        await bot.say("/why 2", quoted=Quoted(buttons=buttons(coffee)))
-    more = await bot.say("/more", quoted=Quoted(message="m3"))
+        await bot.say("/why 2", quoted=RepliedMessage(buttons=buttons(coffee)))
+    more = await bot.say("/more", quoted=RepliedMessage(message="m3"))
     assert (more.headline, [hit.rank for hit in more.hits]) == ("Coffee prices soar", [4, 5])
 
 
 async def test_a_reply_to_the_explanation_of_a_query_is_about_that_query(bot: Bot) -> None:
     await bot.say("/find coffee")
     await bot.say("/find tea")
-    await bot.say("/why", quoted=Quoted(message="m1"))
+    await bot.say("/why", quoted=RepliedMessage(message="m1"))
     await bot.say("Milk prices soar")
-    said = await bot.say("/why 2", quoted=Quoted(message="m3"))
+    said = await bot.say("/why 2", quoted=RepliedMessage(message="m3"))
     assert "Query: coffee" in (said.text or "")
 
 
@@ -296,9 +296,17 @@ async def test_a_reply_without_buttons_is_about_what_that_message_answered_or_as
     await bot.say("/find tea", event_id="p:2")
     await bot.say("Tea prices soar", event_id="p:3")
     first, second = ("m1", "m2") if of_answer else ("1", "2")
-    assert "4 candidates" in ((await bot.say("/why", quoted=Quoted(message=first))).text or "")
-    assert "Query: tea" in ((await bot.say("/why", quoted=Quoted(message=second))).text or "")
-    assert explained(await bot.say("/why", quoted=Quoted(message="something else"))) == [1, 2, 3]
+    assert "4 candidates" in (
+        (await bot.say("/why", quoted=RepliedMessage(message=first))).text or ""
+    )
+    assert "Query: tea" in (
+        (await bot.say("/why", quoted=RepliedMessage(message=second))).text or ""
+    )
+    assert explained(await bot.say("/why", quoted=RepliedMessage(message="something else"))) == [
+        1,
+        2,
+        3,
+    ]
 
 
 async def test_of_an_edited_headline_the_last_answer_is_explained(bot: Bot) -> None:
@@ -308,14 +316,14 @@ async def test_of_an_edited_headline_the_last_answer_is_explained(bot: Bot) -> N
     )
     await bot.set_up(PRIVATE, full_answers=True)
     await bot.say("Milk prices soar")
-    more = await bot.say("/more", quoted=Quoted(message="m1"))
+    more = await bot.say("/more", quoted=RepliedMessage(message="m1"))
     assert more.headline == "Tea prices soar"
 
 
 async def test_in_a_thread_below_an_answer_what_was_asked_there_goes_first(bot: Bot) -> None:
     coffee = await bot.say("Coffee prices soar", place=GROUP)
-    thread = {"place": replace(GROUP, thread="m1"), "quoted": Quoted(message="m1")}
-    below = {**thread, "quoted": Quoted(message="m1", buttons=buttons(coffee))}
+    thread = {"place": replace(GROUP, thread="m1"), "quoted": RepliedMessage(message="m1")}
+    below = {**thread, "quoted": RepliedMessage(message="m1", buttons=buttons(coffee))}
     await bot.say("Milk prices soar", place=GROUP)
     assert [hit.rank for hit in (await bot.say("/more", **below)).hits] == [4, 5]
     bot.engine.parts = {"judgment": None, "lexical": 1.0, "age": 1.0}
@@ -326,13 +334,15 @@ async def test_in_a_thread_below_an_answer_what_was_asked_there_goes_first(bot: 
 async def test_a_query_that_a_reply_is_about_has_no_picture(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
     await bot.say("/find tea")
-    said = await bot.say("/picture", quoted=Quoted(message="m2"))
+    said = await bot.say("/picture", quoted=RepliedMessage(message="m2"))
     assert said.text == "Nothing foretold this."
 
 
 async def test_a_reply_to_what_is_no_answer_explains_the_last_one(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
-    assert explained(await bot.say("/why", quoted=Quoted(buttons=["setup::", "no action"]))) == [
+    assert explained(
+        await bot.say("/why", quoted=RepliedMessage(buttons=["setup::", "no action"]))
+    ) == [
         1,
         2,
         3,
@@ -341,7 +351,7 @@ async def test_a_reply_to_what_is_no_answer_explains_the_last_one(bot: Bot) -> N
 
 async def test_a_reply_to_an_answer_that_is_gone_says_so(bot: Bot) -> None:
     await bot.say("Coffee prices soar")
-    said = await bot.say("/why", quoted=Quoted(buttons=["why:999999:0"]))
+    said = await bot.say("/why", quoted=RepliedMessage(buttons=["why:999999:0"]))
     assert said.ephemeral
     assert explained(said) == []
 

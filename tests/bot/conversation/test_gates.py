@@ -7,7 +7,7 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.conversation.admission import Stop
-from bot.conversation.gates import Gates, Pasted, not_meant
+from bot.conversation.gates import Gates, RecentPastes, not_meant
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.sections import ChatSettings
 from db.chat.chats import Chats, Quotas
@@ -366,7 +366,7 @@ def test_a_command_that_was_meant_for_another_bot_is_no_headline(text: str) -> N
 
 class TestPasted:
     def test_what_was_written_within_a_minute_is_one_of_several(self) -> None:
-        pasted, later = Pasted(), NOW + timedelta(seconds=59)
+        pasted, later = RecentPastes(), NOW + timedelta(seconds=59)
         first, second = event("Coffee"), event("Tea", now=later)
         pasted.note(first)
         assert not pasted.is_one_of_several(first)
@@ -378,7 +378,7 @@ class TestPasted:
         assert not pasted.is_one_of_several(third)
 
     def test_groups_and_other_chats_do_not_count(self) -> None:
-        pasted, first = Pasted(), event("Coffee")
+        pasted, first = RecentPastes(), event("Coffee")
         elsewhere = event("Tea", place=replace(PRIVATE, chat_id="q"))
         group = event("Milk", place=GROUP)
         for one in (first, elsewhere, group, event("Milk", place=GROUP)):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapter import Refused
+from bot.adapter import DeliveryRefused
 from bot.conversation.steps import steps_shown
 from bot.request import Place, Request, Revision, Trigger
 from bot.settings.sections import ChatSettings
@@ -135,7 +135,7 @@ class TestSteps:
         self, bot: Bot, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def gone(*_: object) -> None:
-            raise Refused("There is no such message.")
+            raise DeliveryRefused("There is no such message.")
 
         monkeypatch.setattr(bot.adapter, "change", gone)
         bot.engine.gate = asyncio.Event()

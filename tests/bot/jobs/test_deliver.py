@@ -19,7 +19,7 @@ from db.posting.outbox import Outbox, owe_notices
 from engine.chat import Chat
 from engine.errors import StorageUnreachable
 from engine.messages import Message
-from engine.posting.delivery import Leased, OwedNotice
+from engine.posting.delivery import LeasedDelivery, OwedNotice
 from tests.db.news import HOUR, MINUTE, NOW, met
 from tests.patience import PATIENCE
 
@@ -75,7 +75,7 @@ def to(poster: Poster, storage: Database, outbox: Outbox) -> Delivering:
     )
 
 
-async def lease(outbox: Outbox, now: datetime = NOW) -> list[Leased]:
+async def lease(outbox: Outbox, now: datetime = NOW) -> list[LeasedDelivery]:
     return await outbox.lease(["test"], now=now, limit=9, lease=MINUTE)
 
 
@@ -174,7 +174,7 @@ async def test_an_arrival_is_settled_once_the_database_is_back(
 ) -> None:
     settle, failures = outbox.sent, [StorageUnreachable("It restarts.")]
 
-    async def restarting(leased: Leased, message_id: str, *, now: datetime) -> bool:
+    async def restarting(leased: LeasedDelivery, message_id: str, *, now: datetime) -> bool:
         if failures:
             raise failures.pop()
         return await settle(leased, message_id, now=now)

@@ -24,7 +24,7 @@ from engine.errors import (
 )
 from engine.llm.endpoint import Endpoint, status_fault
 from engine.messages import Message
-from engine.posting.delivery import Leased
+from engine.posting.delivery import LeasedDelivery
 from tests.bot.conversing import until
 from tests.bot.prophecies import NOW
 from tests.isolation import InThisProcess
@@ -51,7 +51,7 @@ class Desk:
         await until(lambda: not self.troubles._waiting)
         running.cancel()
 
-    async def owed(self) -> list[Leased]:
+    async def owed(self) -> list[LeasedDelivery]:
         """Take what may be sent now."""
         outbox = Outbox(self.database)
         platforms = ("telegram", "slack")
@@ -70,7 +70,7 @@ async def own(storage: Database, language: str = "en") -> None:
     assert await access.claim(owner, code, now=NOW, made_since=NOW - timedelta(days=1))
 
 
-async def said(storage: Database, leased: Leased) -> str:
+async def said(storage: Database, leased: LeasedDelivery) -> str:
     pictures = Pictures(avatar=Corpora(storage).avatar, isolation=InThisProcess())
     reply = await reply_of(leased.delivery, Answers(storage), pictures)
     assert reply is not None

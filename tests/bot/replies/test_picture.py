@@ -10,13 +10,13 @@ from PIL import Image
 from bot.card import Shape
 from bot.card.content import readable_tweet
 from bot.i18n.words import words_for
-from bot.replies.picture import Pictured, Pictures, card_of, file_name, picture_answer
+from bot.replies.picture import Pictures, PictureSubject, card_of, file_name, picture_answer
 from bot.settings.sections import PictureSettings
 from engine.chat import Answer
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.isolation import InThisProcess
 
-SHOWN = Pictured(
+SHOWN = PictureSubject(
     hit=make_hit(text="Coffee will be dear &amp; bad https://t.co/abc123"),
     corpus="demo",
     headline="Coffee prices soar",

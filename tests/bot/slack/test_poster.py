@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
 from bot.i18n.words import words_for
 from bot.reply import Action, Button, Reply
 from bot.slack import render as pictures
@@ -161,7 +161,7 @@ async def test_without_the_scope_nothing_is_found(general: Channel, slack: Slack
         (Fault(error="channel_not_found"), ChatGone),
         (Fault(error="is_archived"), ChatGone),
         (Fault(error="not_in_channel"), ChatGone),
-        (Fault(error="msg_too_long"), Refused),
+        (Fault(error="msg_too_long"), DeliveryRefused),
         (Fault(error="invalid_auth"), DeliveryError),
         (Fault(error="fatal_error"), Unsure),
         (Fault(status=503), Unsure),

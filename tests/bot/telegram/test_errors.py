@@ -13,10 +13,10 @@ from telegram.error import (
     TimedOut,
 )
 
-from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
 from bot.telegram.client import (
+    GroupMigrated,
     MessageUnchanged,
-    Moved,
     describe_telegram_error,
     map_telegram_errors,
 )
@@ -43,8 +43,8 @@ def never_sent() -> TelegramError:
         (Forbidden("Forbidden: bot was blocked by the user"), ChatGone),
         (BadRequest("Bad Request: chat not found"), ChatGone),
         (BadRequest("Bad Request: message is not modified: same"), MessageUnchanged),
-        (BadRequest("Bad Request: message is too long"), Refused),
-        (ChatMigrated(-100), Moved),
+        (BadRequest("Bad Request: message is too long"), DeliveryRefused),
+        (ChatMigrated(-100), GroupMigrated),
         (RetryAfter(7), SlowDown),
         (TimedOut(), Unsure),
         (NetworkError("Bad Gateway"), Unsure),

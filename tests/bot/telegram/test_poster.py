@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.adapter import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
 from bot.i18n.words import words_for
 from bot.pace import EvenPace
 from bot.reply import Action, Button, Reply
@@ -93,7 +93,7 @@ async def test_a_group_that_has_moved_is_followed(
         ({"error": 429, "retry_after": 17}, SlowDown),
         ({"error": 403}, ChatGone),
         ({"error": 400, "description": "Bad Request: chat not found"}, ChatGone),
-        ({"error": 400, "description": "Bad Request: not enough rights"}, Refused),
+        ({"error": 400, "description": "Bad Request: not enough rights"}, DeliveryRefused),
         ({"error": 500}, Unsure),
         ({"error": "bad_gateway"}, Unsure),
         ({"error": "drop_connection_before"}, Unsure),

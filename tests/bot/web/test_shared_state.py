@@ -6,7 +6,7 @@ import itertools
 import pytest
 from pydantic import SecretStr
 
-from bot.web.shared_state import Kept, Keys, Right
+from bot.web.shared_state import CachedCounts, Keys, Right
 
 
 def test_without_keys_everybody_may_ask_and_nobody_steer() -> None:
@@ -62,7 +62,7 @@ def test_every_known_key_is_compared_in_constant_time(monkeypatch: pytest.Monkey
 
 async def test_what_was_counted_is_kept_for_a_while() -> None:
     now, counted = 0.0, itertools.count(1)
-    kept = Kept(lambda: now)
+    kept = CachedCounts(lambda: now)
 
     async def count() -> int:
         return next(counted)
@@ -76,7 +76,7 @@ async def test_what_was_counted_is_kept_for_a_while() -> None:
 
 
 async def test_what_is_kept_is_bounded() -> None:
-    kept, counted = Kept(lambda: 0.0), itertools.count()
+    kept, counted = CachedCounts(lambda: 0.0), itertools.count()
 
     async def count() -> int:
         return next(counted)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot import webhooks as module
-from bot.adapter import DeliveryError, Poster, Refused, SlowDown, Unsure
+from bot.adapter import DeliveryError, DeliveryRefused, Poster, SlowDown, Unsure
 from bot.i18n.words import words_for
 from bot.reply import Event, Reply
 from bot.settings.sections import WebhookSettings
@@ -116,12 +116,12 @@ async def test_a_private_address_is_refused_unless_it_is_allowed(host: str) -> N
         with pytest.raises(DeliveryError, match="no address of the public web") as caught:
             await posted(f"http://{host}:{web.port}/hook", networks=())
         assert web.connections == 0
-    assert not isinstance(caught.value, Refused), "a name may have another address tomorrow"
+    assert not isinstance(caught.value, DeliveryRefused), "a name may have another address tomorrow"
 
 
 async def test_what_is_no_event_of_a_configured_webhook_is_given_up() -> None:
     stranger = Chat(id=2, platform=WEBHOOKS, external_id="removed", private=True)
-    with pytest.raises(Refused, match="no webhook removed"):
+    with pytest.raises(DeliveryRefused, match="no webhook removed"):
         await posted("https://example.org/hook", chat=stranger)
-    with pytest.raises(Refused, match="prophecies alone"):
+    with pytest.raises(DeliveryRefused, match="prophecies alone"):
         await posted("https://example.org/hook", event=None)

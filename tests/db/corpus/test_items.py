@@ -7,7 +7,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.corpora import Document, Part
 from engine.search import Filters, ItemPlace
 from engine.text.clean import searchable
@@ -154,7 +154,7 @@ async def test_hits_know_where_they_stand(database: Database) -> None:
         pages=2,
     )
     assert found["c"].place is None
-    shown = await Shown(database).document(corpus, "a~part2")
+    shown = await DocumentLookup(database).document(corpus, "a~part2")
     assert shown is not None
     assert (shown.candidate.place and shown.candidate.place.page, shown.attribution) == (
         2, "a.pdf#page=2",
@@ -172,7 +172,7 @@ async def test_a_date_and_what_it_tells_are_kept_for_each_part_and_none_is_made_
     ]
     assert await documents.upsert(corpus, items) == (3, 0)
     for name, expected in dates.items():
-        found = await Shown(database).document(corpus, f"{name}~part1")
+        found = await DocumentLookup(database).document(corpus, f"{name}~part1")
         assert found and (found.candidate.created_at, found.candidate.dated_by) == expected
     assert await Retention(database).forget(corpus, before=NOW + timedelta(days=1)) == 4
     assert await _ids(database) == ["b~part1", "b~part2"]

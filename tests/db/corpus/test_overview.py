@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from db.corpus.health import Overview
 from db.pool import Database
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.chat import WallRule
 from tests.db.loading import START, document, load
 
@@ -22,7 +22,7 @@ async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Dat
     corpus = await load(
         database, "c", [document(name, name, day=day) for name, day in days.items()]
     )
-    shown, overview = Shown(database), Overview(database)
+    shown, overview = DocumentLookup(database), Overview(database)
     told = {}
     for name in days:
         found = await shown.document(corpus, name)
@@ -46,7 +46,7 @@ async def test_nothing_was_foretold_yet(database: Database) -> None:
 
 async def test_ids_that_a_document_has(database: Database) -> None:
     corpus = await load(database, "c", [document("1", "x"), document("2", "y")])
-    assert await Shown(database).find_existing_ids(corpus, ["2", "3"]) == {"2"}
+    assert await DocumentLookup(database).find_existing_ids(corpus, ["2", "3"]) == {"2"}
 
 
 async def test_what_has_no_date_is_in_no_month_and_next_to_nothing(database: Database) -> None:
@@ -54,7 +54,7 @@ async def test_what_has_no_date_is_in_no_month_and_next_to_nothing(database: Dat
     corpus = await load(
         database, "c", [document("a", "rain"), undated, document("b", "fog", day=1)]
     )
-    overview, found = Overview(database), await Shown(database).document(corpus, "a")
+    overview, found = Overview(database), await DocumentLookup(database).document(corpus, "a")
     assert sum((await overview.months(corpus)).values()) == 2
     assert found and found.candidate.created_at
     before, after = await overview.neighbours(

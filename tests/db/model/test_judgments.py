@@ -9,7 +9,7 @@ import pytest
 
 from db.model_cache import Expansions, Judgments, Ledger
 from db.pool import Database
-from engine.budget import Budget, BudgetSource, Planned, require_budget
+from engine.budget import Budget, BudgetSource, PlannedCall, require_budget
 from engine.errors import BudgetExhausted
 from engine.messages import as_message
 from engine.search import Expansion, Verdict
@@ -124,9 +124,11 @@ async def test_each_source_has_sums_of_its_own(database: Database) -> None:
 class TestUnderWay:
     """Calls count from the moment they are let through."""
 
-    def planned(self, source: BudgetSource = BudgetSource.WEB, *, seconds: float = 60) -> Planned:
+    def planned(
+        self, source: BudgetSource = BudgetSource.WEB, *, seconds: float = 60
+    ) -> PlannedCall:
         until = NOW + timedelta(seconds=seconds)
-        return Planned(source=source, tokens=1000, cost_usd=0.5, until=until)
+        return PlannedCall(source=source, tokens=1000, cost_usd=0.5, until=until)
 
     async def counted(self, ledger: Ledger, *, now: datetime = NOW) -> dict[BudgetSource, Usage]:
         """Return what a call is let through by."""

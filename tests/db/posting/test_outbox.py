@@ -24,7 +24,7 @@ from engine.messages import Message, as_message
 from engine.posting.delivery import (
     Chosen,
     DeliveryState,
-    Leased,
+    LeasedDelivery,
     OwedNotice,
     OwedPost,
     PostingMode,
@@ -86,11 +86,11 @@ async def owe(
         await owe_notices(connection, [notice], now=now)
 
 
-async def lease(outbox: Outbox, *, now: datetime = NOW, limit: int = 100) -> list[Leased]:
+async def lease(outbox: Outbox, *, now: datetime = NOW, limit: int = 100) -> list[LeasedDelivery]:
     return await outbox.lease(["test"], now=now, limit=limit, lease=MINUTE)
 
 
-async def lease_one(outbox: Outbox, *, now: datetime = NOW) -> Leased:
+async def lease_one(outbox: Outbox, *, now: datetime = NOW) -> LeasedDelivery:
     (leased,) = await lease(outbox, now=now)
     return leased
 

@@ -15,7 +15,7 @@ from db.replicas import ReplicaState
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.query.find import Finder
@@ -111,7 +111,9 @@ async def test_a_standby_answers_as_the_primary_does(database: Database, primary
             for one in (database, primary)
         ]
         assert found[0] == found[1]
-    assert await Shown(database).document(corpus, "7") == await Shown(primary).document(corpus, "7")
+    assert await DocumentLookup(database).document(corpus, "7") == await DocumentLookup(
+        primary
+    ).document(corpus, "7")
     state = state_of(database)
     assert state.reads > 10
     assert state.passed_on == 0
@@ -170,8 +172,8 @@ async def test_tables_that_a_standby_lacks_are_read_from_the_primary(
 ) -> None:
     await paused(both)
     corpus = await load_texts(primary, "new", TEXTS[:20])
-    shown = await Shown(database).document(corpus, "7")
-    assert shown == await Shown(primary).document(corpus, "7") is not None
+    shown = await DocumentLookup(database).document(corpus, "7")
+    assert shown == await DocumentLookup(primary).document(corpus, "7") is not None
     assert state_of(database).passed_on == 1
 
 

@@ -8,11 +8,11 @@ from db.search.find import DialectIndex
 from db.search.shown import Comments
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.query.results import Found
+from engine.query.results import QueryAnswer
 from tests.db.loading import document, load
 
 
-async def found_in(database: Database, most: int) -> Found:
+async def found_in(database: Database, most: int) -> QueryAnswer:
     corpus = await Corpora(database).get("posts")
     found = await Finder(DialectIndex(database)).find(corpus, parse_query("coffee"))
     return await Comments(database).add_comments(corpus, found, most)

@@ -3,7 +3,7 @@
 import pytest
 
 from db.pool import Database
-from db.search.lexical import Described, LexicalIndex
+from db.search.lexical import CandidateReader, LexicalIndex
 from engine.search import Filters
 from tests.db.loading import load_texts
 
@@ -22,7 +22,7 @@ async def test_a_document_is_described_as_the_ranking_gives_it(database: Databas
     search = LexicalIndex(database)
     terms = await search.terms(corpus, "rust rain snow")
     ranked = await search.top(corpus, terms, Filters(), 10)
-    described = await Described(database).describe_documents(
+    described = await CandidateReader(database).describe_documents(
         corpus, terms, [one.id for one in ranked]
     )
     assert len(ranked) == 3
@@ -39,10 +39,12 @@ async def test_a_document_without_a_word_in_common_is_described_too(database: Da
     [nothing] = await search.top(corpus, await search.terms(corpus, "common"), Filters(), 1)
     for text in ("rust rain", "zebra", ""):
         terms = await search.terms(corpus, text)
-        [found] = await Described(database).describe_documents(corpus, terms, [nothing.id, -1])
+        [found] = await CandidateReader(database).describe_documents(
+            corpus, terms, [nothing.id, -1]
+        )
         assert (found.id, found.bm25, found.matched) == (nothing.id, 0.0, {})
 
 
 async def test_no_ids_are_no_documents(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
-    assert await Described(database).describe_documents(corpus, [], []) == []
+    assert await CandidateReader(database).describe_documents(corpus, [], []) == []

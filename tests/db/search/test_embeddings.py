@@ -11,7 +11,7 @@ from db.corpus.documents import Documents
 from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from engine.embed.fill import BATCH, ENOUGH, Filled, fill
+from engine.embed.fill import BATCH, ENOUGH, FillResult, fill
 from engine.errors import (
     ModelAnswerInvalid,
     StorageError,
@@ -19,7 +19,7 @@ from engine.errors import (
     VectorsUnsupported,
 )
 from engine.values import Corpus
-from engine.vectors import Embedded, Vector, source_of
+from engine.vectors import NewVector, Vector, source_of
 from tests.database import execute
 from tests.db.loading import document, load, load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
@@ -39,7 +39,7 @@ async def filled(
     model: WordModel,
     corpus: Corpus,
     seen: list[tuple[int, int]] | None = None,
-) -> Filled:
+) -> FillResult:
     def progress(done: int, total: int) -> None:
         if seen is not None:
             seen.append((done, total))
@@ -212,7 +212,7 @@ async def test_a_vector_of_a_corpus_that_was_dropped_meanwhile_is_refused(
     await Corpora(database).drop("c")
     with pytest.raises(StorageError):
         await embeddings.store(
-            corpus, model_id, [Embedded(id=1, source=source_of("one"), vector=[1.0, 0.0])]
+            corpus, model_id, [NewVector(id=1, source=source_of("one"), vector=[1.0, 0.0])]
         )
 
 

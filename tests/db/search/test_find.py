@@ -20,7 +20,7 @@ from engine.query.filters import conditions
 from engine.query.find import Finder
 from engine.query.query import Phrase, Plan, Unit, Word, plan_query, units
 from engine.query.read import parse_query
-from engine.query.results import Found
+from engine.query.results import QueryAnswer
 from engine.search import order_by_date
 from engine.text.clean import searchable
 from engine.values import Flag
@@ -94,12 +94,12 @@ async def database(mixed_url: str) -> AsyncIterator[Database]:
     await opened.close()
 
 
-async def ask(database: Database, text: str, corpus: str = "mixed", limit: int = 20) -> Found:
+async def ask(database: Database, text: str, corpus: str = "mixed", limit: int = 20) -> QueryAnswer:
     found = await Corpora(database).get(corpus)
     return await Finder(DialectIndex(database)).find(found, parse_query(text), limit=limit)
 
 
-def ids(found: Found) -> list[str]:
+def ids(found: QueryAnswer) -> list[str]:
     return [hit.document.candidate.external_id for hit in found.hits]
 
 
@@ -309,7 +309,7 @@ class TestAliases:
         Word("pared"): [(Word("wall"), 0.5), (Phrase("casa bonita"), 0.5)]
     }
 
-    async def found(self, database: Database, text: str) -> Found:
+    async def found(self, database: Database, text: str) -> QueryAnswer:
         corpus, query = await Corpora(database).get("mixed"), parse_query(text)
         expanded = query.expand_aliases(lambda unit: self.ALIASES.get(unit, ()))
         return await Finder(DialectIndex(database)).find(corpus, query, expanded=expanded)

@@ -14,7 +14,7 @@ from db.search.lexical import Glossaries
 from engine.glossary.aliases import widen_query
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.query.results import Found
+from engine.query.results import QueryAnswer
 from engine.values import Corpus
 from tests.db.loading import document, load, load_texts
 
@@ -39,7 +39,7 @@ async def corpus(database: Database) -> AsyncIterator[Corpus]:
     yield await Corpora(database).get("c")
 
 
-async def ask(database: Database, corpus: Corpus, text: str) -> Found:
+async def ask(database: Database, corpus: Corpus, text: str) -> QueryAnswer:
     index, query = DialectIndex(database), parse_query(text)
     known = await Glossaries(database).of(corpus)
     expanded = await widen_query(index, corpus, query, known, weight=0.5)

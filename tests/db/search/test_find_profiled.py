@@ -13,7 +13,7 @@ from engine.query.filters import conditions
 from engine.query.find import Finder
 from engine.query.query import plan_query, units
 from engine.query.read import parse_query
-from engine.query.results import Found, FoundDocument, FoundDocuments
+from engine.query.results import FoundDocument, FoundDocuments, QueryAnswer
 from engine.settings.searching import FindSettings, SocialSettings
 from engine.text.clean import searchable
 from engine.values import Kind
@@ -72,13 +72,15 @@ async def test_the_pool_is_the_union_of_the_three_best(database: Database, text:
     assert found.passing == len(everything) > 20
 
 
-async def find(database: Database, profile: SocialSettings, text: str, pool: int = 200) -> Found:
+async def find(
+    database: Database, profile: SocialSettings, text: str, pool: int = 200
+) -> QueryAnswer:
     corpus = await Corpora(database).get("c")
     chosen = FindSettings(social=profile, similarity=100, pool=pool)
     return await Finder(DialectIndex(database), chosen).find(corpus, parse_query(text), limit=7)
 
 
-def ids(found: Found) -> list[str]:
+def ids(found: QueryAnswer) -> list[str]:
     return [hit.document.candidate.external_id for hit in found.hits]
 
 

@@ -10,11 +10,11 @@ import pytest
 from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from engine.embed.fill import ENOUGH, Filled, fill
+from engine.embed.fill import ENOUGH, FillResult, fill
 from engine.embed.store import SETTLING, ids_of, range_of
 from engine.errors import EmbeddedElsewhere
 from engine.values import Corpus
-from engine.vectors import CorpusWords, Embedded, Scale, Vector, source_of
+from engine.vectors import CorpusWords, NewVector, Scale, Vector, source_of
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 from tests.patience import PATIENCE
@@ -57,7 +57,7 @@ class Process:
     model: Slow = field(default_factory=Slow)
     shown: list[tuple[int, int]] = field(default_factory=list)
 
-    async def fill(self) -> Filled:
+    async def fill(self) -> FillResult:
         return await fill(
             self.embeddings,
             self.model,
@@ -142,7 +142,7 @@ async def test_who_was_frozen_stores_nothing_over_what_its_successor_stored(
     model_id = await embeddings.prepare("words", 2)
     [number] = await embeddings.missing_by_range(corpus, model_id)
     [[one]] = [part async for part in embeddings.find_missing(corpus, model_id)]
-    mine = Embedded(id=one.id, source=source_of("mine"), vector=[1.0, 0.0])
+    mine = NewVector(id=one.id, source=source_of("mine"), vector=[1.0, 0.0])
     async with embeddings.claim(corpus, model_id, number) as claim:
         assert claim
         assert await embeddings.store(corpus, model_id, [mine], claim=claim) == 1

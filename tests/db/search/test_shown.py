@@ -4,7 +4,7 @@ import pytest
 
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from db.search.shown import Shown
+from db.search.shown import DocumentLookup
 from engine.text.clean import searchable
 from tests.db.loading import document, load
 
@@ -28,5 +28,5 @@ async def test_marks_stand_around_the_persons_words(
     lexemes = [one for term in terms for one in term.lexemes]
     async with database.connection() as connection:
         number = await connection.fetchval("SELECT id FROM document")
-    found = await Shown(database).mark_words(corpus, [number], lexemes)
+    found = await DocumentLookup(database).mark_words(corpus, [number], lexemes)
     assert found[number].replace("\x02", "[").replace("\x03", "]") == marked

@@ -11,7 +11,7 @@ from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.query.results import Found, present_hits
+from engine.query.results import QueryAnswer, present_hits
 from engine.search import Filters
 from engine.text.clean import searchable
 from engine.values import INDEX_VERSION, Corpus
@@ -60,7 +60,7 @@ async def korean(database: Database, language: str = "simple") -> Corpus:
     )
 
 
-async def ask(database: Database, corpus: Corpus, text: str) -> Found:
+async def ask(database: Database, corpus: Corpus, text: str) -> QueryAnswer:
     return await Finder(DialectIndex(database)).find(corpus, parse_query(text))
 
 

@@ -15,7 +15,7 @@ from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.search import Filters
 from engine.values import Corpus
-from engine.vectors import Embedded
+from engine.vectors import NewVector
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, can_keep_vectors
 
@@ -94,7 +94,7 @@ async def test_others_store_and_search_while_it_is_built(
         async with asyncio.timeout(PATIENCE):
             for where in (other, corpus):
                 await Embeddings(database).store(
-                    where, model_id, [Embedded(id=10**9, source="0" * 32, vector=[1.0] * 16)]
+                    where, model_id, [NewVector(id=10**9, source="0" * 32, vector=[1.0] * 16)]
                 )
             assert not await is_indexed(embeddings, corpus)
             space = await embeddings.space(corpus, "words")

@@ -15,7 +15,7 @@ from engine.compose.composition import (
     Tweet,
     Variant,
 )
-from engine.evaluate.compositions import Supported, measure_support
+from engine.evaluate.compositions import SupportFigures, measure_support
 from engine.llm.endpoint import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.values import Usage
@@ -71,7 +71,7 @@ def composed(text: str, sources: int = 3) -> Composition:
     )
 
 
-async def judged(judge: Judge, text: str) -> Supported:
+async def judged(judge: Judge, text: str) -> SupportFigures:
     step = StepModel(model=judge, seconds=5)
     return await measure_support(step, composed(text), length=100, now=NOW)
 
@@ -119,12 +119,12 @@ async def test_a_second_call_is_made_only_for_supported_sentences_with_several_s
 @pytest.mark.parametrize("silent", [1, 2])
 async def test_a_judge_that_fails_judges_nothing(silent: int) -> None:
     got = await judged(Judge({"It is dear.": [{1}]}, silent=silent), "It is dear [1][2].")
-    assert got == Supported(failed=1)
+    assert got == SupportFigures(failed=1)
     assert (got.share, got.precision) == (None, None)
 
 
 def test_figures_add_up() -> None:
-    one = Supported(sentences=2, supported=1, citations=3, precise=2)
-    both = one + Supported(sentences=1, supported=1, citations=1, precise=1, failed=1)
-    assert both == Supported(sentences=3, supported=2, citations=4, precise=3, failed=1)
+    one = SupportFigures(sentences=2, supported=1, citations=3, precise=2)
+    both = one + SupportFigures(sentences=1, supported=1, citations=1, precise=1, failed=1)
+    assert both == SupportFigures(sentences=3, supported=2, citations=4, precise=3, failed=1)
     assert both.precision == 0.75

@@ -14,15 +14,15 @@ from engine.feeds.feed import (
     DAY,
     HOUR,
     Decision,
-    Failed,
     Feed,
     FeedBack,
     FeedEntry,
+    FeedFailed,
     FeedFailing,
+    FeedUnchanged,
     ParsedFeed,
     Polled,
     Read,
-    Unchanged,
 )
 from engine.messages import as_message
 from engine.settings.reading import PollingSettings
@@ -40,10 +40,10 @@ def read(*entries: FeedEntry, moved: str | None = None, **headers: str) -> Read:
     return Read(parsed=ParsedFeed(entries=entries, title="News"), headers=named, moved=moved)
 
 
-def failed(status: int | None = None, retry_after: str | None = None) -> Failed:
+def failed(status: int | None = None, retry_after: str | None = None) -> FeedFailed:
     if status is None:
-        return Failed(error=FetchTimeout("e.org does not answer.", fix="Try again later."))
-    return Failed(error=FetchStatus("e.org failed.", status=status, retry_after=retry_after))
+        return FeedFailed(error=FetchTimeout("e.org does not answer.", fix="Try again later."))
+    return FeedFailed(error=FetchStatus("e.org failed.", status=status, retry_after=retry_after))
 
 
 def after(feed: Feed, outcome: Polled, *, now: datetime = NOW, jitter: float = 0.0) -> Decision:
@@ -88,14 +88,16 @@ def test_a_title_once_known_outlives_a_poll_without_one() -> None:
 
 
 def test_unchanged_keeps_validators_and_brings_nothing() -> None:
-    decision = after(KNOWN, Unchanged(headers={"etag": '"other"', "cache-control": "max-age=7200"}))
+    decision = after(
+        KNOWN, FeedUnchanged(headers={"etag": '"other"', "cache-control": "max-age=7200"})
+    )
     assert decision == Decision(
         feed=replace(KNOWN, polled_at=NOW, succeeded_at=NOW, next_poll_at=NOW + timedelta(hours=2))
     )
 
 
 def test_unchanged_of_a_feed_never_read_is_a_failure() -> None:
-    feed = after(NEW, Unchanged(headers={})).feed
+    feed = after(NEW, FeedUnchanged(headers={})).feed
     assert (feed.is_primed, feed.failures) == (False, 1)
 
 
@@ -120,7 +122,7 @@ def test_a_failure_keeps_validators_title_and_what_was_seen() -> None:
         (failed(429, "Sun, 22 Nov 2026 15:00:00 GMT"), 3 * HOUR),
         (failed(503, "9999999"), DAY),
         (read(Retry_After="7200"), 2 * HOUR),
-        (Unchanged(headers={"Retry-After": "7200"}), 2 * HOUR),
+        (FeedUnchanged(headers={"Retry-After": "7200"}), 2 * HOUR),
     ],
 )
 def test_servers_may_ask_to_be_left_alone(outcome: Polled, wait: float) -> None:
@@ -182,7 +184,7 @@ MOVED = "https://new.example.org/feed"
 
 
 def test_a_permanent_redirect_is_believed_when_it_repeats() -> None:
-    first, second = polls(KNOWN, [read(moved=MOVED), Unchanged(headers={}, moved=MOVED)])
+    first, second = polls(KNOWN, [read(moved=MOVED), FeedUnchanged(headers={}, moved=MOVED)])
     assert (first.feed.url, first.feed.moved_to) == (KNOWN.url, MOVED)
     assert (second.feed.url, second.feed.moved_to, second.feed.moved_times) == (MOVED, None, 0)
 
@@ -226,7 +228,7 @@ errors: st.SearchStrategy[FetchError] = st.one_of(
     ),
 )
 outcomes: st.SearchStrategy[Polled] = st.one_of(
-    st.builds(Unchanged, headers=said, moved=moves),
+    st.builds(FeedUnchanged, headers=said, moved=moves),
     st.builds(
         Read,
         parsed=st.builds(
@@ -237,7 +239,7 @@ outcomes: st.SearchStrategy[Polled] = st.one_of(
         headers=said,
         moved=moves,
     ),
-    st.builds(Failed, error=errors),
+    st.builds(FeedFailed, error=errors),
 )
 
 
@@ -264,7 +266,7 @@ def test_notices_alternate_and_match_what_was_told(first: Feed, course: list[Pol
 @given(first=feeds, course=st.lists(outcomes, max_size=30))
 def test_only_410_stops_polling(first: Feed, course: list[Polled]) -> None:
     for decision, outcome in zip(polls(first, course), course, strict=True):
-        error = outcome.error if isinstance(outcome, Failed) else None
+        error = outcome.error if isinstance(outcome, FeedFailed) else None
         assert decision.feed.gone == (isinstance(error, FetchStatus) and error.status == 410)
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from engine.errors import InputError
 from engine.glossary.aliases import expand_query, expandable
 from engine.glossary.groups import (
-    Fired,
     Glossary,
+    MatchedAlias,
     check_terms,
     explain_protection,
     find_fired,
@@ -142,7 +142,7 @@ def test_a_protected_name_neither_expands_nor_stands_for_anything() -> None:
     assert written("Sentinel", have) == "Sentinel"
     assert written("porter", have) == "porter"
     assert find_fired(["Sentinel", "guard"], read(["Sentinel", "guard"]), have) == [
-        Fired("guard", "watchman")
+        MatchedAlias("guard", "watchman")
     ]
 
 
@@ -197,7 +197,7 @@ def test_neighbouring_words_of_a_headline_fire_together(
     headline: str, expected: list[tuple[str, str]]
 ) -> None:
     words = headline.split()
-    assert find_fired(words, read(words), GROUPS) == [Fired(*one) for one in expected]
+    assert find_fired(words, read(words), GROUPS) == [MatchedAlias(*one) for one in expected]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engine.budget import Budget, BudgetSource, Planned
+from engine.budget import Budget, BudgetSource, PlannedCall
 from engine.errors import BudgetExhausted
 from engine.llm.spending import Reservation
 from engine.values import Usage
@@ -15,7 +15,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 def reservation(ledger: MemoryLedger, budget: Budget, *tokens: int) -> Reservation:
     until = NOW + timedelta(minutes=1)
-    planned = [Planned(source=BudgetSource.CHATS, tokens=one, until=until) for one in tokens]
+    planned = [PlannedCall(source=BudgetSource.CHATS, tokens=one, until=until) for one in tokens]
     return Reservation(budget, planned, ledger, now=NOW)
 
 

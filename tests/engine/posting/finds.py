@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from engine.feeds.feed import Story
-from engine.posting.delivery import Posted, StoryFind
+from engine.posting.delivery import PostedTweet, StoryFind
 from engine.search import Candidate, Headline, Hit, Prophecy, Term, Verdict
 from engine.values import Flag
 
@@ -86,9 +86,9 @@ def find(number: int, *hits: Hit, of: Story | None = None) -> StoryFind:
 
 def posted(
     text: str, *, story_id: int | None = 99, days_ago: float = 1, corpus: str = "demo"
-) -> Posted:
+) -> PostedTweet:
     """A text that the chat was told."""
-    return Posted(
+    return PostedTweet(
         story_id=story_id,
         corpus=corpus,
         external_id=f"id of {text}",

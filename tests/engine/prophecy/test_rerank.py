@@ -19,7 +19,7 @@ from engine.prophecy.score import Scorer
 from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Term, Verdict
 from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus
-from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector, VectorSpace
+from engine.vectors import CorpusWords, NewVector, Scale, UnembeddedText, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
 from tests.patience import PATIENCE
 
@@ -64,15 +64,15 @@ class Vectors:
 
     async def find_unembedded(
         self, corpus: Corpus, model_id: int, ids: Sequence[int]
-    ) -> list[Unembedded]:
+    ) -> list[UnembeddedText]:
         missing = [one for one in reversed(ids) if one not in self.kept]
-        return [Unembedded(id=one, text=f"text {one}", source=str(one)) for one in missing]
+        return [UnembeddedText(id=one, text=f"text {one}", source=str(one)) for one in missing]
 
     async def store(
         self,
         corpus: Corpus,
         model_id: int,
-        embedded: Sequence[Embedded],
+        embedded: Sequence[NewVector],
         *,
         claim: RangeClaim | None = None,
     ) -> int:
@@ -103,7 +103,7 @@ class Vectors:
         after: int = 0,
         to: int | None = None,
         new: bool = False,
-    ) -> AsyncIterator[Sequence[Unembedded]]:
+    ) -> AsyncIterator[Sequence[UnembeddedText]]:
         raise NotImplementedError
 
     def claim(
@@ -120,7 +120,7 @@ class Vectors:
     async def settle(self, corpus: Corpus, model_id: int) -> None:
         raise NotImplementedError
 
-    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[Unembedded]:
+    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[UnembeddedText]:
         raise NotImplementedError
 
     async def count(self, corpus: Corpus, model_id: int) -> int:

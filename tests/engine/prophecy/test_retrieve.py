@@ -11,7 +11,7 @@ from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
-from engine.prophecy.retrieve import Retrieved, Retriever
+from engine.prophecy.retrieve import RetrievedCandidates, Retriever
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
 from engine.values import Corpus
 from engine.vectors import Scale, Vector, VectorSpace
@@ -120,7 +120,7 @@ async def retrieved(
     model: Model | None = None,
     limit: int = 4,
     filters: Filters = Filters(),  # noqa: B008 - frozen
-) -> Retrieved:
+) -> RetrievedCandidates:
     words, given = words or Words(), model or Model()
     meaning = Meaning(embedder=lambda _: given, vectors=vectors or Vectors(), descriptions=words)
     retriever = Retriever(words, meaning, limit=limit)
@@ -135,7 +135,7 @@ async def with_phrases(
     model: Model | None = None,
     limit: int = 9,
     filters: Filters = Filters(),  # noqa: B008 - frozen
-) -> tuple[Retrieved, PhraseLists]:
+) -> tuple[RetrievedCandidates, PhraseLists]:
     async def named() -> Expansion:
         await asyncio.sleep(0)
         return Expansion(phrases=tuple(lists))
@@ -152,7 +152,7 @@ async def with_phrases(
     return found, index
 
 
-def ids(found: Retrieved) -> list[int]:
+def ids(found: RetrievedCandidates) -> list[int]:
     return [one.id for one in found.candidates]
 
 

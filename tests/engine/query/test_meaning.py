@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engine.query.meaning import meant_by, order_by_similarity
 from engine.query.query import Plan
 from engine.query.read import parse_query
-from engine.query.results import Counts, FindHit, Found, FoundDocument
+from engine.query.results import Counts, FindHit, FoundDocument, QueryAnswer
 from tests.engine.candidates import candidate
 
 QUERY = parse_query('rust OR "old car" -boat before:2015')
@@ -30,8 +30,8 @@ def hit(rank: int) -> FindHit:
     return FindHit(rank=rank, document=document, score=10.0 - rank, matched=())
 
 
-def found(number: int) -> Found:
-    return Found(
+def found(number: int) -> QueryAnswer:
+    return QueryAnswer(
         query=QUERY,
         expanded=QUERY,
         corpus="c",
@@ -41,7 +41,7 @@ def found(number: int) -> Found:
     )
 
 
-def ids(answer: Found) -> list[int]:
+def ids(answer: QueryAnswer) -> list[int]:
     return [one.document.candidate.id for one in answer.hits]
 
 

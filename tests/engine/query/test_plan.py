@@ -10,9 +10,9 @@ from engine.query.query import (
     Group,
     Phrase,
     Plan,
+    PlannedSearch,
     Query,
     Unit,
-    Wanted,
     Word,
     plan_query,
     units,
@@ -48,14 +48,14 @@ CORPUS = replace(
 )
 
 
-def plan(text: str, languages: tuple[str, ...] = LANGUAGES, aliases: str = "") -> Wanted:
+def plan(text: str, languages: tuple[str, ...] = LANGUAGES, aliases: str = "") -> PlannedSearch:
     query = parse_query(text)
     if aliases:
         query = query.expand_aliases(lambda _: [(Word(name), 0.5) for name in aliases.split()])
     return plan_read(query, languages)
 
 
-def plan_read(query: Query, languages: tuple[str, ...] = LANGUAGES) -> Wanted:
+def plan_read(query: Query, languages: tuple[str, ...] = LANGUAGES) -> PlannedSearch:
     readings = [
         Reading(
             unit=number,
@@ -72,7 +72,7 @@ def plan_read(query: Query, languages: tuple[str, ...] = LANGUAGES) -> Wanted:
     return plan_query(query, languages, readings, documents=35)
 
 
-def required(found: Wanted) -> dict[str, list[list[str]]]:
+def required(found: PlannedSearch) -> dict[str, list[list[str]]]:
     """Return, for each language, its groups with each chain written in one word."""
     return {
         one.language: [

@@ -9,7 +9,7 @@ from db.pool import Database
 from db.search.find import DialectIndex
 from engine.query.find import Finder
 from engine.query.read import parse_query
-from engine.query.results import Found, present_hits
+from engine.query.results import QueryAnswer, present_hits
 from engine.text.terms import Reading
 from engine.values import Corpus, Kind
 from tests.bot.kinds import fill
@@ -32,7 +32,7 @@ class CountingIndex:
 
 async def shown(
     database: Database, corpus: Corpus, query: str, *, voice: bool = False
-) -> tuple[Found, CountingIndex]:
+) -> tuple[QueryAnswer, CountingIndex]:
     found = await Finder(DialectIndex(database)).find(corpus, parse_query(query))
     index = CountingIndex(database)
     return await present_hits(index, corpus, found, voice=voice), index
