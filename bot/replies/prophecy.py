@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = marked("Power cut leaves the whole coast in the dark")
 _NOTHING = marked("Nothing foretold this.")
+_EARLY = marked("So far I have compared words alone; this may change in a moment.")
 _LONGEST_HEADLINE = 200
 _WORD = re.compile(r"\w+")
 _RADIUS = 300  # characters of a part of an item on either side of its best match
@@ -51,9 +52,7 @@ def prophecy_reply(
     remarks = (
         brief_notice(prophecy, words) if compact and not operator else notice_of(prophecy, words)
     )
-    early = None
-    if prophecy.unfinished:
-        early = words.say("So far I have compared words alone; this may change in a moment.")
+    early = words.say(_EARLY) if prophecy.unfinished and hits else None
     notices = (_date(headline, now, words), remarks, early)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
     if prophecy.verdict.notice and not prophecy.judged:  # which tells it of all
@@ -132,6 +131,8 @@ def _explain_nothing(prophecy: Prophecy, words: Words) -> str:
             "No results: there is no word to look for. Try a sentence, such as: {example}",
             example=words.say(EXAMPLE),
         )
+    if prophecy.unfinished:
+        return words.say(_EARLY)
     if prophecy.near:
         return words.say(_NOTHING)
     if not prophecy.candidates:

@@ -144,20 +144,8 @@ class Prophet:
             if retrieved.mode is Mode.LEXICAL:
                 candidates = compared.apply_similarities(candidates)
             if not verdict.scores:
-                scorer = replace(
-                    scorer,
-                    predictions=predict_labels(
-                        compared.model,
-                        [
-                            candidate
-                            for candidate in candidates
-                            if candidate.id in compared.similarity
-                        ],
-                        compared.cosines,
-                        terms,
-                        corpus,
-                    ),
-                )
+                predictions = predict_labels(compared, candidates, terms, corpus)
+                scorer = replace(scorer, predictions=predictions)
         async with self._alone():
             hits, near = scorer.hits_and_near(candidates, verdict.scores, request.limit)
             if retrieved.mode is Mode.SEMANTIC:

@@ -166,25 +166,6 @@ class Predictions:
         return None if label is None else min(1.0, max(0.0, label / HIGHEST_JUDGMENT))
 
 
-def predict_labels(
-    model: str,
-    candidates: Sequence[Candidate],
-    cosines: Mapping[int, float],
-    terms: Sequence[Term],
-    corpus: Corpus,
-) -> Predictions | None:
-    """Return the predictions for the best texts by words, whose cosines a model gave.
-
-    Returns None if nothing was learned for the model.
-    """
-    learned = LEARNED.get(model)
-    if learned is None or not cosines:
-        return None
-    features = measure_features(candidates, cosines, terms, corpus)
-    labels = {document: learned.predict(values) for document, values in features.items()}
-    return Predictions(learned=learned, labels=labels)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """The result of a comparison: similarities, 0..1, of the best texts, by id.
@@ -204,6 +185,23 @@ class Comparison:
             replace(candidate, similarity=self.similarity.get(candidate.id))
             for candidate in candidates
         ]
+
+
+def predict_labels(
+    comparison: Comparison, candidates: Sequence[Candidate], terms: Sequence[Term], corpus: Corpus
+) -> Predictions | None:
+    """Return the predictions for those of the candidates that a model has compared.
+
+    While it compares there are none, and so no hits: what words alone find is mostly junk. Returns
+    None if nothing was learned for the model, or it gave nothing.
+    """
+    learned = LEARNED.get(comparison.model)
+    if learned is None or not (comparison.cosines or comparison.unfinished):
+        return None
+    best = [candidate for candidate in candidates if candidate.id in comparison.similarity]
+    features = measure_features(best, comparison.cosines, terms, corpus)
+    labels = {document: learned.predict(values) for document, values in features.items()}
+    return Predictions(learned=learned, labels=labels)
 
 
 @runtime_checkable

@@ -257,6 +257,14 @@ class TestUnfinished:
         assert len((await bot.say("/more", trigger=Trigger.COMMAND)).hits) == 2
         assert len(bot.engine.calls) == 2
 
+    async def test_one_that_is_sure_of_nothing_yet_is_changed_too(self, bot: Bot) -> None:
+        bot.engine.early, bot.engine.near = 0, 2
+        early = await bot.say("Coffee prices soar")
+        assert (early.hits, "this may change" in (early.text or "")) == ((), True)
+        await self.finish(bot)
+        ((_, whole),) = bot.adapter.changed
+        assert len(whole.hits) == 3
+
     async def test_a_headline_that_was_edited_meanwhile_keeps_its_new_answer(
         self, bot: Bot
     ) -> None:

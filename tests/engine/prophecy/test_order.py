@@ -12,6 +12,7 @@ from engine.prophecy import rerank
 from engine.prophecy.rerank import (
     FEATURES,
     LEARNED,
+    Comparison,
     Feature,
     LearnedOrder,
     Predictions,
@@ -42,6 +43,10 @@ def texts(*matched: Mapping[int, int]) -> list[Candidate]:
         replace(candidate(number), matched=words, length=14, bm25=20.0 - number)
         for number, words in enumerate(matched, start=1)
     ]
+
+
+def compared(model: str, cosines: Mapping[int, float]) -> Comparison:
+    return Comparison(similarity=dict.fromkeys(cosines, 0.5), model=model, cosines=cosines)
 
 
 def scorer(cosines: Mapping[int, float], found: Sequence[Candidate]) -> Scorer:
@@ -82,12 +87,22 @@ def test_a_judgment_goes_before_what_is_predicted() -> None:
 
 def test_only_a_model_that_was_learned_predicts() -> None:
     found = texts({0: 1})
-    assert predict_labels("other", found, {1: 0.5}, TERMS, LARGE) is None
+    assert predict_labels(compared("other", {1: 0.5}), found, TERMS, LARGE) is None
     for model in LEARNED:
-        assert predict_labels(model, found, {}, TERMS, LARGE) is None
-        known = predict_labels(model, found, {1: 0.5}, TERMS, LARGE)
+        assert predict_labels(compared(model, {}), found, TERMS, LARGE) is None
+        known = predict_labels(compared(model, {1: 0.5}), found, TERMS, LARGE)
         assert known is not None
         assert set(known.labels) == {1}
+
+
+@pytest.mark.parametrize(("model", "hits"), [*((model, 0) for model in LEARNED), ("other", 2)])
+def test_nothing_is_a_hit_while_a_learned_model_compares(model: str, hits: int) -> None:
+    found = texts({0: 1, 1: 1, 2: 1}, {0: 1, 1: 1})
+    early = Comparison(similarity={}, model=model, unfinished=True)
+    predictions = predict_labels(early, found, TERMS, LARGE)
+    unsure = replace(scorer({}, found), predictions=predictions)
+    shown, weak = unsure.hits_and_near(found, {}, 3)
+    assert (len(shown), [hit.candidate.id for hit in (*shown, *weak)]) == (hits, [1, 2])
 
 
 @pytest.mark.parametrize("learned", LEARNED.values())
@@ -102,11 +117,9 @@ def test_what_means_more_alike_is_never_predicted_less(
     model: str, cosine: float, more: float
 ) -> None:
     found = texts({0: 1, 1: 1}, {0: 1, 1: 1}, {2: 1})
-    cosines = {1: cosine, 2: cosine + more, 3: 0.2}
-    known = predict_labels(model, found, cosines, TERMS, LARGE)
-    assert known is not None
+    result = compared(model, {1: cosine, 2: cosine + more, 3: 0.2})
     same_words = replace(found[1], bm25=found[0].bm25)
-    known = predict_labels(model, [found[0], same_words, found[2]], cosines, TERMS, LARGE)
+    known = predict_labels(result, [found[0], same_words, found[2]], TERMS, LARGE)
     assert known is not None
     assert known.labels[2] >= known.labels[1] - 1e-9
 
@@ -147,4 +160,4 @@ def test_one_text_alone_is_compared_with_nothing() -> None:
 def test_an_empty_corpus_divides_by_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rerank, "LEARNED", MappingProxyType({"m": BY_COSINE}))
     empty = replace(CORPUS, documents=0, tokens=0)
-    assert predict_labels("m", [], {}, [], empty) is None
+    assert predict_labels(compared("m", {}), [], [], empty) is None
