@@ -4,18 +4,17 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from importlib.util import find_spec
 from types import MappingProxyType
 
 import httpx
 import orjson
 
 from engine.budget import Budget, BudgetSource, PlannedCall
-from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
+from engine.embed.local import how_to_get, is_installed
+from engine.embed.native import CROSS_ENCODER, ONNX, ModelChoice, score_pairs
 from engine.embed.process import ModelProcess, Urgency
 from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable, SettingsError
-from engine.extras import how_to_add
 from engine.llm.endpoint import Fault, no_scores, rerank_endpoint, status_fault, too_slow
 from engine.llm.spending import within_budget
 from engine.llm.transport import Transport
@@ -39,7 +38,7 @@ _LONGEST_READ = 6000  # characters whose words are
 _EACH = 40  # characters that take as long as a call without any
 _FIRST_GUESS = 0.0004  # seconds a character, until measured
 _MEANING = 0.3  # the weight of meaning beside the score: docs/decisions/0032-compose.md
-_LIBRARY = "sentence_transformers"
+_LIBRARY = "sentence-transformers"
 _AT_ONCE = 8  # texts a call
 
 
@@ -190,12 +189,15 @@ class CrossEncoderReranker(Closable):
         if not model:
             raise SettingsError(
                 Message("[rerank] model is empty."),
-                fix=Message("Name a cross-encoder that sentence-transformers can load."),
+                fix=Message(
+                    "Name a cross-encoder that sentence-transformers can load, or onnx:FOLDER."
+                ),
             )
-        if find_spec(_LIBRARY) is None:
+        library = ONNX if model.startswith(f"{ONNX}:") else _LIBRARY
+        if not is_installed(library):
             raise SettingsError(
                 Message("The library of the model {model!r} is not installed.", model=model),
-                fix=how_to_add("sentence-transformers"),
+                fix=how_to_get(library),
             )
         self.name = model
         self._process = ModelProcess(

@@ -20,7 +20,7 @@ from bot.settings.sections import (
     WebSettings,
 )
 from engine.budget import Budget, BudgetSource
-from engine.embed.native import SHIPPED
+from engine.embed.native import ONNX, SHIPPED
 from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.settings import Section
 from engine.settings.models import (
@@ -117,8 +117,10 @@ def model_environment(model: str, environ: Mapping[str, str]) -> dict[str, str]:
     Libraries that download weights also get where to keep them, how to reach their server, and
     their own token for it.
     """
-    shipped = model.partition(":")[0] in {"", *SHIPPED}
-    kept = _OF_THE_MACHINE if shipped else re.compile(f"{_OF_THE_MACHINE}|{_OF_DOWNLOADS}", re.I)
+    loads_nothing = model.partition(":")[0] in {"", *SHIPPED, ONNX}
+    kept = (
+        _OF_THE_MACHINE if loads_nothing else re.compile(f"{_OF_THE_MACHINE}|{_OF_DOWNLOADS}", re.I)
+    )
     return {name: value for name, value in environ.items() if re.fullmatch(kept, name)}
 
 

