@@ -1,11 +1,12 @@
 """Measures the benefit and the cost of phrases that a model suggests before a search.
 
-`python -m bench.expansion --corpus NAME --headlines FILE --qrels FILE --expansions FILE
+`python -m bench.expansion --corpus NAME --headlines FILE --qrels FILE --expansions FILE...
 [--judgments FILE] [--candidates 80,100,150] [--seconds 1,2] [--mode MODE]`
 
 The corpus is in the database that the settings name; its description is part of both requests. A
 stand-in model on a real socket answers requests for phrases from `--expansions` (JSON lines of
-`qid` and `phrases`) and requests for judgments from `--judgments`, which has the form of the qrels
+`qid` and `phrases`, or one object of lists by "split:qid"; of several files, as many of each as
+make twelve) and requests for judgments from `--judgments`, which has the form of the qrels
 and holds what a model once answered; without it from the qrels, like a judge who is always right.
 Texts that are in neither score 0. Every number of candidates is measured with and without phrases,
 with 95 % intervals over the headlines (bootstrap); then answers are timed while the model takes
@@ -39,6 +40,7 @@ from engine.evaluate.measures import (
 )
 from engine.judge.answer import LEAST_SCORE
 from engine.judge.judge import HEADLINE_LENGTH
+from engine.prophecy.expand import MOST_PHRASES
 from engine.prophecy.headline import read_headline
 from engine.search import Mode, SearchRequest
 from engine.text.clean import drop_links
@@ -121,7 +123,7 @@ class Bench:
     async def know(self, app: App) -> None:
         """Load the headlines and what the model answers about them."""
         corpus, shown = await app.corpora.get(self.arguments.corpus), DocumentLookup(app.database)
-        named = read_phrases(self.arguments.expansions)
+        files = [read_phrases(path) for path in self.arguments.expansions]
         known = {}
         for headline in self.headlines:
             labels: dict[str, int] = {}
@@ -130,7 +132,9 @@ class Bench:
                     text = one_line(drop_links(found.candidate.text), _WHOLE)
                     labels[text] = max(label, labels.get(text, 0))
             asked = one_line(read_headline(headline.headline).text, HEADLINE_LENGTH)
-            known[asked] = Known(named.get(headline.qid, ()), labels)
+            of_each = MOST_PHRASES // len(files)
+            named = [phrase for one in files for phrase in one.get(headline.qid, ())[:of_each]]
+            known[asked] = Known(named, labels)
         self.model.known = known
 
     async def row(self, *, expansion: str, candidates: int, seconds: float = 0.0) -> None:
@@ -227,8 +231,10 @@ class Bench:
 
 def read_phrases(path: Path) -> dict[str, list[str]]:
     """Return the phrases for each headline, by its qid."""
-    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return {line["qid"]: line["phrases"] for line in lines}
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        return {key.rpartition(":")[2]: phrases for key, phrases in json.loads(text).items()}
+    return {line["qid"]: line["phrases"] for line in map(json.loads, text.splitlines())}
 
 
 async def run(arguments: argparse.Namespace, output: Output) -> None:
@@ -251,8 +257,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Read the arguments and measure."""
     parser = argparse.ArgumentParser(prog="python -m bench.expansion", description=__doc__)
     parser.add_argument("--corpus", required=True)
-    for name in ("--headlines", "--qrels", "--expansions"):
+    for name in ("--headlines", "--qrels"):
         parser.add_argument(name, type=Path, required=True)
+    parser.add_argument("--expansions", type=Path, nargs="+", required=True)
     parser.add_argument("--judgments", type=Path)
     parser.add_argument("--candidates", type=_numbers, default=[80, 100, 150])
     parser.add_argument("--seconds", type=_numbers, default=[1, 2])
