@@ -51,7 +51,7 @@ def test_every_system_finds_the_right_documents(
     rows = printed()
     overlaps = {row["system"]: row["overlap"] for row in rows if "overlap" in row}
     ours = [share for name, share in overlaps.items() if str(name).startswith("presagio")]
-    assert len(ours) == 5
+    assert len(ours) == 6
     assert set(ours) == {1.0}
     for peer in ("bm25s numba", "bm25s numpy", "tantivy", "sqlite fts5"):
         assert overlaps[peer] == pytest.approx(1, abs=0.03)
