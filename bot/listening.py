@@ -14,8 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from bot.incident import reason
-from engine.errors import StorageError
+from engine.errors import StorageError, reason
 
 port_logger = logging.getLogger("presagio.port")
 

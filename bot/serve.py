@@ -17,7 +17,6 @@ from bot.commands.rights import Ownership
 from bot.commands.services import ArchiveLoader
 from bot.conversation.conversation import Conversation
 from bot.conversation.wiring import conversation_of, open_news_services, read_pasted
-from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.troubles import Troubles
 from bot.jobs.wiring import open_jobs
@@ -35,7 +34,7 @@ from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.embedded.server import EmbeddedServer, keep_running
 from db.lease import Lease
-from engine.errors import PresagioError
+from engine.errors import PresagioError, reason
 from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:

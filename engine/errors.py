@@ -51,6 +51,9 @@
 `str(error)` is one line for the user: what happened, then what to do.
 """
 
+import traceback
+from collections.abc import Iterator
+
 from engine.messages import Message, as_message, for_operators, join_messages
 
 
@@ -317,3 +320,34 @@ class BudgetExhausted(ModelError):
     """The daily budget in tokens or money is spent."""
 
     plain = Message("My model has done all that it may today. Try again tomorrow.")
+
+
+def reason(error: BaseException) -> str:
+    """Return the types and code locations of an error and its causes, in one line.
+
+    Subclasses of StorageError are given with their message, which comes from the server and not
+    from the value of a parameter.
+    """
+    if isinstance(error, StorageError) and type(error) is not StorageError:
+        came_from = [type(cause).__name__ for cause in _chain(error)][1:]
+        return ", from ".join([f"{type(error).__name__}: {error}", *came_from])
+    return ", from ".join(f"{type(cause).__name__} ({_places(cause)})" for cause in _chain(error))
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error and its causes, each once."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        hidden = current.__suppress_context__
+        current = current.__cause__ or (None if hidden else current.__context__)
+
+
+def _places(error: BaseException) -> str:
+    """Return the calls that led to the error, outermost first: "module:line function"."""
+    return " > ".join(
+        f"{frame.f_globals.get('__name__', '?')}:{line} {frame.f_code.co_name}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    )

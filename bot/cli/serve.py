@@ -23,7 +23,6 @@ from bot.cli.shared import now as clock
 from bot.commands.services import OfferedArchive
 from bot.console.screen import Output, progress_bar
 from bot.conversation.wiring import read_pasted
-from bot.incident import reason
 from bot.jobs.scheduler import Job
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.media import make_folder
@@ -31,7 +30,7 @@ from bot.platforms import create_posters
 from db.chat.chats import Chats
 from db.logs import RunOutcome
 from engine.corpora import ALL, USUAL
-from engine.errors import PresagioError, StorageError
+from engine.errors import PresagioError, StorageError, reason
 from engine.fetch.client import Fetcher
 from engine.settings.reading import IngestSettings
 from engine.values import Corpus, CorpusRole, Kind

@@ -22,7 +22,6 @@ from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, not_
 from bot.conversation.steps import SHOWN_FOR, steps_shown
 from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
-from bot.incident import reason
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.reply import Reply, aside
@@ -31,7 +30,7 @@ from db.chat.chats import Chats
 from db.chat.events import EventClaim, EventClaims
 from db.logs import Asker, Origin
 from engine.budget import BudgetSource
-from engine.errors import PresagioError, StorageError
+from engine.errors import PresagioError, StorageError, reason
 
 logger = logging.getLogger("presagio.conversation")
 

@@ -28,7 +28,6 @@ from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
 from bot.conversation.writing import Writing, WritingParts
-from bot.incident import reason
 from bot.jobs.content import pictures_of
 from bot.jobs.digest import deciding_of
 from bot.jobs.troubles import ignore
@@ -47,7 +46,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from db.search.shown import DocumentLookup
 from engine.budget import BudgetSource
-from engine.errors import FetchError, FetchFailed, PresagioError
+from engine.errors import FetchError, FetchFailed, PresagioError, reason
 from engine.feeds.lookup import FEED_LIMITS, FeedLookup
 from engine.feeds.read import FeedParser
 from engine.fetch import shown_host

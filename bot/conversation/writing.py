@@ -10,7 +10,6 @@ from typing import Self
 
 from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused, SlowDown
 from bot.i18n.words import Words, words_for
-from bot.incident import reason
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
 from bot.replies.composition import step_reply, variant_reply
@@ -20,7 +19,7 @@ from db.chat.compositions import Compositions, KeptTask, TaskState
 from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.compose.composition import Composition, StepName
-from engine.errors import PresagioError, StorageError
+from engine.errors import PresagioError, StorageError, reason
 from engine.values import Closable
 
 logger = logging.getLogger("presagio.conversation")

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bot.adapter import ChatGone, DeliveryError, DeliveryRefused, Poster, SlowDown, Unsure
-from bot.incident import reason
 from bot.jobs.content import Draft, reply_of
 from bot.jobs.troubles import ignore
 from bot.pace import Holds
@@ -30,6 +29,7 @@ from engine.errors import (
     SettingsError,
     StorageError,
     UsageError,
+    reason,
 )
 from engine.messages import Message
 from engine.posting.choose import pause_before

@@ -13,13 +13,12 @@ from datetime import date, datetime, timedelta
 from typing import TypedDict
 
 from bot.app import App
-from bot.incident import reason
 from bot.jobs.content import NothingFound, content_to_json, draft_of, picture_of, post_of
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat, PostPicture
 from engine.corpora import default_corpus, resolve_corpus
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, reason
 from engine.posting.choose import (
     AGAIN_AFTER,
     GRACE,

@@ -15,14 +15,20 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal
 
-from bot.incident import reason
 from bot.jobs.content import FeedNotice, content_to_json
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.posting.feeds import Feeds
 from engine.chat import Chat
 from engine.corpora import NEWS_CORPUS, Document
-from engine.errors import CorpusNotFound, FeedUnreadable, FetchError, PresagioError, StorageError
+from engine.errors import (
+    CorpusNotFound,
+    FeedUnreadable,
+    FetchError,
+    PresagioError,
+    StorageError,
+    reason,
+)
 from engine.feeds.decide import decide
 from engine.feeds.feed import (
     Decision,

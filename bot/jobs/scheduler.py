@@ -18,10 +18,9 @@ from typing import Any, Never
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from bot.incident import reason
 from db.lease import Lease
 from db.logs import JobOutcomes, RunOutcome
-from engine.errors import PresagioError
+from engine.errors import PresagioError, reason
 
 logger = logging.getLogger("presagio.jobs")
 _INTERVALS = 5  # that may pass between two runs of a job

@@ -23,7 +23,6 @@ from starlette.responses import Response
 
 from bot.adapter import AdapterFailed, AdapterStatus
 from bot.conversation.conversation import Conversation
-from bot.incident import reason
 from bot.listening import Webhook, read_body
 from bot.request import Request
 from bot.settings.sections import SlackSettings
@@ -52,6 +51,7 @@ from bot.slack.events import (
     read_reaction_event,
     read_shortcut,
 )
+from engine.errors import reason
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")

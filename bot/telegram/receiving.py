@@ -25,11 +25,10 @@ from telegram import Update
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
 from bot.adapter import AdapterFailed
-from bot.incident import reason
 from bot.listening import read_body
 from bot.telegram.client import Bot, read_wait
 from db.chat.events import Inbox
-from engine.errors import StorageError
+from engine.errors import StorageError, reason
 from engine.messages import Message
 
 _PAUSE_SECONDS = 0.5

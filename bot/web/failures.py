@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from bot.i18n.words import DEFAULT, Words, words_for
-from bot.incident import reason
 from engine.errors import (
     CorpusNotFound,
     ExtraMissing,
@@ -24,6 +23,7 @@ from engine.errors import (
     PresagioError,
     StorageError,
     UsageError,
+    reason,
 )
 from engine.messages import Message, as_message
 

@@ -1,7 +1,6 @@
 """The log tells where an error came from, and nothing that people wrote."""
 
-from bot.incident import reason
-from engine.errors import StorageError, StorageInterrupted
+from engine.errors import StorageError, StorageInterrupted, reason
 
 SECRET = "what-somebody-wrote"
 
