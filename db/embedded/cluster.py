@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from db.embedded.os_user import Binaries, OsUser, failure, run_as
+from db.embedded.os_user import Binaries, OsUser, build_chown_command, failure, owner_name, run_as
 from db.embedded.postmaster import LOG_FILE, PID_FILE, read_postmaster
 from engine.errors import StorageError, StorageFull, StorageRights
 from engine.messages import Message
@@ -340,28 +340,6 @@ def check_rights(folder: Path, account: OsUser | None) -> None:
             ),
             fix=Message("Run: chmod 700 {folder}", folder=shlex.quote(str(folder))),
         )
-
-
-def build_chown_command(folder: Path, uid: int) -> str:
-    """Return the command that gives `folder` and all its content to an account."""
-    sudo = "" if os.geteuid() == 0 else "sudo "
-    # The colon selects the account's own group; an account without a name has none.
-    whom = f"{owner_name(uid)}:" if _name_of_account(uid) else str(uid)
-    return f"{sudo}chown -R {whom} {shlex.quote(str(folder))}"
-
-
-def owner_name(uid: int) -> str:
-    """Return an account's name, or its number."""
-    return _name_of_account(uid) or str(uid)
-
-
-def _name_of_account(uid: int) -> str:
-    import pwd  # noqa: PLC0415 - absent on Windows
-
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return ""
 
 
 @contextmanager

@@ -306,3 +306,25 @@ def telling_line(output: str) -> str:
     fatal = [line for line in lines if re.search(r"\b(FATAL|PANIC|error):", line)]
     line = (fatal or lines)[-1]
     return re.sub(r"^.*?\b(FATAL|PANIC|error):\s*", "", line).strip().rstrip(".")
+
+
+def build_chown_command(folder: Path, uid: int) -> str:
+    """Return the command that gives `folder` and all its content to an account."""
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    # The colon selects the account's own group; an account without a name has none.
+    whom = f"{owner_name(uid)}:" if _name_of_account(uid) else str(uid)
+    return f"{sudo}chown -R {whom} {shlex.quote(str(folder))}"
+
+
+def owner_name(uid: int) -> str:
+    """Return an account's name, or its number."""
+    return _name_of_account(uid) or str(uid)
+
+
+def _name_of_account(uid: int) -> str:
+    import pwd  # noqa: PLC0415 - absent on Windows
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return ""

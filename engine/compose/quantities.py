@@ -5,7 +5,7 @@ computed from two numbers of one sentence.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
@@ -130,7 +130,7 @@ _FRACTION = re.compile(
 
 
 def _compile_way(way: str) -> re.Pattern[str]:
-    """Return the pattern of a superlative; words without spaces between them have no edges."""
+    """Return the pattern of any of some words; words without spaces between them have no edges."""
     parts = way.split("|")
     spaced = "|".join(part for part in parts if not _UNSPACED.search(part))
     unspaced = "|".join(part for part in parts if _UNSPACED.search(part))
@@ -180,10 +180,7 @@ class _Kind:
 
 
 def _kind(way: str, least: str, most: str | None = None) -> _Kind:
-    spaced = "|".join(part for part in way.split("|") if not _UNSPACED.search(part))
-    unspaced = "|".join(part for part in way.split("|") if _UNSPACED.search(part))
-    together = rf"\b(?:{spaced})\b" + (f"|{unspaced}" if unspaced else "")
-    return _Kind(re.compile(together, re.IGNORECASE), Decimal(least), Decimal(most or least))
+    return _Kind(_compile_way(way), Decimal(least), Decimal(most or least))
 
 
 # Multiples and shares, by their value.
@@ -382,9 +379,8 @@ class Quantities:
         )
 
 
-def _make_ratio(ratio: Decimal, found: Iterable[Figure]) -> bool:
+def _make_ratio(ratio: Decimal, held: Sequence[Figure]) -> bool:
     """Return whether the numbers of a sentence make a ratio: as a percentage, or two of them."""
-    held = list(found)
     percentages = {ratio * 100} if ratio < 1 else {ratio * 100, (ratio - 1) * 100}
     for figure in held:
         if figure.unit == PERCENT and any(

@@ -237,6 +237,7 @@ class JsonReader:
     name: str
     kinds: tuple[Kind, ...]
     longest_line = LONGEST_RECORD
+    mark = ""  # of a table that is not plain, for the digest of its records
 
     def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
         return ()
@@ -251,7 +252,7 @@ class JsonReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name)
+        digest = fingerprint(defaults, *filter(None, (self.name, self.mark)))
         for name in names:
             with source.open(name) as stream:
                 for found in self.objects(source, name, stream):

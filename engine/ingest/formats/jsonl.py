@@ -15,7 +15,7 @@ only marks the document as a reply. Without `tags` they are the hashtags of the 
 import copy
 import io
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
@@ -43,7 +43,6 @@ from engine.ingest.records import (
     Reject,
     SourceRecord,
     TableLayout,
-    fingerprint,
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import HEAD
@@ -80,7 +79,6 @@ class TableReader(JsonReader):
 
     kinds = tuple(Kind)  # tweets first
     layout: TableLayout | None = None
-    _mark = ""  # what tells its records from those of a plain file
 
     def laid_out(self, source: Source, name: str, told: Defaults) -> Self:
         """Return the reader of one file, which it has looked at.
@@ -90,23 +88,13 @@ class TableReader(JsonReader):
         reader = copy.copy(self)
         reader.layout = self._look(source, name, told)
         if reader.layout:
-            reader._mark = layout_mark(reader.layout)
+            reader.mark = layout_mark(reader.layout)
             reader.kinds = _kinds_of(reader.layout.kind) or self.kinds
         return reader
 
     @abstractmethod
     def _look(self, source: Source, name: str, told: Defaults) -> TableLayout | None:
         """Return how the file is read; None if nothing in it shows that."""
-
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        context = (self.name, self._mark) if self._mark else (self.name,)
-        digest = fingerprint(defaults, *context)
-        for name in names:
-            with source.open(name) as stream:
-                for found in self.objects(source, name, stream):
-                    yield from (found,) if isinstance(found, Reject) else self.split(found, digest)
 
     def split(
         self, found: JsonObject, digest: Callable[[bytes], int]
@@ -125,7 +113,7 @@ class TableReader(JsonReader):
             return found.value
         if self.layout.delimiter and is_exported(found.value):
             return read_cells(found.value)
-        return translate_row(found.value, self.layout) if self._mark else found.value
+        return translate_row(found.value, self.layout) if self.mark else found.value
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         answered = identifier(payload.get("in_reply_to"))

@@ -17,7 +17,6 @@ from engine.ingest.reader import (
     JsonObject,
     JsonReader,
     Reader,
-    Sample,
     is_mine,
     json_objects,
     role_of,
@@ -44,9 +43,6 @@ class SlackReader(JsonReader):
         if not any(PurePosixPath(name).name == "users.json" for name in names):
             return ()
         return sorted(filter(_DAY.fullmatch, names))
-
-    def recognises(self, sample: Sample) -> bool:
-        return any(self.fits(found) for found in sample.objects)
 
     def fits(self, found: Mapping[str, object]) -> bool:
         return found.get("type") == "message" and {"ts", "text"} <= found.keys()
