@@ -71,6 +71,13 @@ _TOKENS = "Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."
 _silent = logging.getLogger("presagio.slack.socket")
 
 Reader = Callable[..., Awaitable[Request | None]]
+_READERS: dict[str, Reader] = {
+    "app_mention": read_message,
+    "message": read_message,
+    "member_joined_channel": read_joined,
+    "app_home_opened": read_home,
+    "link_shared": read_link,
+}
 
 
 class PushedEvents:
@@ -278,11 +285,8 @@ class SlackService:
         )
         app.error(_pass_on)
         # Acknowledged before the work begins: work that fails at once would prevent it.
-        app.event("app_mention")(ack=_acknowledge, lazy=[on(_read_event)])
-        app.event("message")(ack=_acknowledge, lazy=[on(_read_event)])
-        app.event("member_joined_channel")(ack=_acknowledge, lazy=[on(_read_joined)])
-        app.event("app_home_opened")(ack=_acknowledge, lazy=[on(_read_home)])
-        app.event("link_shared")(ack=_acknowledge, lazy=[on(_read_link)])
+        for name, read in _READERS.items():
+            app.event(name)(ack=_acknowledge, lazy=[on(_of_event(read))])
         app.event("reaction_added")(ack=_acknowledge, lazy=[count_reaction])
         app.event("reaction_removed")(ack=_acknowledge, lazy=[count_reaction])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
@@ -333,17 +337,10 @@ async def _acknowledge(ack: Callable[[], Awaitable[None]]) -> None:
     await ack()
 
 
-async def _read_joined(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
-    return await read_joined(body["event"], body, myself, now=now)
+def _of_event(read: Reader) -> Reader:
+    """Return a reader of payloads that reads the event in each."""
 
+    async def read_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
+        return await read(body["event"], body, myself, now=now)
 
-async def _read_home(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
-    return await read_home(body["event"], body, myself, now=now)
-
-
-async def _read_link(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
-    return await read_link(body["event"], body, myself, now=now)
-
-
-async def _read_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
-    return await read_message(body["event"], body, myself, now=now)
+    return read_event

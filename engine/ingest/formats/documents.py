@@ -17,11 +17,11 @@ from engine.ingest.formats.markdown import MarkdownReader, split_front_matter
 from engine.ingest.parsers.packed import parse_epub, parse_page, parse_word
 from engine.ingest.parsers.parsed import (
     ParsedDocument,
-    is_damaged,
-    is_protected,
+    damaged_error,
+    empty_error,
     markdown_blocks,
     parse_text,
-    says_nothing,
+    protected_error,
 )
 from engine.ingest.parsers.pdf import Ocr, parse_pdf, parse_picture
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample
@@ -118,10 +118,10 @@ def checked_form(name: str, content: bytes) -> str:
     named, seen = form_of(name), recognise_content(content)
     if content.startswith(_OLE):
         if _ENCRYPTED in content:
-            raise is_protected()
+            raise protected_error()
         raise RecordError(Message("it is of an old Office; save it as .docx or PDF"))
     if seen == DAMAGED:
-        raise is_damaged()
+        raise damaged_error()
     if {named, seen} <= {TEXT, MARKDOWN, PAGE}:
         return named or seen
     if named not in (None, seen):
@@ -168,7 +168,7 @@ class DocumentReader:
     def post(self, payload: Mapping[str, object]) -> PostFields:
         name, content = str(payload.get("name")), payload.get("content")
         if not isinstance(content, bytes):
-            raise says_nothing()
+            raise empty_error()
         form = checked_form(name, content)
         if form == MARKDOWN:
             return _markdown_post(payload, content)

@@ -18,12 +18,12 @@ from engine.ingest.dates import LATEST
 from engine.ingest.parsers.parsed import (
     Heading,
     ParsedDocument,
+    damaged_error,
+    empty_error,
     first_date,
-    is_damaged,
-    is_protected,
-    needs_extra,
+    missing_extra_error,
+    protected_error,
     said_date,
-    says_nothing,
     under_headings,
 )
 from engine.page.article import LONGEST_PAGE, article
@@ -264,7 +264,7 @@ def parse_epub(content: bytes) -> ParsedDocument:
     except (MemoryError, RecordError):
         raise
     except Exception as exc:  # anything that zipfile and the XML parser raise
-        raise is_damaged() from exc
+        raise damaged_error() from exc
     return _describe_document(blocks, package, _book_dates(package))
 
 
@@ -275,7 +275,7 @@ def _describe_document(
 ) -> ParsedDocument:
     """Return the blocks with what the file says about itself. Raises RecordError without any."""
     if not blocks:
-        raise says_nothing()
+        raise empty_error()
     date, dated_by = first_date(*dates)
     return ParsedDocument(
         blocks=blocks,
@@ -293,7 +293,7 @@ def _package(archive: zipfile.ZipFile) -> tuple[Element, str]:
     name = "" if root is None else root.get("full-path", "")
     package = packed_xml(archive, name)
     if package is None:
-        raise is_damaged()
+        raise damaged_error()
     return package, name
 
 
@@ -325,7 +325,7 @@ def _require_open(archive: zipfile.ZipFile, blocks: list[Block]) -> None:
         return
     names = [element.get("URI", "") for element in encrypted.iter(_CIPHER)]
     if not blocks or any(name.endswith(("html", "htm", "xml")) for name in names):
-        raise is_protected()
+        raise protected_error()
 
 
 def _book_dates(package: Element) -> Iterator[tuple[datetime | None, DateKind | None]]:
@@ -358,7 +358,7 @@ def parse_word(content: bytes) -> ParsedDocument:
     try:
         library = import_module("mammoth")
     except ImportError as exc:
-        raise needs_extra() from exc
+        raise missing_extra_error() from exc
     no_picture = library.images.img_element(lambda _: {})
     try:
         markup = library.convert_to_html(io.BytesIO(content), convert_image=no_picture).value
@@ -366,7 +366,7 @@ def parse_word(content: bytes) -> ParsedDocument:
     except MemoryError:
         raise
     except Exception as exc:  # anything that a library raises about a file that somebody made
-        raise is_damaged() from exc
+        raise damaged_error() from exc
     blocks = html_blocks(markup)
     dates = (
         (_parse_property_date(text_at(said, f"{_TERMS}modified")), DateKind.MODIFIED),
@@ -390,7 +390,7 @@ def parse_page(content: bytes) -> ParsedDocument:
     try:
         found = article(content) if len(content) <= LONGEST_PAGE else None
     except ExtraMissing as exc:
-        raise needs_extra() from exc
+        raise missing_extra_error() from exc
     if found is None:
         return _whole(content)
     date, dated_by = first_date((said_date(found.date), found.dated_by))
@@ -407,7 +407,7 @@ def parse_page(content: bytes) -> ParsedDocument:
 def _whole(content: bytes) -> ParsedDocument:
     blocks = html_blocks(decode_page(content, None))
     if not blocks:
-        raise says_nothing()
+        raise empty_error()
     page = read_page(content[:LONGEST_PAGE], None, now=LATEST)
     date, dated_by = first_date(
         (said_date(page.published), None), (said_date(page.modified), DateKind.MODIFIED)

@@ -158,22 +158,22 @@ def _as_paragraph(above: Sequence[Heading]) -> Block:
     return Block(text=last.text, headings=tuple(each.text for each in above[:-1]), page=last.page)
 
 
-def is_protected() -> RecordError:
+def protected_error() -> RecordError:
     """Return the error for a file that opens with a password alone."""
     return RecordError(Message("it is protected by a password"))
 
 
-def is_damaged() -> RecordError:
+def damaged_error() -> RecordError:
     """Return the error for a file that has its format's signature but cannot be read."""
     return RecordError(Message("it is damaged or cut off"))
 
 
-def says_nothing() -> RecordError:
+def empty_error() -> RecordError:
     """Return the error for a file without any text."""
     return RecordError(Message("it holds no text"))
 
 
-def needs_extra() -> RecordError:
+def missing_extra_error() -> RecordError:
     """Return the error for a format whose library is not installed."""
     how = how_to_install("documents")
     return RecordError(Message("reading it needs libraries that are not installed. {how}", how=how))
@@ -204,7 +204,7 @@ def parse_text(content: bytes) -> ParsedDocument:
         for text in paragraphs(page.split("\n"))
     ]
     if not blocks:
-        raise says_nothing()
+        raise empty_error()
     return ParsedDocument(blocks=blocks, pages=len(pages) if numbered else None)
 
 

@@ -19,14 +19,14 @@ from engine.errors import RecordError
 from engine.ingest.parsers.parsed import (
     Heading,
     ParsedDocument,
+    damaged_error,
+    empty_error,
     first_date,
     full_line,
-    is_damaged,
-    is_protected,
-    needs_extra,
+    missing_extra_error,
     paragraphs,
+    protected_error,
     said_date,
-    says_nothing,
     under_headings,
     without_contents,
     without_running_titles,
@@ -131,7 +131,7 @@ class Ocr:
         if done.returncode in (-_out_of_time(), -signal.SIGKILL):
             raise _too_slow()
         if done.returncode:
-            raise is_damaged()
+            raise damaged_error()
         return done.stdout.decode("utf-8", "replace")
 
     def _codes(self) -> str:
@@ -149,7 +149,7 @@ def parse_picture(content: bytes, ocr: Ocr) -> ParsedDocument:
         for text in paragraphs(page.split("\n"))
     ]
     if not blocks:
-        raise says_nothing()
+        raise empty_error()
     return ParsedDocument(blocks=blocks, pages=max(block.page or 1 for block in blocks))
 
 
@@ -199,23 +199,23 @@ def parse_pdf(content: bytes, ocr: Ocr) -> ParsedDocument:
     try:
         library = import_module("pypdfium2")
     except ImportError as exc:
-        raise needs_extra() from exc
+        raise missing_extra_error() from exc
     try:
         document = library.PdfDocument(content)
     except library.PdfiumError as exc:
-        raise (is_protected() if exc.err_code == _PASSWORD else is_damaged()) from exc
+        raise (protected_error() if exc.err_code == _PASSWORD else damaged_error()) from exc
     try:
         pages = _Pages.read(document, ocr)
         said = document.get_metadata_dict()
         headings = _headings(document)
         labels = _read_labels(document)
     except library.PdfiumError as exc:
-        raise is_damaged() from exc
+        raise damaged_error() from exc
     finally:
         document.close()
     blocks = _join_paragraphs(under_headings(_page_blocks(pages, headings)))
     if not blocks:
-        raise pages.faults[0] if pages.faults else says_nothing()
+        raise pages.faults[0] if pages.faults else empty_error()
     date, dated_by = first_date(
         (_parse_pdf_date(said["CreationDate"]), DateKind.CREATED),
         (_parse_pdf_date(said["ModDate"]), DateKind.MODIFIED),
