@@ -106,7 +106,7 @@ def _outcome(command: Sequence[str], within: dict[str, str]) -> int:
     path = shutil.which(command[0], path=within["PATH"])
     if path is None:
         raise FileNotFoundError(command[0])
-    with _heard() as heard:
+    with _forward_signals() as heard:
         process = subprocess.Popen([path, *command[1:]], env=within)  # noqa: S603 - what it is for
         heard.hand_on_to(process)
         return process.wait()
@@ -132,7 +132,7 @@ class _Heard:
 
 
 @contextmanager
-def _heard() -> Iterator[_Heard]:
+def _forward_signals() -> Iterator[_Heard]:
     """Let the program decide how to react to signals; it does not inherit our handlers.
 
     Ctrl-C is ignored here, since the terminal sends it to both processes and psql survives it;

@@ -91,7 +91,7 @@ def describe_table(name: str, table: "TableLayout") -> Iterator[str]:
         yield f"  Not read: {', '.join(table.unused)}"
     yield "Its first records:"
     for record in table.first:
-        yield f"  {' · '.join(_shown(record))}"
+        yield f"  {' · '.join(_record_fields(record))}"
     if table.guessed:
         yield "If that is wrong: --columns text=NAME,created_at=NAME, --timezone, --day-first."
 
@@ -105,7 +105,7 @@ def _dates(table: "TableLayout") -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
-def _shown(record: Mapping[str, str]) -> Iterator[str]:
+def _record_fields(record: Mapping[str, str]) -> Iterator[str]:
     """Yield what is shown of a record: its date, who wrote it, and its words."""
     for name in ("problem", "created_at", "author", "title", "text"):
         if value := " ".join(record.get(name, "").split()):

@@ -109,7 +109,7 @@ class ConsoleAdapter:
             self._screen.pass_by(reply.text or "")
             return
         if reply.picture:
-            place = await asyncio.to_thread(_kept, reply.picture, reply.picture_name)
+            place = await asyncio.to_thread(_keep_picture, reply.picture, reply.picture_name)
             reply = replace(reply, text="\n".join(filter(None, (reply.text, str(place)))))
         if reply.buttons or request.trigger is not Trigger.BUTTON:
             self._buttons = tuple(button.action for row in reply.buttons for button in row)
@@ -125,7 +125,7 @@ class ConsoleAdapter:
         return str(self._buttons[number - 1]) if 0 < number <= len(self._buttons) else line
 
 
-def _kept(picture: bytes, name: str) -> Path:
+def _keep_picture(picture: bytes, name: str) -> Path:
     """Write the picture to a temporary folder of its own and return its path."""
     path = Path(tempfile.mkdtemp(prefix="presagio-")) / name
     path.write_bytes(picture)

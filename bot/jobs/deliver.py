@@ -144,7 +144,7 @@ async def _deliver(work: Delivering, leased: LeasedDelivery, clock: Callable[[],
             return
         begun = True
         async with asyncio.timeout(work.seconds):
-            message_id = await _sent(work, leased.delivery, reply)
+            message_id = await _send_once(work, leased.delivery, reply)
         await _settle_arrival(work, leased, message_id, clock)
     except asyncio.CancelledError:
         if not begun:
@@ -180,7 +180,7 @@ async def _compose_reply(work: Delivering, leased: LeasedDelivery, now: datetime
     return reply
 
 
-async def _sent(work: Delivering, delivery: Delivery, reply: Reply) -> str:
+async def _send_once(work: Delivering, delivery: Delivery, reply: Reply) -> str:
     """Return the platform's id of the message, sent now or before. Raises DeliveryError."""
     poster = work.posters[delivery.chat.platform]
     if delivery.begun_before:

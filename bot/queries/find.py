@@ -227,7 +227,7 @@ async def _run_search(
     found = await log_search(
         SearchJob.FIND,
         search.query,
-        _found(app, search, query, limit=limit, comments=comments),
+        _find_in_corpus(app, search, query, limit=limit, comments=comments),
         _log_found,
         log=log_of(app.database, app.settings),
         settings=app.settings,
@@ -236,7 +236,7 @@ async def _run_search(
     return result_of(search, found, snippet)
 
 
-async def _found(
+async def _find_in_corpus(
     app: App, search: SearchContract, query: Query, *, limit: int, comments: int
 ) -> QueryAnswer:
     corpus = await _corpus(app, search, query)

@@ -174,7 +174,7 @@ def sources_reply(composition: Composition, words: Words, *, at: int = 0) -> Rep
 
 def reasons_reply(composition: Composition, words: Words, *, full: bool) -> Reply:
     """Return how it was made: what was left out and which steps were; `full` adds their cost."""
-    lines = list(_made(composition, words))
+    lines = list(_tell_making(composition, words))
     if composition.removed:
         lines += ["", words.say("Left out or changed:"), *removed_lines(composition, words)]
     if full:
@@ -182,7 +182,7 @@ def reasons_reply(composition: Composition, words: Words, *, full: bool) -> Repl
     return Reply(words=words, text=cut("\n".join(lines), _LONGEST), inert=True)
 
 
-def _made(composition: Composition, words: Words) -> Iterator[str]:
+def _tell_making(composition: Composition, words: Words) -> Iterator[str]:
     yield words.count(
         "{number} passage is cited. Each number, date and quotation was found in the passage"
         " that its sentence cites.",

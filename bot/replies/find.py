@@ -181,7 +181,7 @@ def answer_label(answer: CitedAnswer, words: Words) -> str | None:
 
 def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     """Return the answer with all its sources. The text explains a missing or extracted answer."""
-    lines = _said(answer, words)
+    lines = _answer_lines(answer, words)
     if answer.notice:
         lines += ["", words.render(answer.notice)]
     for source in answer.sources:
@@ -194,7 +194,7 @@ def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     return Reply(words=words, text="\n".join(lines), inert=True)
 
 
-def _said(answer: CitedAnswer, words: Words) -> list[str]:
+def _answer_lines(answer: CitedAnswer, words: Words) -> list[str]:
     label = answer_label(answer, words)
     lines = [label] if label else []
     if answer.outcome is AnswerOutcome.SILENT:
@@ -221,7 +221,7 @@ def quote_labels(sentence: Sentence, answer: CitedAnswer, words: Words) -> tuple
 def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     """Return the answer with its sources in a line each, without scores."""
     extracted = answer.outcome is AnswerOutcome.EXTRACTED  # its label says that no model answered
-    lines = _said(answer, words)
+    lines = _answer_lines(answer, words)
     if answer.notice and not extracted:
         lines += ["", words.render(answer.notice)]
     hits = tuple(_source_view(source, answer, words) for source in answer.sources)

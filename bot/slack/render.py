@@ -97,7 +97,7 @@ def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     if headline := _drop_nulls(reply.headline or "").strip():
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
     if said := [
-        *_said(_write_text(reply), _OWN_LINE if reply.inert else _LINK),
+        *_render_text(_write_text(reply), _OWN_LINE if reply.inert else _LINK),
         *_render_hits(reply),
         *_render_items(reply),
         *_render_left_out(reply),
@@ -152,7 +152,7 @@ def render_actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
     ]
 
 
-def _said(text: str, links: re.Pattern[str]) -> Iterator[RichTextElement]:
+def _render_text(text: str, links: re.Pattern[str]) -> Iterator[RichTextElement]:
     """Yield the text of a reply, with addresses as links."""
     if text := cut(_drop_nulls(text), _TEXT).strip():
         # Every second part is the group of the pattern.

@@ -63,7 +63,7 @@ def defuse_mentions(text: str) -> str:
     return _NAME.sub(f"@{_JOINER}", text)
 
 
-def _said(reply: Reply, text: str) -> str:
+def _defuse_links(reply: Reply, text: str) -> str:
     """Return words of a reply in which only those of the bot itself lead anywhere."""
     if reply.inert:
         text = _LINKED.sub(
@@ -76,7 +76,7 @@ def render_messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     """Return the HTML of the messages that show a reply; answers with hits are one message."""
     if reply.hits or reply.headline or reply.items:
         return [_render_answer(reply, limit)]
-    parts = (_said(reply, reply.text or ""), defuse_mentions(reply.notice or ""))
+    parts = (_defuse_links(reply, reply.text or ""), defuse_mentions(reply.notice or ""))
     said = "\n\n".join(filter(None, parts))
     return [escape_html(piece) for piece in split(said, limit, utf16_length)]
 
@@ -139,7 +139,7 @@ def _render_lines(reply: Reply, share: int) -> list[MarkupLine]:
             MarkupLine(""),
         ]
     if reply.text:
-        said = cut(_said(reply, reply.text), 1000, utf16_length)
+        said = cut(_defuse_links(reply, reply.text), 1000, utf16_length)
         lines += [MarkupLine(said), MarkupLine("")]
     for hit in reply.hits:
         lines += [*_render_hit(hit, reply, share), *([] if hit.small else [MarkupLine("")])]

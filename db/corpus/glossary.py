@@ -77,7 +77,7 @@ class Groups(Store, sql="glossary"):
     async def approve(self, ids: Sequence[int]) -> list[AliasGroup]:
         """Approve groups and return them. Raises InputError, changing nothing."""
         async with self._database.transaction() as connection:
-            for row in await self._found(connection, ids):
+            for row in await self._lock_all(connection, ids):
                 await self._lift(connection, row["corpus_id"], row["terms"])
                 await connection.execute(self._sql["approve"], row["id"])
             rows = await connection.fetch(self._sql["groups"], None, None)
@@ -89,7 +89,7 @@ class Groups(Store, sql="glossary"):
         Returns their terms. Raises InputError, changing nothing.
         """
         async with self._database.transaction() as connection:
-            found = await self._found(connection, ids)
+            found = await self._lock_all(connection, ids)
             for row in found:
                 await connection.execute(self._sql["remove"], row["id"])
                 await self._bar(connection, row["corpus_id"], pairs(row["terms"]), now)
@@ -109,7 +109,7 @@ class Groups(Store, sql="glossary"):
             rows = await connection.fetch(sample, corpus.id, step, most)
         return [row["text"] for row in rows]
 
-    async def _found(self, connection: Connection, ids: Sequence[int]) -> list[asyncpg.Record]:
+    async def _lock_all(self, connection: Connection, ids: Sequence[int]) -> list[asyncpg.Record]:
         await connection.execute(self._sql["lock"])
         found = await connection.fetch(self._sql["find"], list(ids))
         if missing := set(ids) - {row["id"] for row in found}:

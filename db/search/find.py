@@ -161,7 +161,7 @@ def _read_found_rows(
     return FoundDocuments(
         matching=rows[0]["matching"],
         passing=rows[0]["passing"],
-        documents=[_found(row, names) for row in rows if row["id"] is not None],
+        documents=[_read_found(row, names) for row in rows if row["id"] is not None],
     )
 
 
@@ -232,7 +232,7 @@ def _languages(asked: Sequence[str] | None) -> list[str] | None:
     return sorted({name for platform in asked for name in names_of(platform)}) if asked else None
 
 
-def _found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:
+def _read_found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:
     said, own = _map_frequencies(names, row["frequencies"]), row["own_frequencies"]
     in_text = said if own is None else _map_frequencies(names, own)
     return found_document(row, bm25=row["bm25"], frequencies=said, in_text=in_text)

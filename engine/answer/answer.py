@@ -146,7 +146,7 @@ class Answerer:
         """
         if not gathered.passages:
             return _assemble_answer(question, gathered, AnswerOutcome.NOTHING)
-        said = await self._said(question, gathered, now) if model else _skip_model()
+        said = await self._answer_by_model(question, gathered, now) if model else _skip_model()
         if said.answer is None:
             return self._answer_by_extracts(question, gathered, said)
         claims = said.answer.claims
@@ -170,7 +170,7 @@ class Answerer:
         cited = bool(claim.passages) or self._settings.uncited == "mark"
         return cited and (claim.supported or self._settings.unsupported == "mark")
 
-    async def _said(
+    async def _answer_by_model(
         self, question: Question, gathered: GatheredPassages, now: datetime
     ) -> ModelOutcome:
         if self._client is None:

@@ -58,7 +58,7 @@ class Vectors(Protocol):
 def load_model(choice: ModelChoice) -> None:
     """Load a model, unless it is loaded. Raises SettingsError, whose message is the reason."""
     try:
-        _loaded(choice)
+        _load(choice)
     except (ImportError, OSError, RuntimeError, ValueError) as exc:
         reason = str(exc).strip() or type(exc).__name__
         raise SettingsError(reason) from exc
@@ -66,17 +66,17 @@ def load_model(choice: ModelChoice) -> None:
 
 def embed_documents(choice: ModelChoice, texts: list[str]) -> list[list[float]]:
     """Return the vector of each text."""
-    return _rows(_loaded(choice).documents(texts).tolist())
+    return _rows(_load(choice).documents(texts).tolist())
 
 
 def embed_queries(choice: ModelChoice, texts: list[str]) -> list[list[float]]:
     """Return the vector of each question."""
-    return _rows([_loaded(choice).query(text).tolist() for text in texts])
+    return _rows([_load(choice).query(text).tolist() for text in texts])
 
 
 def score_pairs(choice: ModelChoice, pairs: list[tuple[str, str]]) -> list[float]:
     """Return how well each text answers its question, as the model counts."""
-    scores = [float(score) for score in _loaded(choice).predict(pairs)]
+    scores = [float(score) for score in _load(choice).predict(pairs)]
     return [score if math.isfinite(score) else 0.0 for score in scores]
 
 
@@ -223,5 +223,5 @@ EMBEDDING_LIBRARIES = tuple(library for library in _LOADERS if library != CROSS_
 
 
 @cache
-def _loaded(choice: ModelChoice) -> Any:
+def _load(choice: ModelChoice) -> Any:
     return _LOADERS[choice.library](choice)

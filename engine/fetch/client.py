@@ -229,7 +229,7 @@ class Fetcher(Closable):
         async with self._within(seconds, url):
             with mapped_fetch_errors(shown_host(url)):
                 request = self._http.build_request("POST", url, content=body, headers=headers)
-            async with self._sent(request) as response:
+            async with self._send(request) as response:
                 again = response.headers.get("Retry-After")
                 return PostResponse(status=response.status_code, retry_after=again)
 
@@ -251,7 +251,7 @@ class Fetcher(Closable):
         moved: str | None = None
         permanent = True
         for _ in range(order.limits.redirects + 1):
-            async with self._sent(request) as response:
+            async with self._send(request) as response:
                 if response.next_request is None:
                     return await self._read_response(response, order, moved)
                 request = response.next_request
@@ -263,7 +263,7 @@ class Fetcher(Closable):
         )
 
     @asynccontextmanager
-    async def _sent(self, request: httpx.Request) -> AsyncIterator[httpx.Response]:
+    async def _send(self, request: httpx.Request) -> AsyncIterator[httpx.Response]:
         """Yield the answer to one request, its body unread."""
         with mapped_fetch_errors(shown_host(str(request.url))):
             response = await self._http.send(request, stream=True, follow_redirects=False)

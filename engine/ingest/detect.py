@@ -72,7 +72,7 @@ class RecordStream:
         self._source = source
         self._file: str | None = None
         self._taken = 0  # records and rejects of that file
-        left = _left(source, names, after)
+        left = _remaining_files(source, names, after)
         self._records = _read_files(source, reader, left, defaults)
         if defaults.only_mine:
             self._records = only_own_words(self._records, reader, defaults.author)
@@ -135,7 +135,7 @@ def _read_files(
         yield from source.missed()
 
 
-def _left(source: Source, names: Sequence[str], after: Bookmark | None) -> Sequence[str]:
+def _remaining_files(source: Source, names: Sequence[str], after: Bookmark | None) -> Sequence[str]:
     """Return the files that are still to be read. Raises InputError."""
     start = 0
     if after:

@@ -75,7 +75,7 @@ def table_rows(
     label: str, stream: io.BufferedReader, layout: TableLayout
 ) -> Generator[Row | Reject]:
     """Yield the same for a table that is read as `layout` says."""
-    feed = _Lines(_decoded(stream, layout.encoding))
+    feed = _Lines(_decode(stream, layout.encoding))
     rows = csv.reader(feed, delimiter=layout.delimiter)
     feed.skip_delimiter_line()
     if layout.has_header:
@@ -134,7 +134,7 @@ class _Decoded(io.RawIOBase):
         return len(data)
 
 
-def _decoded(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
+def _decode(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
     if encoding != UTF_8:
         return buffer_stream(_Decoded(stream, encoding))
     if stream.peek(len(BOM)).startswith(BOM):

@@ -217,7 +217,7 @@ def plan_query(
     return PlannedSearch(
         plan=_plan(query, ranked=ranked, excluding=any(plan.excluded for plan in by_language)),
         by_language=by_language,
-        sought=_sought(query, read, known, documents),
+        sought=_choose_sought(query, read, known, documents),
         ignored=tuple(unit for unit in read if unit not in chains),
         unseen=tuple(
             alternative.unit
@@ -277,7 +277,7 @@ def _in_language(
     )
 
 
-def _sought(
+def _choose_sought(
     query: Query, read: Sequence[Unit], readings: Iterable[Reading], documents: int
 ) -> tuple[Sought, ...]:
     """Return the terms to score. Each lexeme counts once, for the user's own word if possible."""

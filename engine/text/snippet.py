@@ -145,10 +145,10 @@ def _best(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot | None:
     first = last = 0
     for centre, _ in matches:
         while last < len(matches) and matches[last][0].end <= centre.end + radius:
-            near[_said(matches[last])] += 1
+            near[_name_match(matches[last])] += 1
             last += 1
         while matches[first][0].start < centre.start - radius:
-            near[_said(matches[first])] -= 1
+            near[_name_match(matches[first])] -= 1
             first += 1
         worth = round(sum(weight for (_, weight), times in near.items() if times > 0), 9)
         if worth > highest:
@@ -156,7 +156,7 @@ def _best(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot | None:
     return best
 
 
-def _said(match: tuple[Spot, float]) -> tuple[str, float]:
+def _name_match(match: tuple[Spot, float]) -> tuple[str, float]:
     return match[0].word.casefold(), match[1]
 
 

@@ -69,7 +69,7 @@ class RedditReader(CsvReader):
             created_at=read_written_time(row.get("date"), zone=None, is_day_first=None),
             author=string(payload.get("author")),
             url=_SITE + link if link.startswith("/") else link,
-            reply_to=None if _is_post(row) else _answered(row, post),
+            reply_to=None if _is_post(row) else _parent_id(row, post),
             platform=self.name,
             thread=_POST + post[1] if post else None,
             attribution=f"reddit:r/{row.get('subreddit')}/{row.get('id')}",
@@ -89,7 +89,7 @@ def _identity(row: Mapping[str, object]) -> str | None:
     return (known if known.startswith(prefix) else prefix + known) if known else None
 
 
-def _answered(row: Mapping[str, object], post: re.Match[str] | None) -> str | None:
+def _parent_id(row: Mapping[str, object], post: re.Match[str] | None) -> str | None:
     """Return the id of the comment that is answered, or of the post."""
     parent = string(row.get("parent"))
     if parent:

@@ -125,7 +125,7 @@ def written_messages(stream: io.BufferedReader) -> Generator[WrittenMessage]:
     current: WrittenMessage | None = None
     for number, raw, _problem in raw_lines(stream):
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
-        if begun := _begun(number, line):
+        if begun := _begin_message(number, line):
             if current:
                 yield current
             current = begun
@@ -151,7 +151,7 @@ def _header(line: str) -> re.Match[str] | None:
     return _HEADER.match(_SPACES.sub(" ", line).lstrip("\u200e\u200f\ufeff"))
 
 
-def _begun(number: int, line: str) -> WrittenMessage | None:
+def _begin_message(number: int, line: str) -> WrittenMessage | None:
     found = _header(line)
     if not found:
         return None

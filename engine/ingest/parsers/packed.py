@@ -128,10 +128,10 @@ def _is_note_mark(node: LexborNode) -> bool:
     link = node if node.tag == "a" else node.css_first("a")
     target = "#" in ((link.attributes.get("href") if link else "") or "")
     shown = (node.text() or "").strip()
-    return target and bool(_BACK.fullmatch(shown) or (_raised(node) and _MARK.fullmatch(shown)))
+    return target and bool(_BACK.fullmatch(shown) or (_is_raised(node) and _MARK.fullmatch(shown)))
 
 
-def _raised(node: LexborNode) -> bool:
+def _is_raised(node: LexborNode) -> bool:
     """Return whether a link stands above the line, or all of a note's mark is in brackets."""
     return node.tag == "sup" or bool(node.css_first("sup")) or (node.text() or "").startswith("[")
 
