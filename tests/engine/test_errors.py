@@ -40,7 +40,7 @@ def fails_for_another_reason() -> None:
 
 def test_type_and_places_are_told_in_one_line() -> None:
     said = reason(caught(fails))
-    assert said.startswith("KeyError (tests.bot.test_incident:")
+    assert said.startswith("KeyError (tests.engine.test_errors:")
     assert said.endswith(" fails)")
     assert "\n" not in said
 
