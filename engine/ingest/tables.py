@@ -247,12 +247,8 @@ def _exported_kind(rows: Sequence[RowMap]) -> str:
 
 
 def _has_header(rows: Sequence[Sequence[str]], told: Mapping[str, str]) -> bool:
-    known = sum(fold_name(cell) in _BY_NAME for cell in rows[0])
-    if known and not any(is_time(cell) for cell in rows[0]):
-        return True
-    if {fold_name(column) for column in told.values()} & {fold_name(cell) for cell in rows[0]}:
-        return True
-    return not any(is_time(cell) for cell in rows[0])
+    named = {fold_name(column) for column in told.values()} & set(map(fold_name, rows[0]))
+    return bool(named) or not any(map(is_time, rows[0]))
 
 
 def fit_row(row: Sequence[str], layout: TableLayout) -> Sequence[str]:
