@@ -165,9 +165,8 @@ class Log(Store, sql="log"):
 
 def _read_entry(row: asyncpg.Record) -> LogEntry:
     columns = dict(row)
-    columns["filters"] = tuple(columns["filters"])
-    columns["returned"] = tuple(columns["returned"])
-    columns["platforms"] = tuple(columns["platforms"])
+    for name in ("filters", "returned", "platforms"):
+        columns[name] = tuple(columns[name])
     columns["counts"] = orjson.loads(columns["counts"])
     return LogEntry(**columns)
 

@@ -51,9 +51,6 @@ def entry_json(entry: LogEntry) -> dict[str, object]:
     named: dict[str, object] = asdict(entry)
     return named | {
         "asked_at": entry.asked_at.astimezone(UTC).isoformat(),
-        "filters": list(entry.filters),
-        "returned": list(entry.returned),
-        "platforms": list(entry.platforms),
         "milliseconds": round(entry.milliseconds, 1),
     }
 
