@@ -5,9 +5,9 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 from weakref import WeakKeyDictionary
 
@@ -23,12 +23,7 @@ from engine.errors import (
 )
 from engine.messages import Message
 
-if TYPE_CHECKING:  # not generic at run time
-    _Connection = asyncpg.Connection[asyncpg.Record]
-else:
-    _Connection = asyncpg.Connection
-
-_INTERRUPTED = (
+INTERRUPTED = (
     asyncpg.OperatorInterventionError,
     asyncpg.TransactionRollbackError,
     asyncpg.ProtocolViolationError,  # whatever PgBouncer has to say
@@ -77,12 +72,9 @@ SELECT CASE WHEN pg_is_in_recovery() OR current_setting('default_transaction_rea
        END
 """
 _ANY: Mapping[str, Any] = {"target_session_attrs": "any"}
-
-
 # As Citus names a worker, in the error itself and where one of a worker is passed on.
 _WORKER = re.compile(r"(?:remote node (?:\S+@)?|to the node |executing command on )([^\s@]+:\d+)")
 _HEADER = re.compile(r"^-- name: (\w+)(?:\([^)]*\))?\n", re.MULTILINE)
-_TABLES = re.compile(r"\b(?:document|postings)_(\d+)\b")
 Connection: TypeAlias = (
     "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 )
@@ -94,7 +86,7 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
     """Translate an error of asyncpg or of the socket below it."""
     said = _first_line(error)
     match error:
-        case _ if isinstance(error, _INTERRUPTED) and (worker := _find_worker(error)):
+        case _ if isinstance(error, INTERRUPTED) and (worker := find_worker(error)):
             return StorageInterrupted(
                 Message("The worker {worker} of the database does not answer.", worker=worker),
                 fix=Message("Corpora that are placed there can be used again as soon as it does."),
@@ -175,7 +167,7 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
             return StorageError(Message("The database cannot take a value: {said}.", said=said))
         case ConnectionRefusedError():
             return storage_unreachable(said)
-        case _ if isinstance(error, _INTERRUPTED):
+        case _ if isinstance(error, INTERRUPTED):
             return StorageInterrupted(
                 Message("The connection to the database was lost: {said}.", said=said),
                 fix=Message("Run the command again."),
@@ -199,7 +191,7 @@ def storage_unreachable(said: str) -> StorageUnreachable:
     )
 
 
-def _find_worker(error: BaseException) -> str | None:
+def find_worker(error: BaseException) -> str | None:
     """Return the host and port of the worker that an error is about, or None."""
     found = _WORKER.search(f"{error} {getattr(error, 'context', '')}")
     return found[1] if found else None
@@ -239,41 +231,6 @@ class Fetches(Protocol):
 
     async def fetchval(self, query: str, /, *args: object) -> Any:
         """Return the first value of the first row, or None."""
-
-
-class CountingConnection(_Connection):
-    """A connection that knows the corpora whose tables it has read or written by name."""
-
-    __slots__ = ("corpora",)
-
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self.corpora: set[int] = set()
-
-    async def execute(self, query: str, *args: Any, **keywords: Any) -> str:
-        """Execute a statement, as its base does."""
-        self.corpora |= _corpora_in(query)
-        return await super().execute(query, *args, **keywords)
-
-    async def fetch(self, query: str, *args: Any, **keywords: Any) -> Any:
-        """Return rows, as its base does."""
-        self.corpora |= _corpora_in(query)
-        return await super().fetch(query, *args, **keywords)
-
-    async def fetchrow(self, query: str, *args: Any, **keywords: Any) -> Any:
-        """Return a row, as its base does."""
-        self.corpora |= _corpora_in(query)
-        return await super().fetchrow(query, *args, **keywords)
-
-    async def fetchval(self, query: str, *args: Any, **keywords: Any) -> Any:
-        """Return a value, as its base does."""
-        self.corpora |= _corpora_in(query)
-        return await super().fetchval(query, *args, **keywords)
-
-
-@lru_cache(maxsize=1024)
-def _corpora_in(statement: str) -> frozenset[int]:
-    return frozenset(map(int, _TABLES.findall(statement)))
 
 
 class Host(NamedTuple):

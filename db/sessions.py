@@ -15,12 +15,12 @@ from db.connection import (
     LOST,
     REFUSED_SETTING,
     Connection,
-    CountingConnection,
     Lent,
     Route,
     storage_error,
     storage_unreachable,
 )
+from db.counted import Connect, CountingConnection
 from engine.errors import StorageOutdated
 from engine.messages import Message
 
@@ -32,10 +32,12 @@ _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
 _Connect: TypeAlias = Callable[..., Any]  # as asyncpg.connect
 # Citus sends no plan for any values to the worker that holds a table. One that does not answer is
-# given up soon.
+# given up soon. Hiding what is on workers from the catalogue would make the driver's question about
+# each type of an array last a second.
 _WITH_CITUS = """
 SELECT set_config('plan_cache_mode', 'force_custom_plan', false),
-       set_config('citus.node_connection_timeout', '4s', false)
+       set_config('citus.node_connection_timeout', '4s', false),
+       set_config('citus.override_table_visibility', 'off', false)
   FROM pg_catalog.pg_extension WHERE extname = 'citus'
 """
 
@@ -231,11 +233,12 @@ class Sessions:
     ) -> Self:
         route = route or Route(url)
         way: Any = connect or route.connect
+        begin = partial(way, url, **arguments)
         pool = await asyncpg.create_pool(
             url,
             min_size=at_once,
             max_size=settings.size,
-            init=_prepare,
+            init=partial(_prepare, begin),
             connection_class=CountingConnection,
             reset=_left_as_found,
             connect=way,
@@ -244,7 +247,7 @@ class Sessions:
         return cls(
             pool=pool,
             route=route,
-            connect=partial(way, url, **arguments),
+            connect=begin,
             pooler=pooler,
             corpora=settings.corpora,
         )
@@ -341,8 +344,9 @@ async def _left_as_found(_: Connection) -> None:
     """
 
 
-async def _prepare(connection: Connection) -> None:
-    await connection.execute(_WITH_CITUS)
+async def _prepare(begin: Connect, connection: CountingConnection) -> None:
+    if await connection.fetchval(_WITH_CITUS):
+        connection.connect = begin
     # Bound as parsed values: a text cast to tsquery would be parsed again for every row.
     await connection.set_type_codec(
         "tsquery", schema="pg_catalog", encoder=str, decoder=str, format="text"

@@ -21,6 +21,7 @@ from db.corpus.health import (
     role_that_cannot_store,
     statistics_differ,
 )
+from db.corpus.placement import Placement, Worker
 from db.logs import JobOutcome, JobOutcomes, RunOutcome
 from db.pool import Database
 from db.posting.feeds import Feeds
@@ -29,7 +30,13 @@ from db.replicas import PROMOTED, ReplicaState
 from db.search.nearest import SetAside, SetAsideOfModel, ToEmbed
 from engine.chat import WEBHOOKS
 from engine.embed.local import how_to_embed
-from engine.errors import CorpusWithheld, PresagioError, SettingsError, StorageOutdated
+from engine.errors import (
+    CorpusWithheld,
+    PresagioError,
+    SettingsError,
+    StorageInterrupted,
+    StorageOutdated,
+)
 from engine.feeds.feed import Feed
 from engine.posting.delivery import OutboxHealth
 from engine.text.address import public_address
@@ -177,6 +184,9 @@ async def database_checks(
     if not corpora:
         fix = "Load one with: presagio ingest FILE"
         yield Check(check="corpora", ok=None, detail="none yet", fix=fix)
+    placement = Placement(database)
+    for worker in await placement.workers():
+        yield worker_check(worker, await placement.places())
     for corpus in corpora:
         if corpus.is_outdated:
             yield _check_index(corpus)
@@ -272,10 +282,33 @@ def _check_index(corpus: Corpus) -> Check:
     )
 
 
+def worker_check(worker: Worker, places: Mapping[str, str]) -> Check:
+    """Return the check of a worker of Citus; `places` has the worker of each placed corpus."""
+    name = f"worker {worker.name}"
+    held = ", ".join(corpus for corpus, place in places.items() if place == worker.name)
+    if not worker.postgres:
+        detail = f"does not answer; it holds {held or 'no corpus'}"
+        fix = "Start PostgreSQL there, and let the coordinator reach it; nothing else is to be done"
+        return Check(check=name, ok=False, detail=detail, fix=fix)
+    detail = f"PostgreSQL {worker.postgres}, Citus {worker.citus}; it holds {held or 'no corpus'}"
+    if not worker.undecided:
+        return Check(check=name, ok=True, detail=detail)
+    detail += f"; {worker.undecided:,} transactions prepared more than a minute ago"
+    fix = (
+        "Texts may be locked until they end. Run on the coordinator:"
+        " SELECT recover_prepared_transactions()"
+    )
+    return Check(check=name, ok=False, detail=detail, fix=fix)
+
+
 async def _corpus_check(database: Database, corpus: Corpus) -> Check:
-    wrong = await statistics_differ(database, corpus)
+    name = f"corpus {corpus.name}"
+    try:
+        wrong = await statistics_differ(database, corpus)
+    except StorageInterrupted as error:  # by the worker that holds it: others go on
+        return Check(check=name, ok=False, detail=error.message, fix=error.fix)
     return Check(
-        check=f"corpus {corpus.name}",
+        check=name,
         ok=not wrong,
         detail=wrong or f"{corpus.documents:,} documents, statistics exact",
         fix=f"Ingest it again after: presagio corpora drop {corpus.name}" if wrong else None,

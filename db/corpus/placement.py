@@ -8,8 +8,10 @@ docs/decisions/0063-placed.md.
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import asyncpg
+import orjson
 
 from db.connection import Connection, statements
 from db.corpus.corpora import ALL_POSTED, about_corpus, partition, postings_table, staged_table
@@ -77,6 +79,16 @@ async def _take(connection: Connection, corpus: Corpus, chosen: str, *values: ob
     return int(status.rpartition(" ")[2])
 
 
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a worker said about itself; without versions, it did not answer."""
+
+    name: str  # host and port
+    postgres: str = ""
+    citus: str = ""
+    undecided: int = 0  # transactions that were prepared more than a minute ago
+
+
 class Placement:
     """Moves corpora to workers and back."""
 
@@ -91,6 +103,14 @@ class Placement:
                 return {}
             rows = await connection.fetch(self._sql["places"])
         return {row["corpus"]: row["worker"] for row in rows}
+
+    async def workers(self) -> list[Worker]:
+        """Return the workers that may hold texts, by name. Raises storage errors."""
+        async with self._database.connection() as connection:
+            if not await connection.fetchval(self._sql["citus"]):
+                return []
+            rows = await connection.fetch(self._sql["workers"])
+        return [Worker(row["name"], **orjson.loads(row["said"] or "{}")) for row in rows]
 
     async def move_to_worker(self, corpus: Corpus, progress: Callable[[int], None]) -> str:
         """Move a corpus to the worker that Citus chooses, in one transaction; return its name.

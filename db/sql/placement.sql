@@ -41,6 +41,36 @@ SELECT c.name AS corpus, n.nodename || ':' || n.nodeport AS worker
  WHERE c.placed_postings IS NOT NULL
  ORDER BY c.name
 
+-- name: workers
+-- What each worker says of itself, NULL if it does not answer. It is asked twice: the question itself
+-- would wait for a worker that hangs.
+SELECT name, said.result::jsonb AS said
+  FROM (SELECT nodename || ':' || nodeport AS name, nodename, nodeport,
+               citus_check_connection_to_node(nodename, nodeport) AS answers
+          FROM pg_dist_node WHERE shouldhaveshards AND noderole = 'primary' OFFSET 0) node
+  LEFT JOIN LATERAL master_run_on_worker(ARRAY[nodename], ARRAY[nodeport], ARRAY[$ask$
+           SELECT jsonb_build_object(
+                      'postgres', current_setting('server_version'),
+                      'citus', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
+                      'undecided', (SELECT count(*) FROM pg_prepared_xacts
+                                     WHERE database = current_database()
+                                       AND prepared < now() - interval '1 minute'))
+       $ask$], false) said ON answers AND said.success
+ ORDER BY name
+
+-- name: silent(corpora, worker)
+-- One of some corpora, with the worker of it that is given or, if none is, that does not answer. They
+-- are written as text, which the driver can send without asking what an array is.
+SELECT c.name, n.nodename || ':' || n.nodeport AS worker
+  FROM corpus c
+  JOIN pg_dist_shard s ON s.logicalrelid = to_regclass('document_' || c.id)
+  JOIN pg_dist_placement p ON p.shardid = s.shardid
+  JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
+ WHERE c.id = ANY ($1::text::integer[])
+   AND CASE WHEN $2::text IS NULL THEN NOT citus_check_connection_to_node(n.nodename, n.nodeport)
+            ELSE n.nodename || ':' || n.nodeport = $2 END
+ LIMIT 1
+
 -- name: placed_postings(corpus_id)
 SELECT placed_postings FROM corpus WHERE id = $1
 

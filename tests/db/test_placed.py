@@ -1,7 +1,9 @@
 """Corpora on workers of Citus; PRESAGIO_TEST_CITUS_URL names a coordinator with two workers."""
 
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import asyncpg
@@ -14,14 +16,16 @@ from db.corpus.placement import Placement
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.corpora import Document, Part
-from engine.errors import UsageError
+from engine.errors import StorageInterrupted, UsageError
 from engine.search import Filters
 from engine.values import Corpus, Flag, Kind
 from tests.database import execute, wait_for, with_database
 from tests.db.loading import START, document, load
+from tests.fakes.database_line import DatabaseLine
 
 _URL = os.environ.get("PRESAGIO_TEST_CITUS_URL")
 needs_citus = pytest.mark.skipif(not _URL, reason="needs PRESAGIO_TEST_CITUS_URL")
+_LONGEST = 6.0  # seconds that a worker may keep a search waiting
 HEADLINES = ("rust rain seven", "a bridge of rust", "rain 13", "nothing of this")
 
 
@@ -235,3 +239,51 @@ async def test_each_way_to_change_a_placed_corpus_commits_in_two_phases(citus: D
         async with citus.connection() as connection:
             assert await connection.fetchval(_PREPARED), name
         assert await statistics_differ(citus, corpus) is None, name
+
+
+@needs_citus
+@pytest.mark.slow
+async def test_a_worker_that_hangs_or_dies_is_named_and_needs_no_restart(citus: Database) -> None:
+    corpora = [await load(citus, name, _texts(20)) for name in ("c", "other")]
+    workers = {await Placement(citus).move_to_worker(each, lambda _: None) for each in corpora}
+    assert len(workers) == len(corpora)
+    placed, other = corpora
+    found = await _find(citus, placed)
+    assert await _find(citus, other) == found
+    name = (await Placement(citus).places())["c"]
+    async with DatabaseLine.to(f"postgresql://postgres@{name}/postgres") as line:
+        [port] = parse_qs(urlsplit(line.url).query)["port"]
+        through = await _reach(citus, name, f"127.0.0.1:{port}")
+        try:
+            assert await _find(citus, placed) == found
+            for fail in (line.stop_carrying, lambda: line.lead_to("postgresql://127.0.0.1:1")):
+                fail()
+                began = time.monotonic()
+                with pytest.raises(StorageInterrupted, match=f"{through}, which holds c,"):
+                    await _find(citus, placed)
+                assert time.monotonic() - began < _LONGEST
+                assert await _find(citus, other) == found
+                silent = [each.name for each in await Placement(citus).workers() if not each.citus]
+                assert silent == [through]
+        finally:
+            await _reach(citus, through, name)
+            async with citus.connection() as connection:
+                await connection.execute("SELECT start_metadata_sync_to_all_nodes()")
+    assert await _find(citus, placed) == found
+    assert all(each.citus for each in await Placement(citus).workers())
+
+
+async def _reach(database: Database, worker: str, address: str) -> str:
+    """Have the coordinator reach a worker at another address; return that."""
+    host, _, port = worker.partition(":")
+    new_host, _, new_port = address.partition(":")
+    async with database.connection() as connection:
+        await connection.execute(
+            "SELECT citus_update_node(nodeid, $3, $4) FROM pg_dist_node"
+            " WHERE nodename = $1 AND nodeport = $2",
+            host,
+            int(port),
+            new_host,
+            int(new_port),
+        )
+    return address
