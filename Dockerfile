@@ -4,9 +4,9 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 # A layer for the dependencies, which change less often than the sources.
 COPY requirements requirements
 RUN python -m venv /opt/build \
-    && /opt/build/bin/pip install --require-hashes --requirement requirements/build.txt \
+    && /opt/build/bin/pip install --no-deps --require-hashes --requirement requirements/build.txt \
     && python -m venv /opt/presagio \
-    && /opt/presagio/bin/pip install --require-hashes --requirement requirements/service.txt
+    && /opt/presagio/bin/pip install --no-deps --require-hashes --requirement requirements/service.txt
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY bot bot
 COPY db db

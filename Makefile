@@ -20,12 +20,13 @@ export PYTHONDONTWRITEBYTECODE =
 
 setup: $(READY)
 
-# Each file that is installed has one of the hashes in requirements. $(call install,FILES) names the
-# packages as pip comes to them, then installs presagio.
+# Each file that is installed has one of the hashes in requirements. These list everything, so pip
+# resolves nothing: that of Python 3.11 refuses coverage[toml], though coverage is pinned, once a newer
+# one is out. $(call install,FILES) names the packages as pip comes to them, then installs presagio.
 define install
 	$(PYTHON) -m venv $(VENV)
 	@{ $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
-	    --require-hashes $(1:%=--requirement requirements/%.txt) || echo "pip failed"; } | awk ' \
+	    --no-deps --require-hashes $(1:%=--requirement requirements/%.txt) || echo "pip failed"; } | awk ' \
 	  function show(text) { printf "\r\033[K%s", text; fflush() } \
 	  /^pip failed/ { failed = 1 } \
 	  /^Collecting / { sub(/=.*/, "", $$2); show("  " ++count ". " $$2) } \

@@ -21,7 +21,7 @@ from db.corpus.health import (
     role_that_cannot_store,
     statistics_differ,
 )
-from db.corpus.placement import Placement, Worker
+from db.corpus.placement import CitusWorker, Placement
 from db.logs import JobOutcome, JobOutcomes, RunOutcome
 from db.pool import Database
 from db.posting.feeds import Feeds
@@ -282,7 +282,7 @@ def _check_index(corpus: Corpus) -> Check:
     )
 
 
-def worker_check(worker: Worker, places: Mapping[str, str]) -> Check:
+def worker_check(worker: CitusWorker, places: Mapping[str, str]) -> Check:
     """Return the check of a worker of Citus; `places` has the worker of each placed corpus."""
     name = f"worker {worker.name}"
     held = ", ".join(corpus for corpus, place in places.items() if place == worker.name)

@@ -80,7 +80,7 @@ async def _take(connection: Connection, corpus: Corpus, chosen: str, *values: ob
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class CitusWorker:
     """What a worker said about itself; without versions, it did not answer."""
 
     name: str  # host and port
@@ -104,13 +104,13 @@ class Placement:
             rows = await connection.fetch(self._sql["places"])
         return {row["corpus"]: row["worker"] for row in rows}
 
-    async def workers(self) -> list[Worker]:
+    async def workers(self) -> list[CitusWorker]:
         """Return the workers that may hold texts, by name. Raises storage errors."""
         async with self._database.connection() as connection:
             if not await connection.fetchval(self._sql["citus"]):
                 return []
             rows = await connection.fetch(self._sql["workers"])
-        return [Worker(row["name"], **orjson.loads(row["said"] or "{}")) for row in rows]
+        return [CitusWorker(row["name"], **orjson.loads(row["said"] or "{}")) for row in rows]
 
     async def move_to_worker(self, corpus: Corpus, progress: Callable[[int], None]) -> str:
         """Move a corpus to the worker that Citus chooses, in one transaction; return its name.

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from bot.cli.doctor_checks import worker_check
-from db.corpus.placement import Worker
+from db.corpus.placement import CitusWorker
 from db.migrate import Migration, available
 from engine.extras import how_to_install
 from tests.bot.command_line import ROOT, ask
@@ -142,17 +142,17 @@ class TestFaulty:
 @pytest.mark.parametrize(
     ("worker", "ok", "detail"),
     [
-        (Worker("one:5432", "17.2", "13.2-1"), True, "Citus 13.2-1; it holds a, c"),
-        (Worker("two:5432", "17.2", "13.2-1"), True, "Citus 13.2-1; it holds no corpus"),
-        (Worker("one:5432"), False, "does not answer; it holds a, c"),
+        (CitusWorker("one:5432", "17.2", "13.2-1"), True, "Citus 13.2-1; it holds a, c"),
+        (CitusWorker("two:5432", "17.2", "13.2-1"), True, "Citus 13.2-1; it holds no corpus"),
+        (CitusWorker("one:5432"), False, "does not answer; it holds a, c"),
         (
-            Worker("one:5432", "17.2", "13.2-1", 2),
+            CitusWorker("one:5432", "17.2", "13.2-1", 2),
             False,
             "; 2 transactions prepared more than a minute ago",
         ),
     ],
 )
-def test_a_worker_is_asked_what_it_is_and_holds(worker: Worker, ok: bool, detail: str) -> None:
+def test_a_worker_is_asked_what_it_is_and_holds(worker: CitusWorker, ok: bool, detail: str) -> None:
     found = worker_check(worker, {"a": "one:5432", "b": "three:5432", "c": "one:5432"})
     assert (found.check, found.ok) == (f"worker {worker.name}", ok)
     assert found.detail.endswith(detail)
