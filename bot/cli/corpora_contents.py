@@ -288,12 +288,34 @@ class PlacedOn(StrEnum):
     HERE = "here"
 
 
+def _read_place(written: str) -> PlacedOn:
+    """Return where to place a corpus. Raises BadParameter."""
+    if written in list(PlacedOn):
+        return PlacedOn(written)
+    if written == "spread":
+        raise typer.BadParameter(
+            "a corpus is not divided among workers. Below ten million texts that would answer no"
+            " sooner, and cost several times the processor time. Use --on worker, which moves it"
+            " as a whole; ingest larger archives as several corpora, by subject or year."
+        )
+    raise typer.BadParameter(f"{written!r} is neither 'worker' nor 'here'.")
+
+
 @app_command(contents, "place")
 async def place_corpus(
     app: "App",
     name: Name,
     *,
-    on: Annotated[PlacedOn, typer.Option("--on", help="A worker of Citus, or the coordinator.")],
+    on: Annotated[
+        PlacedOn,
+        typer.Option(
+            "--on",
+            parser=_read_place,
+            metavar="[worker|here]",
+            autocompletion=lambda: list(PlacedOn),
+            help="A worker of Citus, or the coordinator.",
+        ),
+    ],
     json: Json = False,
     output: Output,
 ) -> None:

@@ -129,6 +129,36 @@ class TestDrop:
         assert ask(mine, "SELECT count(*) FROM corpus") == left
 
 
+class TestPlace:
+    @pytest.mark.parametrize(
+        ("place", "said"),
+        [
+            ("spread", "Below ten million texts that would answer no sooner"),
+            ("spread", "Use --on worker, which moves it as a whole"),
+            ("moon", "'moon' is neither 'worker' nor 'here'"),
+        ],
+    )
+    def test_elsewhere_is_refused_with_a_reason(
+        self, invoke: Invoke, place: str, said: str
+    ) -> None:
+        done = invoke("corpora", "place", "mine", "--on", place)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+
+    def test_promises_no_place_that_is_refused(self, invoke: Invoke) -> None:
+        shown = invoke("corpora", "place", "--help").out
+        assert "--on [worker|here]" in shown
+        assert "spread" not in shown
+
+    def test_on_a_plain_server_has_no_worker(self, invoke: Invoke, mine: str) -> None:
+        done = invoke("corpora", "place", "mine", "--on", "worker")
+        assert done.code != 0
+        assert "it has no workers" in done.err
+        assert invoke("corpora", "place", "mine", "--on", "here", "--json").json == {
+            "corpus": "mine", "worker": None, "documents": 5,
+        }  # fmt: skip
+
+
 class TestReindex:
     @pytest.fixture(autouse=True)
     def _old(self, mine: str) -> None:
