@@ -1,10 +1,12 @@
-"""Texts with marks around the words by which they were found."""
+"""Texts with marks around the words by which they were found, and the lists of an archive."""
+
+from datetime import UTC, datetime
 
 import pytest
 
-from db.pool import Database
+from db.pool import Database, PoolSettings
 from db.search.lexical import LexicalIndex
-from db.search.shown import DocumentLookup
+from db.search.shown import DocumentLookup, Order
 from engine.text.clean import searchable
 from tests.db.loading import document, load
 
@@ -30,3 +32,22 @@ async def test_marks_stand_around_the_persons_words(
         number = await connection.fetchval("SELECT id FROM document")
     found = await DocumentLookup(database).mark_words(corpus, [number], lexemes)
     assert found[number].replace("\x02", "[").replace("\x03", "]") == marked
+
+
+async def test_a_list_is_planned_for_its_span_of_time(database_url: str) -> None:
+    """The plan for any span expects too few rows: the most liked of a real archive took 30 s."""
+    database = await Database.open(database_url, PoolSettings(size=1))
+    corpus = await load(database, "c", [document("1", "coffee")])
+    begins, ends = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+    for order in Order:
+        listed = DocumentLookup(database).list_texts(corpus, begins, ends, order=order, limit=2)
+        assert len(await listed) == 1
+    async with database.connection() as connection:
+        plans = await connection.fetch(
+            "SELECT generic_plans, custom_plans FROM pg_prepared_statements"
+            " WHERE statement LIKE '%ORDER BY CASE WHEN $5::text = ''likes''%'"
+        )
+        after = await connection.fetchval("SHOW plan_cache_mode")
+    await database.close()
+    assert [tuple(one) for one in plans] == [(0, len(Order))]
+    assert after in {"force_generic_plan", "force_custom_plan"}  # the latter with Citus
