@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
 
 from bot.card import Card, Shape, draw_apart, require_pictures
+from bot.commands.plain_text import is_remark
 from bot.replies.dates import say_age
 from bot.replies.picture import card_of, card_of_text, picture_answer
 from bot.reply import HitView
@@ -22,6 +23,7 @@ from bot.web.visitor import VisitorOf, own_address, prophesy_asked, read_asked
 from engine.chat import Answer
 from engine.messages import Message
 from engine.page.article import first_link
+from engine.prophecy.headline import read_headline
 from engine.text.address import address_candidate
 
 _PICTURE_SECONDS = 3600
@@ -101,14 +103,19 @@ async def _draw(shared: SharedState, card: Card) -> Response:
 
 @sharing.get("/share")
 async def _take_share(request: Request, visitor: VisitorOf) -> Response:
-    """Take what a phone shares with the page: a link, wherever apps put it, or words."""
+    """Take what a phone shares with the page: words, and a link wherever apps put it.
+
+    The words are asked if they tell anything: many pages show themselves to no program.
+    """
     given = request.query_params
     title, text, url = (given.get(name, "").strip() for name in ("title", "text", "url"))
-    headline = first_link(url) or first_link(text) or text or title or url
+    link = first_link(url) or first_link(text) or url
+    said = [words for words in (read_headline(text).text, title) if words]
+    words = next((words for words in said if not is_remark(words)), "".join(said[:1]))
+    headline = f"{words[: max(LONGEST_TEXT - len(link) - 1, 0)]} {link}".strip()[:LONGEST_TEXT]
     if not headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
-    asked = visitor.link("/prophecy", headline=headline[:LONGEST_TEXT])
-    return RedirectResponse(asked, HTTPStatus.SEE_OTHER)
+    return RedirectResponse(visitor.link("/prophecy", headline=headline), HTTPStatus.SEE_OTHER)
 
 
 @sharing.get("/manifest.webmanifest")

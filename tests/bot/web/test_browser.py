@@ -1,5 +1,8 @@
 """The page in a real browser: with and without scripts, by keyboard, on a phone, at night."""
 
+import json
+from urllib.parse import urlencode
+
 import pytest
 
 from tests.bot.web.browser import Visit
@@ -51,6 +54,17 @@ async def test_a_headline_is_asked_voted_for_and_found_on_the_wall(visit: Visit)
     await visit.browser.load()
     await visit.browser.click(".headline a")
     await visit.browser.load()
+    await require_answer(visit)
+
+
+async def test_an_installed_page_takes_a_headline_that_a_phone_shares(visit: Visit) -> None:
+    await visit.browser.look_like(width=PHONE[0], height=PHONE[1])
+    await visit.open("")
+    installed = await visit.browser.call("Page.getAppManifest")
+    assert installed["errors"] == []
+    target = json.loads(installed["data"])["share_target"]
+    shared = {target["params"]["title"]: "The Daily", target["params"]["text"]: HEADLINE}
+    await visit.open(f"{target['action'].removeprefix('/')}?{urlencode(shared)}")
     await require_answer(visit)
 
 

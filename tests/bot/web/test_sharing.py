@@ -1,5 +1,6 @@
 """What is shared: pictures, and the page itself as an app and as a search engine."""
 
+from functools import partial
 from io import BytesIO
 from urllib.parse import parse_qs, urlsplit
 from xml.etree.ElementTree import fromstring
@@ -8,11 +9,19 @@ import pytest
 from PIL import Image
 from selectolax.lexbor import LexborHTMLParser
 
+from bot.conversation.wiring import read_pasted
 from bot.web.rendering import COLOURS, STATIC
+from engine.fetch.client import Fetcher
 from tests.bot.web.stage import ADDRESS, NOW, WebStage, web_stage
 from tests.bot.web.test_open_access import IMAGE
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one
 from tests.fakes.model import ModelServer, scoring
+from tests.fakes.web import HTML, WebServer, reply
+from tests.scenarios.stage import HEADLINE
+
+LINK = "https://a.example/1"
+ARTICLE = f"""<title>{HEADLINE}</title>
+<meta property="article:published_time" content="2023-04-01T09:00:00Z">"""
 
 
 def size_of(png: bytes) -> tuple[int, int]:
@@ -111,8 +120,12 @@ async def test_a_phone_is_told_how_the_page_is_installed(coffee_web: WebStage) -
 @pytest.mark.parametrize(
     ("shared", "headline"),
     [
-        ({"url": "https://a.example/1", "title": "News"}, "https://a.example/1"),
-        ({"text": "Read this: https://a.example/1", "title": "News"}, "https://a.example/1"),
+        ({"url": LINK, "title": "News"}, f"News {LINK}"),
+        ({"url": LINK}, LINK),
+        ({"text": f"Read this: {LINK}", "title": HEADLINE}, f"{HEADLINE} {LINK}"),
+        ({"text": LINK, "title": HEADLINE}, f"{HEADLINE} {LINK}"),
+        ({"text": f"{HEADLINE}\n{LINK}", "title": "The Daily"}, f"{HEADLINE} {LINK}"),
+        ({"text": "coffee " * 400, "url": LINK}, f"{('coffee ' * 400)[:1980]} {LINK}"),
         ({"text": "Coffee is dear", "title": "News"}, "Coffee is dear"),
         ({"title": "News"}, "News"),
         ({"title": "https:evil"}, "https:evil"),
@@ -130,6 +143,26 @@ async def test_what_a_phone_shares_is_asked(
     assert (answered.status_code, led.netloc) == (303, "")
     assert led.path == ("/prophecy" if headline else "/")
     assert parse_qs(led.query).get("headline") == ([headline] if headline else None)
+
+
+@pytest.mark.parametrize("status", [200, 403])
+async def test_a_shared_page_brings_its_date_or_at_least_its_headline(
+    coffee_url: str, status: int
+) -> None:
+    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]'}
+    async with WebServer() as news, web_stage(environ) as web:
+        news.pages["/1"] = reply(status, ARTICLE, {"Content-Type": HTML})
+        async with Fetcher(web.shared.settings.fetch) as fetcher:
+            web.shared.read_headline = partial(read_pasted, fetcher, web.app.isolation)
+            # As Android does: the link stands in the text.
+            shared = {"title": f"{HEADLINE} - BBC News", "text": news.url("/1")}
+            answered = await web.client.get("/share", params=shared, follow_redirects=True)
+    read = LexborHTMLParser(answered.text)
+    assert news.asked == ["/1"]
+    assert one(read, "h1").text() == HEADLINE
+    day = "2023-04-01" if status == 200 else NOW.date().isoformat()
+    assert one(read, ".when time").attributes["datetime"] == day
+    assert read.css("main .card")
 
 
 async def test_a_browser_is_told_how_headlines_are_asked(coffee_web: WebStage) -> None:
