@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
-from bot.reply import labels, say_date
 from bot.web.examples import (
     choose_examples,
     describe_leads,
@@ -17,22 +16,20 @@ from bot.web.examples import (
     read_exhibit,
 )
 from bot.web.failures import Refusal
-from bot.web.reading import TimelineEntry
-from bot.web.rendering import render, split_marks, web_address
+from bot.web.reading import describe_entry
+from bot.web.rendering import render
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import (
     ProphecyForm,
     VisitorOf,
     find_visitor,
-    format_day,
     list_choices,
     say_span,
 )
-from db.search.shown import ArchiveText, DocumentLookup, Order
+from db.search.shown import DocumentLookup, Order
 from engine.corpora import corpus_named
 from engine.messages import Message
 from engine.search import FIRST_MOMENT
-from engine.text.address import address_candidate
 from engine.values import Corpus
 
 ON_A_PAGE = 30
@@ -162,32 +159,19 @@ async def _list_texts(
         title=title,
         when=when,
         bars=[(bar, say_span(bar.name, words)) for bar in bars],
-        entries=[_describe_text(text, known, words) for text in texts[:ON_A_PAGE]],
+        entries=[
+            (
+                describe_entry(text.candidate, text.engagement, text.candidate.text, known, words),
+                text.continues,
+            )
+            for text in texts[:ON_A_PAGE]
+        ],
         order=order.value,
         usual=usual.value,
         orders=[each.value for each in Order],
         page=skipped // ON_A_PAGE + 1,
         more=len(texts) > ON_A_PAGE,
     )
-
-
-def _describe_text(
-    text: ArchiveText, corpus: Corpus, words: Words
-) -> tuple[TimelineEntry, str, bool]:
-    """Return a text as lists show it, its likes, and whether it continues the one above."""
-    found = address_candidate(text.candidate, corpus)
-    entry = TimelineEntry(
-        id=found.external_id,
-        day=format_day(found.created_at),
-        date_text=say_date(found.created_at, found.dated_by, words),
-        author=found.author,
-        labels=labels(found.flags.names, words),
-        url=web_address(found.url),
-        lang=found.lang,
-        pieces=split_marks(found.text),
-    )
-    liked = words.count("{number} like or repost", "{number} likes and reposts", text.engagement)
-    return entry, liked if text.engagement else "", text.continues
 
 
 async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[str]:

@@ -45,9 +45,9 @@ from db.search.shown import DocumentLookup
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.query.results import FindHit, QueryAnswer
-from engine.search import order_by_date
+from engine.search import Candidate, order_by_date
 from engine.text.address import address_candidate
-from engine.values import Flag
+from engine.values import Corpus, Flag
 
 MOST = 300  # texts on one page
 _SPAN = re.compile(r"\d{4}(-\d{2})?")
@@ -67,9 +67,9 @@ class TimelineEntry:
     id: str
     day: str
     date_text: str
-    author: str | None
+    author: str | None  # if it says more than the corpus does
+    likes: str
     labels: Sequence[str]
-    url: str | None
     lang: str | None
     pieces: Sequence[Piece]
 
@@ -108,15 +108,21 @@ class Timeline:
         """Return how many texts are left out because they nearly repeat a listed one."""
         return sum(hit.alike for hit in self.found.hits)
 
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether all texts are listed, but for repeats."""
+        return self.texts <= self.shown + self.alike
+
     def summary(self, words: Words) -> str:
         """Return how many texts there are, and how many of them are listed."""
-        if self.alike and self.texts == self.shown + self.alike:
-            return words.say(
-                "{texts} texts say that; {alike} of them repeat others and are not listed.",
+        if self.alike and self.is_whole:
+            return words.count(
+                "{texts} texts say that; {number} that repeats another is left out.",
+                "{texts} texts say that; {number} that repeat others are left out.",
+                self.alike,
                 texts=words.number(self.texts),
-                alike=words.number(self.alike),
             )
-        if self.texts > self.shown:
+        if not self.is_whole:
             return words.say(
                 "{texts} texts say that; the best {shown} are listed.",
                 texts=words.number(self.texts),
@@ -156,7 +162,7 @@ async def timeline(
         text = marked.get(candidate.id, candidate.text)
         # A text added between the two queries may have no span.
         entries.setdefault(_name(hit, by_year=by_year), []).append(
-            _build_timeline_entry(hit, text, words)
+            describe_entry(candidate, hit.document.engagement, text, known, words)
         )
     if (undated := found.counts.passing - counted.total()) > 0:
         texts[""] = max(undated, len(entries.get("", ())))
@@ -178,18 +184,26 @@ def _by_date(hit: FindHit) -> tuple[object, ...]:
     return (*order_by_date(hit.created_at), hit.document.candidate.id)
 
 
-def _build_timeline_entry(hit: FindHit, text: str, words: Words) -> TimelineEntry:
-    found = hit.document.candidate
+def describe_entry(
+    found: Candidate, engagement: int, text: str, corpus: Corpus, words: Words
+) -> TimelineEntry:
+    """Return a text as lists show it, with marks in `text`."""
     return TimelineEntry(
         id=found.external_id,
         day=format_day(found.created_at),
         date_text=say_date(found.created_at, found.dated_by, words),
-        author=found.author,
+        author=found.author if f"@{found.author}" != corpus.voice else None,
+        likes=_say_likes(engagement, words),
         labels=labels(found.flags.names, words),
-        url=web_address(found.url),
         lang=found.lang,
         pieces=split_marks(text),
     )
+
+
+def _say_likes(number: int, words: Words) -> str:
+    if not number:
+        return ""
+    return words.count("{number} like or repost", "{number} likes and reposts", number)
 
 
 def _by_span(counted: Mapping[str, int], *, by_year: bool) -> Mapping[str, int]:
@@ -227,7 +241,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
         request,
         "timeline.html",
         query=query,
-        when=when,
+        when=when if found else "",
         title=say_span(when, words) if found else "",
         asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
@@ -305,6 +319,7 @@ async def _show_document(
         has_media=Flag.MEDIA in found.flags or bool(media),
         media=media,
         labels=labels(found.flags.names, words),
+        likes=_say_likes(document.engagement, words),
         url=web_address(found.url),
         day=format_day(found.created_at),
         date_text=say_date(found.created_at, found.dated_by, words),

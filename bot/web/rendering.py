@@ -109,9 +109,7 @@ TEXTS = {
     "subject": marked("Subject"),
     "headlines": marked("Headlines"),
     "leads": marked("Foretold the longest before"),
-    "no_leads": marked(
-        "Nothing has been posted from these texts or voted for yet. Both would be shown here."
-    ),
+    "no_leads": marked("No prophecy out of these texts has been posted or voted for yet."),
     "best_voted": marked("Best votes"),
     "foretold_by_it": marked("What it foretold"),
     "in_time": marked("Before and after"),
@@ -125,8 +123,8 @@ TEXTS = {
     "permalink": marked("Link"),
     "copy": marked("Copy the link"),
     "copied": marked("Copied."),
-    "download": marked("Download for links"),
-    "download_tall": marked("Download for chats"),
+    "download": marked("Save it wide, for links"),
+    "download_tall": marked("Save it tall, for chats"),
     "share": marked("Share"),
     "whole": marked("The whole time"),
     "read_more": marked("Read the original"),

@@ -68,6 +68,9 @@ async def test_a_year_and_the_whole_list_the_most_liked_first(archive: WebStage)
     assert (await quotes(archive, "/corpora/ana/most-liked"))[:2] == ["Of June", "A year on"]
     liked = texts(read(await archive.get("/corpora/ana/2018")), ".entries .when")
     assert "7 likes and reposts" in liked[0]
+    found = texts(read(await archive.get("/timeline", q="June")), ".entries .when")
+    assert found == ["June 1, 2017 · @ana · 90 likes and reposts"]
+    assert "90 likes and reposts" in texts(read(await archive.get("/documents/ana/5")), ".when")[0]
 
 
 async def test_this_day_is_that_of_every_year(archive: WebStage) -> None:
@@ -102,6 +105,9 @@ async def test_the_bars_of_a_corpus_lead_to_its_years_and_those_to_months(
     page = read(await archive.get(years[0]))
     assert [link.attributes["href"] for link in page.css(".months a")] == ["/corpora/ana/2016/07"]
     assert one(page, ".months a .unseen").text() == "July 2016: 4 texts"
+    for path in ("/corpora", "/corpora/ana/2016/07", "/documents/ana/3"):
+        within = read(await archive.get(path))
+        assert texts(within, ".top [aria-current]") == ["Archives"]
     listed = read(await archive.get("/corpora"))
     assert one(listed, ".voices a").attributes["href"] == "/corpora/ana"
 

@@ -231,8 +231,22 @@ class TestTimeline:
         assert texts(page, ".summary") == ["2014 · 2 texts say that. The whole time"]
         assert sum(int(row.split()[-1]) for row in texts(page, ".spans li")) == 2
         assert len(page.css(".entries li")) == 2
+        assert one(page, "form.ask input[name=when]").attributes["value"] == "2014"
+        assert texts(page, "form.ask label")[0] == "Look within 2014"
         back = read(await coffee_web.get(str(one(page, ".summary a").attributes["href"])))
+        assert not back.css("form.ask input[name=when]")
         assert texts(back, ".spans li")[0] == "2010 1"
+
+    async def test_a_list_without_repeats_is_whole(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        said = "More coffee for everybody who has none, and soon!"
+        await load(database, "demo", [document("1", said), document("2", said, day=400)])
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            page = read(await stage.get("/timeline", q="coffee"))
+        assert texts(page, ".summary") == ["2 texts say that; 1 that repeats another is left out."]
+        assert texts(page, "#texts") == ["All texts, oldest first"]
+        assert [link.attributes["href"] for link in page.css(".spans a")] == ["#t2010-01"]
 
     async def test_only_a_year_or_a_month_is_looked_at(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/timeline", q="coffee", when="2014 from:x")

@@ -43,7 +43,7 @@ class TestCorpora:
         page = read(await coffee_web.get("/corpora/demo"))
         assert texts(page, ".facts dd")[0] == str(len(TWEETS))
         assert sum(map(int, texts(page, ".spans a b"))) == len(TWEETS)
-        assert texts(page, ".nothing")[0].startswith("Nothing has been posted")
+        assert texts(page, ".nothing")[0].startswith("No prophecy out of these")
         assert (await coffee_web.get("/corpora/nowhere")).status_code == 404
 
     async def test_private_ones_are_not_shown(self, database_url: str) -> None:
