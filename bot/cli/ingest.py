@@ -201,9 +201,11 @@ async def ingest_files(
     if not loader.report.usable:
         if is_new:
             await _drop_if_empty(app, corpus)
+        read = loader.report.read
         raise damage or NothingUsable(
-            f"Nothing could be stored: {loader.report.read:,} records read.",
-            fix="See the reasons above, or name the format with --format.",
+            f"Nothing could be stored: {read:,} records read.",
+            fix=f"{'See the reasons above' if read else 'Export it again'}, or name the format with"
+            " --format.",
         )
     if damage:
         output.remark(f"Before that: {_in_words(loader.report)}")

@@ -147,8 +147,11 @@ async def write_prophecies(
 
 
 def _say_compared(settings: "Settings", prophecy: Prophecy) -> str | None:
-    """Return what an unjudged answer compared by meaning, or how it could; None if it may not."""
-    if prophecy.judged:
+    """Return what an unjudged answer compared by meaning, or how it could; None if it may not.
+
+    Who was shown nothing was shown no junk.
+    """
+    if prophecy.judged or not prophecy.hits:
         return None
     if prophecy.compared:
         return f"Compared by meaning: the best {prophecy.compared}, by {prophecy.embedding_model}."

@@ -49,9 +49,12 @@ def prophecy_reply(
     """
     headline = prophecy.headline
     until = headline.date or now
-    remarks = (
-        brief_notice(prophecy, words) if compact and not operator else notice_of(prophecy, words)
-    )
+    if not has_words(prophecy):
+        remarks = None
+    elif compact and not operator:
+        remarks = brief_notice(prophecy, words)
+    else:
+        remarks = notice_of(prophecy, words)
     early = words.say(_EARLY) if prophecy.unfinished and hits else None
     notices = (_date(headline, now, words), remarks, early)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
@@ -126,7 +129,7 @@ def _date(headline: Headline, now: datetime, words: Words) -> str | None:
 
 
 def _explain_nothing(prophecy: Prophecy, words: Words) -> str:
-    if not _has_words(prophecy):
+    if not has_words(prophecy):
         return words.say(
             "No results: there is no word to look for. Try a sentence, such as: {example}",
             example=words.say(EXAMPLE),
@@ -140,14 +143,13 @@ def _explain_nothing(prophecy: Prophecy, words: Words) -> str:
     return words.say("No results, nothing spooky: no old tweet foretold this.")
 
 
-def _has_words(prophecy: Prophecy) -> bool:
+def has_words(prophecy: Prophecy) -> bool:
+    """Tell whether there is a word to look for; where there is none, the answer's text says so."""
     return any(character.isalnum() for character in prophecy.headline.text)
 
 
 def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
     """Return the remarks for people, who cannot mend what keeps a model from judging, or None."""
-    if not _has_words(prophecy):
-        return None  # the answer says so
     about_search = prophecy.notice
     if about_judge := prophecy.verdict.notice:
         if prophecy.mode is Mode.LEXICAL:

@@ -28,6 +28,7 @@ from engine.ingest.reader import (
     first_row,
     json_objects,
     only_own_words,
+    parse_objects,
 )
 from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, Watch, source_at
@@ -183,6 +184,8 @@ def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
                 known=known,
             ),
         )
+    if found := _refuse_broken_json(name, head):
+        return found
     columns = first_row(head)
     if len(columns) > 1 or PurePosixPath(name).suffix.lower() == ".csv":
         return UnknownFormat(
@@ -198,6 +201,20 @@ def unknown_format(name: str, sample: Sample, known: str) -> UnknownFormat:
             ),
         )
     return UnknownFormat(Message("The format of {name} is not recognised.", name=name), fix=fix)
+
+
+def _refuse_broken_json(name: str, head: bytes) -> UnknownFormat | None:
+    """Return the error for objects on lines, none of which can be read."""
+    line, _, _ = head.strip().partition(b"\n")
+    if not (line.startswith(b"{") and line.rstrip().endswith(b"}")):
+        return None
+    for found in parse_objects(name, "line", [(1, line, None)]):
+        if isinstance(found, Reject):
+            return UnknownFormat(
+                Message("In {name} no line can be read: {reason}.", name=name, reason=found.reason),
+                fix=Message("Each line holds one JSON object."),
+            )
+    return None
 
 
 def _refuse_encoding(name: str, head: bytes) -> UnknownFormat | None:

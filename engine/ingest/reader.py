@@ -102,10 +102,12 @@ def _body_rows(
             continue
         if feed.problem:
             yield Reject(file=label, line=first, reason=feed.problem)
+        elif not any(cell.strip() for cell in row):
+            continue  # spreadsheets write their empty rows, too
         elif len(row) == len(names):
             value: dict[str, object] = dict(zip(names, row, strict=True))
             yield first, value, "\x1f".join(row).encode()
-        elif any(cell.strip() for cell in row):
+        else:
             reason = f"{len(row)} columns where the first line names {len(names)}"
             if len(row) > len(names):
                 reason += '; a text that holds the sign between columns stands in quotes: "a, b"'

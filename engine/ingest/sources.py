@@ -220,6 +220,8 @@ def source_at(
     if where == "-":
         return source(STANDARD_INPUT, OneStream(stdin), packed=False)
     path = Path(where)
+    if not where:  # as of a variable that is not set; Path takes it for the working folder
+        raise _no_path(where)
     try:
         if path.is_dir():
             return source(where, FolderFiles(path), packed=True)
@@ -230,10 +232,12 @@ def source_at(
     except OSError as exc:
         raise refused_by_system(where, exc) from exc
     except ValueError as exc:  # a NUL in the path
-        raise InputError(
-            Message("{where!r} is no path.", where=where), fix=Message("Check the path.")
-        ) from exc
+        raise _no_path(where) from exc
     return source(where, FolderFiles(path.parent, only=path.name), packed=False)
+
+
+def _no_path(where: str) -> InputError:
+    return InputError(Message("{where!r} is no path.", where=where), fix=Message("Check the path."))
 
 
 def _begins_like_zip(path: Path) -> bool:

@@ -304,6 +304,9 @@ class TestRejects:
         complaint = invoke("ingest", str(bad), "--language", "spanish").complaint()
         assert complaint.startswith("Nothing could be stored: 2 records read.")
         assert ask(database, "SELECT count(*) FROM corpus") == 0
+        bad.write_bytes(b"date,text\n")
+        assert "Export it again" in invoke("ingest", str(bad), "--yes").complaint()
+        bad.write_bytes(b'{"id": "1", "text": "x", "created_at": "never"}\n' * 2)
         invoke("ingest", str(file))
         assert invoke("ingest", str(bad)).code == 1
         assert ask(database, "SELECT documents FROM corpus") == 5

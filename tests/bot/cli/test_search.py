@@ -72,6 +72,7 @@ def test_without_a_model_one_line_says_how_to_get_one(
     (line,) = [line for line in invoke("search", HEADLINE).err.splitlines() if "alone" in line]
     assert line.startswith("By words alone")
     assert "local]" in line
+    assert "By words alone" not in invoke("search", "???").err  # nothing was shown
     for option in ("--json", "--mode=lexical"):
         assert "By words alone" not in invoke("search", HEADLINE, option).err
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "null")  # as somebody chose

@@ -79,9 +79,13 @@ def test_a_hit_without_a_judgment_among_judged_ones_is_marked() -> None:
     ("text", "original"), [("", ""), ("😀🎉", "😀🎉"), ("", "😀"), ("...", "...")]
 )
 def test_a_headline_without_words_gets_a_hint(text: str, original: str) -> None:
-    answer = nothing_for(make_prophecy(text=text, original=original, candidates=()))
+    prophecy = make_prophecy(
+        text=text, original=original, candidates=(), notice="There is no word."
+    )
+    answer = nothing_for(prophecy)
     assert answer.startswith("No results: there is no word to look for. Try a sentence, such as: ")
     assert answer.count("no word") == 1
+    assert prophecy_reply(prophecy, [], now=NOW, words=ENGLISH).notice is None
 
 
 @pytest.mark.parametrize(

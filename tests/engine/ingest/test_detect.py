@@ -66,6 +66,7 @@ def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path:
     [
         (b"hello", "is not recognised. Known formats"),
         (b'{"a": 1}', "is not recognised: its records hold a. Say which hold texts"),
+        (b'{"id": "1", "text": "\\ud83d"}\n', "no line can be read: not valid JSON: "),
         (b"a,b,c\n1,2,3\n", "is not recognised: its first line is a, b, c. Say which columns"),
         ('{"a": "caf\u00e9"}'.encode("latin-1"), "is not written in UTF-8. Save it as UTF-8."),
         (b"Rar!\x1a\x07\x01\x00", "is a RAR archive. Unpack it"),
@@ -124,6 +125,8 @@ def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     ]:
         with pytest.raises(InputError, match=message):
             records(path)
+    with pytest.raises(InputError, match="'' is no path"):  # rather than the working folder
+        open_source("")
     assert "may not be read" in str(refused_by_system("f", PermissionError()))
     assert "Input/output error" in str(refused_by_system("f", OSError(5, os.strerror(5))))
 

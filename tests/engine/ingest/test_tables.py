@@ -120,6 +120,12 @@ def test_the_line_with_which_excel_names_the_delimiter_is_skipped(path: Path) ->
     assert [document.text for document in documents(path)[0]] == ["Hola"]
 
 
+def test_empty_rows_of_a_spreadsheet_are_no_records(path: Path) -> None:
+    path.write_text("fecha;texto\n23/05/2019;Hola\n;\n ; \n24/05/2019;Otra\n;\n;\n")
+    stored, rejects = documents(path)
+    assert ([document.text for document in stored], rejects) == (["Hola", "Otra"], [])
+
+
 def test_columns_may_be_named(path: Path) -> None:
     path.write_text("when,what,who,id\n2019-05-23,Hello,ana,0\n")
     told = {"created_at": "when", "text": "what", "author": "WHO", "id": ""}
