@@ -244,6 +244,7 @@ def compose(
         typer.Option(
             "--corpus",
             "-c",
+            metavar="<str>",
             autocompletion=corpus_names,
             help="Corpus to write from; may be given several times.",
         ),

@@ -301,6 +301,7 @@ def mcp_command(
         typer.Option(
             "--corpus",
             "-c",
+            metavar="<str>",
             autocompletion=corpus_names,
             help="Only these corpora, private ones included. Default: web.corpora.",
             callback=lambda names: [text(name) for name in names or ()],

@@ -32,7 +32,10 @@ class Wishes:
     """What to set up; "" leaves it as it is."""
 
     archive: Annotated[
-        list[str] | None, typer.Option("--archive", help="File or folder of an export; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--archive", metavar="<path>", help="File or folder of an export; repeatable."
+        ),
     ] = None
     corpus: Annotated[
         str,

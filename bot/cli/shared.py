@@ -107,6 +107,7 @@ CorpusNames = Annotated[
     typer.Option(
         "--corpus",
         "-c",
+        metavar="<str>",
         autocompletion=corpus_names,
         help="Corpus; may be given several times. Default: the configured one, else the only one.",
         callback=texts,
