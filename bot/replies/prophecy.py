@@ -49,7 +49,7 @@ def prophecy_reply(
     """
     headline = prophecy.headline
     until = headline.date or now
-    if not has_words(prophecy):
+    if not holds_words(prophecy):
         remarks = None
     elif compact and not operator:
         remarks = brief_notice(prophecy, words)
@@ -129,7 +129,7 @@ def _date(headline: Headline, now: datetime, words: Words) -> str | None:
 
 
 def _explain_nothing(prophecy: Prophecy, words: Words) -> str:
-    if not has_words(prophecy):
+    if not holds_words(prophecy):
         return words.say(
             "No results: there is no word to look for. Try a sentence, such as: {example}",
             example=words.say(EXAMPLE),
@@ -143,7 +143,7 @@ def _explain_nothing(prophecy: Prophecy, words: Words) -> str:
     return words.say("No results, nothing spooky: no old tweet foretold this.")
 
 
-def has_words(prophecy: Prophecy) -> bool:
+def holds_words(prophecy: Prophecy) -> bool:
     """Tell whether there is a word to look for; where there is none, the answer's text says so."""
     return any(character.isalnum() for character in prophecy.headline.text)
 

@@ -15,7 +15,7 @@ from bot.i18n.words import Words
 from bot.queries.ask import ask, searcher
 from bot.replies.buttons import place_text
 from bot.replies.find import answer_label, quote_labels
-from bot.replies.prophecy import has_words, notice_of, prophecy_reply
+from bot.replies.prophecy import holds_words, notice_of, prophecy_reply
 from bot.reply import labels, say_date, signature
 from bot.web.archive import archive
 from bot.web.examples import choose_examples, choose_lead, describe_leads
@@ -283,7 +283,7 @@ async def _describe_findings(
         "near": build(near, near=True),
         "more": not asked.more and not judging and len(hits or near) >= usual,
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
-        "notice": None if judging or not has_words(prophecy) else notice_of(prophecy, words),
+        "notice": None if judging or not holds_words(prophecy) else notice_of(prophecy, words),
     }
 
 
