@@ -358,7 +358,7 @@ def foreign_errors(data_dir: Path) -> Iterator[None]:
             raise StorageFull(
                 message, fix=Message("Free some disk space and try again.")
             ) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        if error.errno in (errno.EACCES, errno.EPERM):
             raise StorageRights(message, fix=_describe_mending(data_dir, Path(where))) from error
         raise StorageError(
             message, fix=Message("Set PRESAGIO_DATA_DIR to a usable folder.")

@@ -1,6 +1,7 @@
 """The embedded server, with real processes and real crashes."""
 
 import asyncio
+import errno
 import os
 import pwd
 import shutil
@@ -18,6 +19,7 @@ import asyncpg
 import pytest
 
 from db.embedded import server as server_module
+from db.embedded.cluster import GATE_LOCK, foreign_errors
 from db.embedded.os_user import Binaries, find_binaries, server_account
 from db.embedded.postmaster import PID_FILE, State, observe
 from db.embedded.server import EmbeddedServer, FileLock
@@ -507,6 +509,14 @@ class TestOwners:
         os.chown(data_dir / "postgres" / "server.log", 0, 0)
         with pytest.raises(StorageRights, match=r"server\.log belongs to root"):
             careless(data_dir).acquire()
+
+    def test_another_owner_is_not_what_is_wrong_with_a_disk_that_takes_no_writes(
+        self, tmp_path: Path
+    ) -> None:
+        lock = tmp_path / GATE_LOCK
+        lock.touch()
+        with pytest.raises(StorageError, match="usable folder"), foreign_errors(tmp_path):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(lock))
 
     @posix_only
     @pytest.mark.needs("chmod")
