@@ -2,8 +2,8 @@
 
 A separate server gets thousands of small corpora, written by several connections at once, and as
 many subscribed chats as asked. Measured are the writing, the first search of a new connection, what
-a connection that has searched all corpora holds, an idle round of the jobs, and deciding the posts
-of all chats that are due in one moment.
+a connection that has searched all corpora holds, opening the database, a backup, an idle round of
+the jobs, and deciding the posts of all chats that are due in one moment.
 """
 
 import argparse
@@ -12,16 +12,18 @@ import logging
 import random
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
-from bench.store import folder, opened, server
+from bench.store import folder, opened, postmaster, processor_seconds, server
 from bench.timing import Output, milliseconds, progress
 from bot.jobs.digest import Deciding, digest
 from bot.jobs.search import Permission, Searching, search_stories
+from db.backup.backup import dump
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
@@ -70,18 +72,33 @@ _WHOLE = Size(corpora=2000, documents=20, chats=100_000, due=20_000, stories=5)
 _QUICK = Size(corpora=20, documents=5, chats=500, due=100, stories=2)
 
 
+class _Rows(Output):
+    """Rows that tell how long the server has worked since the row before."""
+
+    _before = 0.0
+    worked: Callable[[], float] = staticmethod(lambda: 0.0)
+
+    def row(self, **figures: object) -> None:
+        worked = self.worked()
+        super().row(**figures, server_cpu_seconds=round(worked - self._before, 2))
+        self._before = worked
+
+
 async def measure(size: Size, place: Path) -> None:
     """Print a row for each measurement."""
-    output = Output("many")
+    output = _Rows("many")
     with server(place) as url:
         database = await opened(url, size=_CONNECTIONS)
         try:
+            output.worked = partial(processor_seconds, await postmaster(database))
             corpora = await _written(database, size, output)
             await _first_searches(url, corpora, output)
             for most in (len(corpora), PoolSettings().corpora):
                 await _one_connection(url, corpora, most, output)
-            await _chats(database, size)
-            await _rounds(database, output)
+            await _opening_and_backup(url, place / "many.dump", output)
+            if size.chats:
+                await _chats(database, size)
+                await _rounds(database, output)
         finally:
             await database.close()
     output.table()
@@ -145,7 +162,9 @@ async def _first_searches(url: str, corpora: Sequence[Corpus], output: Output) -
             begun = time.perf_counter()
             await _search(database, corpus)
             seconds.append(time.perf_counter() - begun)
-    output.row(measured="first search of a connection", **milliseconds(seconds))
+    output.row(
+        measured="first search of a connection", number=len(seconds), **milliseconds(seconds)
+    )
 
 
 async def _one_connection(url: str, corpora: Sequence[Corpus], most: int, output: Output) -> None:
@@ -163,6 +182,7 @@ async def _one_connection(url: str, corpora: Sequence[Corpus], most: int, output
                 held.append(_own_megabytes(process) or 0)
         output.row(
             measured=f"a search in each corpus, {most:,} a connection",
+            number=len(seconds),
             **milliseconds(seconds),
             megabytes=max(held),
         )
@@ -181,6 +201,17 @@ def _own_megabytes(process: int) -> int | None:
     except OSError:
         return None
     return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("Anonymous:"))
+
+
+async def _opening_and_backup(url: str, file: Path, output: Output) -> None:
+    """Do what `presagio init` does where all tables are there, and take a backup."""
+    begun = time.perf_counter()
+    async with _single(url) as database:
+        await database.migrate()
+    output.row(measured="init of a full database", seconds=round(time.perf_counter() - begun, 2))
+    begun = time.perf_counter()
+    size = await dump(url, file, progress=lambda _: None)
+    output.row(measured="backup", number=size, seconds=round(time.perf_counter() - begun, 1))
 
 
 @asynccontextmanager
@@ -287,12 +318,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpora", type=int, default=_WHOLE.corpora)
-    parser.add_argument("--chats", type=int, default=_WHOLE.chats)
+    parser.add_argument("--documents", type=int, default=_WHOLE.documents, help="in each corpus")
+    parser.add_argument("--chats", type=int, default=_WHOLE.chats, help="0 leaves them out")
     parser.add_argument("--due", type=int, default=_WHOLE.due)
     parser.add_argument("--quick", action="store_true", help="seconds, for a test")
     chosen = parser.parse_args(argv)
     logging.getLogger("presagio").setLevel(logging.ERROR)
-    whole = replace(_WHOLE, corpora=chosen.corpora, chats=chosen.chats, due=chosen.due)
+    whole = replace(
+        _WHOLE,
+        corpora=chosen.corpora,
+        documents=chosen.documents,
+        chats=chosen.chats,
+        due=chosen.due,
+    )
     with folder() as place:
         asyncio.run(measure(_QUICK if chosen.quick else whole, place))
     return 0

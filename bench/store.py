@@ -1,5 +1,6 @@
-"""A separate server for one bench, and the corpus in it."""
+"""A separate server for one bench, the corpus in it, and what the server has worked."""
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -31,6 +32,33 @@ def server(parent: Path) -> Iterator[str]:
     """Yield the URL of an embedded server with the shipped settings."""
     with EmbeddedServer(parent / "data") as running:
         yield running.url()
+
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+async def postmaster(database: Database) -> int:
+    """Return the number of the first process of a server, which must be on this machine."""
+    async with database.connection() as connection:
+        file = await connection.fetchval("SELECT pg_read_file('postmaster.pid')")
+    return int(str(file).split(maxsplit=1)[0])
+
+
+def processor_seconds(first: int) -> float:
+    """Return what a server has worked so far, by its first process: unlike seconds on the clock,
+    it is the same on a busy machine."""
+    ticks = 0
+    for process in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name_and_rest = process.read_text()
+        except OSError:  # it has ended
+            continue
+        parent, *rest = name_and_rest.rpartition(")")[2].split()[1:]
+        if process.parent.name == str(first):
+            ticks += sum(map(int, rest[9:13]))  # its own, and of those that have ended
+        elif parent == str(first):
+            ticks += sum(map(int, rest[9:11]))
+    return ticks / _TICKS
 
 
 async def opened(url: str, *, size: int) -> Database:

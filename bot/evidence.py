@@ -24,7 +24,6 @@ from engine.embed.native import MINILM
 from engine.embed.store import NullEmbedder, WithheldEmbedder
 from engine.errors import CorpusWithheld, WebSearchError
 from engine.llm.endpoint import Consent, embeddings_endpoint, rerank_endpoint
-from engine.messages import Message
 from engine.ports import Embedder, Reranker
 from engine.prophecy.rerank import HeadlineReranker
 from engine.settings.models import REMOTE_BATCH
@@ -209,26 +208,6 @@ def open_embedders(
 
     Raises SettingsError.
     """
-    chosen = _open_for_all(settings, database, stack)
-    return (
-        None
-        if chosen is None
-        else lambda corpus: _without_vectors(corpus) if corpus.placed else chosen(corpus)
-    )
-
-
-def _without_vectors(corpus: Corpus) -> Embedder:
-    """Return the embedder of a placed corpus, whose texts are found by words."""
-    refusal = CorpusWithheld(
-        Message("The texts of {name} are on a worker and get no vectors.", name=corpus.name),
-        fix=Message("Bring them back: presagio corpora place {name} --on here", name=corpus.name),
-    )
-    return WithheldEmbedder(NullEmbedder().name, refusal)
-
-
-def _open_for_all(
-    settings: Settings, database: Database, stack: AsyncExitStack
-) -> Embedders | None:
     chosen = settings.embeddings
     if chosen.backend == "tfidf":
         from engine.embed.local import TfidfEmbedder

@@ -122,11 +122,6 @@ class Placement:
         async with self._database.transaction() as connection:
             await self._require_workers(connection)
             state = await self._lock(connection, corpus)
-            if await connection.fetchval(self._sql["has_vectors"], corpus.id):
-                raise UsageError(
-                    Message("{name} has vectors, and these cannot be moved.", name=corpus.name),
-                    fix=Message("Remove them first: presagio embed --clear MODEL"),
-                )
             if state["placed_postings"] is None:
                 has_postings = state["postings_to"] == ALL_POSTED
                 await self._copy(connection, corpus, has_postings, progress)

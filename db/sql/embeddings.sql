@@ -1,4 +1,6 @@
--- {embedding} and {document} stand for the tables of one model and of one corpus.
+-- {embedding} and {document} stand for the tables of one model and of one corpus. Of a placed corpus
+-- the documents are on a worker and the vectors here: a statement selects from one of them, and joins
+-- what it found with the other (docs/decisions/0063-placed.md).
 
 -- name: lock
 SELECT pg_advisory_xact_lock(7426190513)
@@ -24,26 +26,41 @@ CREATE TABLE IF NOT EXISTS {embedding} (
 ALTER TABLE {embedding} ALTER COLUMN vector SET STORAGE MAIN
 
 -- name: documents(corpus_id, after_id, last_id, limit)
-SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, replace(e.source::text, '-', '') AS source
-  FROM {document} d
-  LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = d.id
- WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
- ORDER BY d.id
- LIMIT $4
+WITH page AS MATERIALIZED (
+    SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context
+      FROM {document} d
+     WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
+     ORDER BY d.id
+     LIMIT $4
+)
+SELECT page.*, replace(e.source::text, '-', '') AS source
+  FROM page
+  LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = page.id
+ ORDER BY page.id
 
 -- name: new_documents(corpus_id, after_id, last_id, limit)
+WITH stored AS MATERIALIZED (
+    SELECT d.id FROM {document} d
+     WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
+), new AS MATERIALIZED (
+    SELECT id FROM stored
+     WHERE NOT EXISTS (SELECT 1 FROM {embedding} e WHERE e.corpus_id = $1 AND e.document_id = stored.id)
+     ORDER BY id
+     LIMIT $4
+)
 SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, NULL AS source
-  FROM {document} d
- WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
-   AND NOT EXISTS (SELECT 1 FROM {embedding} e WHERE e.corpus_id = $1 AND e.document_id = d.id)
+  FROM new JOIN {document} d ON d.corpus_id = $1 AND d.id = new.id
  ORDER BY d.id
- LIMIT $4
 
 -- name: chosen_documents(corpus_id, ids)
-SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, replace(e.source::text, '-', '') AS source
-  FROM {document} d
-  LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = d.id
- WHERE d.corpus_id = $1 AND d.id = ANY ($2::bigint[])
+WITH chosen AS MATERIALIZED (
+    SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context
+      FROM {document} d
+     WHERE d.corpus_id = $1 AND d.id = ANY ($2::bigint[])
+)
+SELECT chosen.*, replace(e.source::text, '-', '') AS source
+  FROM chosen
+  LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = chosen.id
 
 -- Stores nothing if a lease is named and no longer held. The lease cannot be taken meanwhile.
 -- name: store(corpus_id, ids, sources, vectors, model_id, lease, fence, holder)
@@ -66,9 +83,9 @@ ON CONFLICT (model_id, corpus_id) DO UPDATE
 RETURNING stored
 
 -- name: prune(corpus_id)
+WITH stored AS MATERIALIZED (SELECT id FROM {document} WHERE corpus_id = $1)
 DELETE FROM {embedding} e
- WHERE e.corpus_id = $1
-   AND NOT EXISTS (SELECT 1 FROM {document} d WHERE d.corpus_id = $1 AND d.id = e.document_id)
+ WHERE e.corpus_id = $1 AND NOT EXISTS (SELECT 1 FROM stored WHERE stored.id = e.document_id)
 
 -- name: lock_state(corpus_id, model_id)
 SELECT FROM embedding_state WHERE model_id = $2 AND corpus_id = $1 FOR UPDATE
@@ -192,14 +209,15 @@ SELECT d.id, 1 - near.distance AS cosine
 
 -- The filters first, then the nearest of those that pass.
 -- name: nearest_filtered(corpus_id, vector, limit)
-SELECT d.id, 1 - near.distance AS cosine
-  FROM {document} d
-  JOIN LATERAL (SELECT (e.vector <=> (SELECT $2::text::halfvec)) + 0 AS distance
-                  FROM {embedding} e
-                 WHERE e.corpus_id = $1 AND e.document_id = d.id AND e.vector IS NOT NULL) near
-    ON true
- WHERE d.corpus_id = $1 AND {passes}
- ORDER BY near.distance, d.created_at, d.id
+WITH passing AS MATERIALIZED (
+    SELECT d.id, d.created_at FROM {document} d WHERE d.corpus_id = $1 AND {passes}
+)
+SELECT near.id, 1 - near.distance AS cosine
+  FROM (SELECT p.id, p.created_at, (e.vector <=> (SELECT $2::text::halfvec)) + 0 AS distance
+          FROM passing p
+          JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = p.id
+         WHERE e.vector IS NOT NULL) near
+ ORDER BY near.distance, near.created_at, near.id
  LIMIT $3
 
 -- name: cosines(corpus_id, vector, document_ids)

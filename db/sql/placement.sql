@@ -8,9 +8,6 @@ SELECT count(*) FROM pg_catalog.pg_extension WHERE extname = 'citus'
 -- name: count_workers
 SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary'
 
--- name: has_vectors(corpus_id)
-SELECT EXISTS (SELECT 1 FROM embedding_state WHERE corpus_id = $1 AND embedded > 0)
-
 -- name: lock(corpus_id)
 SELECT documents, postings_to, placed_postings FROM corpus WHERE id = $1 FOR UPDATE
 

@@ -18,6 +18,7 @@ from bench import (
     many,
     outside,
     passages,
+    placed,
     replicas,
     retrieval,
     scales,
@@ -134,6 +135,8 @@ def test_many_corpora_and_chats_are_served(printed: Callable[[], Rows]) -> None:
     assert (rows["corpora written"]["number"], rows["corpora written"]["failed"]) == (20, 0)
     assert rows["posts decided"]["number"] == 100
     assert {"idle round of deciding", "idle round of searching"} < set(rows)
+    assert rows["backup"]["number"]
+    assert rows["corpora written"]["server_cpu_seconds"]
 
 
 def test_every_process_of_a_whole_search_is_timed(server_folder: Path) -> None:
@@ -299,6 +302,17 @@ def test_a_server_that_dies_leaves_no_search_without_an_answer(
     rows = printed()
     assert [row["right"] for row in rows if "right" in row] == [True, True]
     assert all(row["readers_of_standby"] for row in rows if row.get("servers") == 2)
+
+
+def test_the_work_of_each_server_is_told(shared_data: Path, printed: Callable[[], Rows]) -> None:
+    placed.main(["--quick", "--data", str(shared_data)])
+    rows = {(row["servers"], row["measured"]): row for row in printed()}
+    assert list(rows) == [
+        ("one server", "ingest"),
+        ("one server", "search"),
+        ("with a standby", "search"),
+    ]
+    assert rows["with a standby", "search"]["cpu_ms_standby"]
 
 
 def test_a_lost_primary_costs_no_search_and_no_post(printed: Callable[[], Rows]) -> None:

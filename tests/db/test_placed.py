@@ -3,24 +3,30 @@
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import product
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import asyncpg
 import pytest
 
-from db.corpus.corpora import Corpora
+from db.corpus.corpora import Corpora, partition
 from db.corpus.documents import Documents, Retention, StoredDocuments
 from db.corpus.health import Reindexing, statistics_differ
 from db.corpus.placement import Placement
 from db.pool import Database
+from db.search.embeddings import Embeddings
+from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from engine.corpora import Document, Part
+from engine.embed.fill import fill
 from engine.errors import StorageInterrupted, UsageError
+from engine.query.filters import Conditions
 from engine.search import Filters
 from engine.values import Corpus, Flag, Kind
 from tests.database import execute, wait_for, with_database
 from tests.db.loading import START, document, load
+from tests.db.vectors import WordModel, can_keep_vectors
 from tests.fakes.database_line import DatabaseLine
 
 _URL = os.environ.get("PRESAGIO_TEST_CITUS_URL")
@@ -198,6 +204,73 @@ async def test_sessions_plan_for_workers_where_citus_is(
         async with opened.connection() as first, opened.connection() as second:
             for connection in (first, second):
                 assert await connection.fetchval("SHOW plan_cache_mode") == mode
+
+
+async def _embed(database: Database, corpus: Corpus, *, exact_up_to: int = 1000) -> None:
+    corpus = await Corpora(database).get(corpus.name)
+    await fill(
+        Embeddings(database, exact_up_to=exact_up_to), WordModel(), corpus, progress=lambda *_: None
+    )
+
+
+async def _nearest(database: Database, corpus: Corpus) -> list[object]:
+    """What searches by meaning find, in their order, with everything known of the vectors."""
+    index, found, model = Embeddings(database), [], WordModel()
+    async with database.connection() as connection:
+        rows = await connection.fetch(f"SELECT id, external_id FROM {partition(corpus.id)}")
+    names = {row["id"]: row["external_id"] for row in rows}
+    space = await index.space(corpus, model.name)
+    assert space is not None
+    for asked, filters in product(HEADLINES, (Filters(), Filters(before=START.replace(day=12)))):
+        vector = model.vector(asked)
+        near = await index.nearest(corpus, space, vector, filters, 10)
+        ids = sorted(names)[:20]
+        found += [
+            [(names[each], round(cosine, 3)) for each, cosine in near],
+            [
+                (names[one], names[other])
+                for one, other in await index.alike(corpus, space, ids, 0.9)
+            ],
+            len(await index.cosines(corpus, space, vector, ids)),
+        ]
+        dialect = await DialectIndex(database).nearest(
+            corpus, [], Conditions(), 10, space=space, vector=vector
+        )
+        found.append([each.candidate.external_id for each in dialect.documents])
+    sample = await index.sample(corpus, space.model_id, 5)
+    return [
+        *found,
+        space.share,
+        await index.count(corpus, space.model_id),
+        await index.count_missing(corpus, space.model_id),
+        len(sample),
+    ]
+
+
+@needs_citus
+@pytest.mark.slow
+@pytest.mark.parametrize("exact_up_to", [1000, 10], ids=["compared", "indexed"])
+async def test_vectors_of_a_placed_corpus_find_the_same_and_follow_its_texts(
+    citus: Database, database: Database, exact_up_to: int
+) -> None:
+    if not await can_keep_vectors(citus):
+        pytest.skip("this server has no pgvector 0.7 or newer")
+    corpora = {each: await load(each, "c", _texts(50)) for each in (citus, database)}
+    for opened, corpus in corpora.items():
+        await _embed(opened, corpus, exact_up_to=exact_up_to)
+    corpus, here = corpora[citus], corpora[database]
+    await Placement(citus).move_to_worker(corpus, lambda _: None)
+    assert await _nearest(citus, corpus) == await _nearest(database, here)
+    for opened, own in corpora.items():
+        await _change(opened, own)
+    assert await _nearest(citus, corpus) == await _nearest(database, here)
+    for opened, own in corpora.items():
+        await _embed(opened, own, exact_up_to=exact_up_to)
+        missing = [part async for part in Embeddings(opened).find_missing(own, 1, new=True)]
+        assert missing == []
+    assert await _nearest(citus, corpus) == await _nearest(database, here)
+    await Placement(citus).move_here(corpus, lambda _: None)
+    assert await _nearest(citus, corpus) == await _nearest(database, here)
 
 
 async def test_a_plain_server_has_no_workers(database: Database) -> None:
