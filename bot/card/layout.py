@@ -76,7 +76,6 @@ class Picture:
     texts: tuple[Text, ...]
     portrait: Portrait | None = None
     cut: bool = False  # whether the tweet did not fit
-    missing: int = 0  # signs of headline, tweet and author that no font has
 
 
 class _Sketch:
@@ -127,11 +126,11 @@ def arrange(card: Card, fonts: FontLibrary) -> Picture:
 
     What was left out is said among the marks: that the tweet was cut, how many signs are missing.
     """
-    missing = _count_missing(card, fonts)
+    missing = _count_missing(card, fonts)  # signs of headline, tweet and author
     picture = _choose_headline_height(card, fonts)
     if remarks := tuple(_say_left_out(card, picture.cut, missing)):
         picture = _choose_headline_height(replace(card, marks=(*card.marks, *remarks)), fonts)
-    return replace(picture, missing=missing)
+    return picture
 
 
 def _say_left_out(card: Card, cut: bool, missing: int) -> Iterator[str]:

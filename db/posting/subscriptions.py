@@ -185,7 +185,6 @@ def _find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFind:
         story=story_of(row),
         corpus=row["corpus"],
         prophecy=prophecy or prophecy_from_json(row["prophecy"]),
-        found_at=row["found_at"],
     )
 
 

@@ -254,9 +254,8 @@ UPDATE find SET state = 'dull'
 
 -- name: finds_for_chat(chat_id, corpus, found_from)
 -- The story in the words of the chat's own feeds.
-SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
-       s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
-       v.categories
+SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
+       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories
   FROM find f
   JOIN story s ON s.id = f.story_id
  CROSS JOIN LATERAL (
@@ -275,7 +274,7 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
 -- name: postable_finds(chat_ids, corpora, thresholds, found_from)
 -- The same for many chats, without what may not be posted in them. Chats share most finds: a
 -- prophecy is in the first row of its find alone.
-SELECT w.chat_id, f.id AS find_id, f.corpus, f.found_at,
+SELECT w.chat_id, f.id AS find_id, f.corpus,
        CASE WHEN row_number() OVER (PARTITION BY f.id ORDER BY w.chat_id) = 1
             THEN f.prophecy::text END AS prophecy,
        s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
@@ -299,9 +298,8 @@ SELECT w.chat_id, f.id AS find_id, f.corpus, f.found_at,
 
 -- name: shared_finds(corpora, found_from)
 -- For chats without feeds of their own: the story in the words of the feeds of the settings.
-SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
-       s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
-       v.categories
+SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
+       s.language, s.first_seen_at, v.title, v.link, v.published, v.source, v.categories
   FROM find f
   JOIN story s ON s.id = f.story_id
  CROSS JOIN LATERAL (

@@ -69,7 +69,6 @@ class StoryFind:
     story: Story
     corpus: str
     prophecy: Prophecy
-    found_at: datetime
 
 
 class FindState(StrEnum):

@@ -25,7 +25,6 @@ from engine.web.results import (
     FORMS,
     WebAnswer,
     WebResult,
-    WebSearch,
     searxng_address,
     shorten_query,
     usable_key,
@@ -259,7 +258,7 @@ class Providers:
 
     def __init__(
         self,
-        providers: Sequence[WebSearch],
+        providers: Sequence[HttpSearch],
         *,
         clock: Callable[[], float],
         failed: Callable[[WebSearchError], None] = lambda _: None,

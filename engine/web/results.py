@@ -15,7 +15,7 @@ from engine.values import Usage
 CACHED_FOR = timedelta(days=30)  # pages are kept for conditional requests after they are stale
 _LONGEST_QUERY = 400  # characters that Brave and Tavily accept
 _MOST_WORDS = 50  # that Brave accepts
-_LONGEST_TITLE, _LONGEST_SNIPPET, LONGEST_TEXT = 300, 2_000, 100_000  # characters
+_LONGEST_TITLE, LONGEST_TEXT = 300, 100_000  # characters
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
@@ -26,7 +26,6 @@ class WebResult:
 
     url: str
     title: str
-    snippet: str = ""
     text: str | None = None  # the page's text, if the provider returns it
     date: datetime | None = None
 
@@ -78,17 +77,6 @@ class WebFindings:
     cached: int = 0  # pages taken from the cache
     usage: Usage | None = None  # cost of the searches, where a provider reports or settings name it
     notices: tuple[Message, ...] = ()  # what failed or was left out, and why
-
-
-class WebSearch(Protocol):
-    """A search provider."""
-
-    @property
-    def name(self) -> str:
-        """Name for logs and notices."""
-
-    async def search(self, query: str, *, limit: int, now: datetime) -> WebAnswer:
-        """Return at most `limit` results. Raises WebSearchError."""
 
 
 class WebCache(Protocol):
@@ -165,23 +153,23 @@ def _exa_cost(payload: Mapping[str, Any]) -> float | None:
 
 def _serper(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     for entry in _objects(payload.get("organic")):
-        yield from _result(entry, url=entry.get("link"), snippet=entry.get("snippet"))
+        yield from _result(entry, url=entry.get("link"))
 
 
 def _brave(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     web = payload.get("web")
     for entry in _objects(web.get("results") if isinstance(web, Mapping) else None):
-        yield from _result(entry, snippet=entry.get("description"), date=entry.get("page_age"))
+        yield from _result(entry, date=entry.get("page_age"))
 
 
 def _read_tavily(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     for entry in _objects(payload.get("results")):
-        yield from _result(entry, snippet=entry.get("content"), date=entry.get("published_date"))
+        yield from _result(entry, date=entry.get("published_date"))
 
 
 def _searxng(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     for entry in _objects(payload.get("results")):
-        yield from _result(entry, snippet=entry.get("content"), date=entry.get("publishedDate"))
+        yield from _result(entry, date=entry.get("publishedDate"))
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
@@ -193,7 +181,6 @@ def _result(
     entry: Mapping[str, Any],
     *,
     url: object = None,
-    snippet: object = None,
     text: object = None,
     date: object = None,
 ) -> Iterable[WebResult]:
@@ -203,16 +190,15 @@ def _result(
         return
     yield WebResult(
         url=address,
-        title=_as_line(entry.get("title"), _LONGEST_TITLE),
-        snippet=_as_line(snippet, _LONGEST_SNIPPET),
+        title=_title(entry.get("title")),
         text=_paragraphs(text) or None,
         date=_read_iso_date(date),
     )
 
 
-def _as_line(value: object, longest: int) -> str:
+def _title(value: object) -> str:
     text = value if isinstance(value, str) else ""
-    return " ".join(_UNPRINTABLE.sub(" ", text[: 2 * longest]).split())[:longest]
+    return " ".join(_UNPRINTABLE.sub(" ", text[: 2 * _LONGEST_TITLE]).split())[:_LONGEST_TITLE]
 
 
 def _paragraphs(value: object) -> str:

@@ -119,7 +119,7 @@ async def found(
         story, corpus, FindState.JUDGED, coverage=0.5, prophecy=prophecy, now=now
     )
     assert number is not None
-    return StoryFind(id=number, story=story, corpus=corpus, prophecy=prophecy, found_at=now)
+    return StoryFind(id=number, story=story, corpus=corpus, prophecy=prophecy)
 
 
 async def some_chosen(database: Database, number: int) -> list[Chosen]:

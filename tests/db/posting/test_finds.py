@@ -98,7 +98,7 @@ async def test_a_find_comes_back_as_it_was_kept(database: Database) -> None:
         two, "demo", FindState.UNJUDGED, coverage=0.7, prophecy=prophecy, note="budget", now=NOW
     )
     assert number is not None
-    unjudged = StoryFind(id=number, story=two, corpus="demo", prophecy=prophecy, found_at=NOW)
+    unjudged = StoryFind(id=number, story=two, corpus="demo", prophecy=prophecy)
     assert await seen(database, subscription) == [judged, unjudged]
 
 

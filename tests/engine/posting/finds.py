@@ -80,7 +80,6 @@ def find(number: int, *hits: Hit, of: Story | None = None) -> StoryFind:
         story=of or story(number),
         corpus="demo",
         prophecy=prophecy(*hits),
-        found_at=NOW - timedelta(hours=1),
     )
 
 
