@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncGenerator, Collection
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 import asyncpg
 
@@ -194,7 +195,24 @@ async def add_languages(database: Database) -> list[str]:
         return list(await connection.fetchval(statements("corpora")["add_languages"]))
 
 
-class Corpora(Store, sql="corpora"):
+class CorpusReader(Store):
+    """The base of what reads corpora by the statements of one file.
+
+    Each method runs one statement about a corpus on any server. They raise storage errors.
+    """
+
+    async def _read_rows(
+        self, corpus: Corpus, statement: str, *values: Any
+    ) -> list[asyncpg.Record]:
+        async with self._database.read_anywhere() as reader:
+            return await reader.fetch(about_corpus(self._file, statement, corpus.id), *values)
+
+    async def _read_value(self, corpus: Corpus, statement: str, *values: Any) -> Any:
+        async with self._database.read_anywhere() as reader:
+            return await reader.fetchval(about_corpus(self._file, statement, corpus.id), *values)
+
+
+class Corpora(CorpusReader, sql="corpora"):
     """Reads and writes the corpus table and creates one partition per corpus.
 
     Corpora of other kinds than `kinds` are invisible, both by name and in lists.
@@ -288,10 +306,7 @@ class Corpora(Store, sql="corpora"):
         """Return who wrote all documents that name an author, unless the corpus has an author."""
         if corpus.author:
             return None
-        async with self._database.read_anywhere() as reader:
-            found: str | None = await reader.fetchval(
-                about_corpus("corpora", "only_author", corpus.id)
-            )
+        found: str | None = await self._read_value(corpus, "only_author")
         return found
 
     async def avatar(self, name: str) -> bytes | None:
@@ -316,20 +331,16 @@ class Corpora(Store, sql="corpora"):
 
     async def items(self, corpus: Corpus) -> int:
         """Return how many items the corpus holds in parts."""
-        async with self._database.read_anywhere() as reader:
-            return int(await reader.fetchval(self._sql["items"], corpus.id))
+        return int(await self._read_value(corpus, "items", corpus.id))
 
     async def span(self, corpus: Corpus) -> tuple[datetime | None, datetime | None]:
         """Return the dates of the oldest and the newest document."""
-        async with self._database.read_anywhere() as reader:
-            row = await reader.fetchrow(about_corpus("corpora", "span", corpus.id))
-        return (row["oldest"], row["newest"]) if row else (None, None)
+        [row] = await self._read_rows(corpus, "span")
+        return row["oldest"], row["newest"]
 
     async def names_authors(self, corpus: Corpus) -> bool:
         """Return whether any document names its author."""
-        async with self._database.read_anywhere() as reader:
-            statement = about_corpus("corpora", "names_authors", corpus.id)
-            return bool(await reader.fetchval(statement))
+        return bool(await self._read_value(corpus, "names_authors"))
 
 
 async def create_partition(connection: Connection, corpus_id: int) -> None:

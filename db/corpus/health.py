@@ -10,7 +10,7 @@ from functools import lru_cache
 import asyncpg
 
 from db.connection import Connection, statements
-from db.corpus.corpora import Corpora, Postings, about_corpus, partition
+from db.corpus.corpora import Corpora, CorpusReader, Postings, about_corpus, partition
 from db.corpus.documents import Documents
 from db.corpus.placement import borrow
 from db.pool import Database, Store
@@ -161,21 +161,20 @@ class Neighbour:
     created_at: datetime
 
 
-class Overview:
+class Overview(CorpusReader, sql="overview"):
     """Counts the texts of a corpus and what they foretold.
 
     That is what was posted from feeds of the settings, and what was voted for and may be shown.
     """
 
     def __init__(self, database: Database, rule: WallRule | None = None) -> None:
-        self._database = database
+        super().__init__(database)
         rule = rule or WallRule()
         self._shown = (rule.chats, rule.trusted, rule.voters)
 
     async def months(self, corpus: Corpus) -> Mapping[str, int]:
         """Return the number of texts by month (UTC, "2012-03"), without empty months."""
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(about_corpus("overview", "months", corpus.id))
+        rows = await self._read_rows(corpus, "months")
         return {row["month"]: row["documents"] for row in rows}
 
     async def leads(self, corpus: Corpus, *, limit: int) -> Sequence[Lead]:
@@ -203,18 +202,14 @@ class Overview:
 
     async def thread(self, corpus: Corpus, external_id: str, *, limit: int) -> Sequence[Neighbour]:
         """Return the thread that a text is a part of, oldest first, with the text itself."""
-        statement = about_corpus("overview", "thread", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, external_id, limit)
+        rows = await self._read_rows(corpus, "thread", external_id, limit)
         return [Neighbour(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
 
     async def neighbours(
         self, corpus: Corpus, document: int, created_at: datetime
     ) -> tuple[Neighbour | None, Neighbour | None]:
         """Return the texts before and after a text, which was created at `created_at`."""
-        statement = about_corpus("overview", "neighbours", corpus.id)
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statement, document, created_at)
+        rows = await self._read_rows(corpus, "neighbours", document, created_at)
         found = {
             row["later"]: Neighbour(
                 external_id=row["external_id"],

@@ -278,15 +278,16 @@ class Glossaries:
         self._protected = frozenset(protected)
         self._readings = Readings(database)
         self._sql = statements("glossary")
-        self._known: dict[int, tuple[Corpus, Glossary]] = {}
+        self._known: dict[int, tuple[tuple[int, tuple[str, ...]], Glossary]] = {}
 
     async def of(self, corpus: Corpus) -> Glossary:
         """Return the glossary that applies in a corpus."""
         if not corpus.glossary:
             return _NONE
         known = self._known.get(corpus.id)
-        if known is None or _differ(known[0], corpus):
-            known = corpus, await self._read_glossary(corpus)
+        version = (corpus.glossary, corpus.languages)
+        if known is None or known[0] != version:
+            known = version, await self._read_glossary(corpus)
             self._known[corpus.id] = known
         return known[1]
 
@@ -301,10 +302,6 @@ class Glossaries:
         readings = await self._readings.read(corpus, terms)
         rejected = [(row["first"], row["second"]) for row in barred]
         return glossary(groups, readings, rejected, protected=self._protected)
-
-
-def _differ(known: Corpus, corpus: Corpus) -> bool:
-    return (known.glossary, known.languages) != (corpus.glossary, corpus.languages)
 
 
 class AliasedSearch(LexicalIndex):

@@ -8,8 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from db.connection import statements
-from db.corpus.corpora import about_corpus
-from db.pool import Database
+from db.corpus.corpora import CorpusReader, about_corpus
 from db.search.find import found_document
 from db.search.rows import add_places, candidate, quote_lexeme
 from engine.corpora import Thread, ThreadMessage
@@ -25,18 +24,13 @@ _POSSESSIVE = re.compile(r"['’][sS]$")
 _UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
 
 
-class Comments:
+class Comments(CorpusReader, sql="find"):
     """Reads answers to posts."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def add_comments(self, corpus: Corpus, found: QueryAnswer, most: int) -> QueryAnswer:
         """Add to each hit its strongest `most` comments: most likes and reposts, then oldest."""
         posts = [hit.document.candidate.external_id for hit in found.hits]
-        async with self._database.read_anywhere() as reader:
-            comments_of = about_corpus("find", "comments", corpus.id)
-            rows = await reader.fetch(comments_of, corpus.id, posts, most)
+        rows = await self._read_rows(corpus, "comments", corpus.id, posts, most)
         comments: dict[str, list[Comment]] = defaultdict(list)
         for row in rows:
             values = dict(row)
@@ -48,16 +42,12 @@ class Comments:
         return replace(found, hits=tuple(hits))
 
 
-class Threads:
+class Threads(CorpusReader, sql="threads"):
     """Reads threads and their messages."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def list(self, corpus: Corpus, *, limit: int) -> Sequence[Thread]:
         """Return the threads with the latest messages."""
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(about_corpus("threads", "list", corpus.id), corpus.id, limit)
+        rows = await self._read_rows(corpus, "list", corpus.id, limit)
         return [Thread(**dict(row)) for row in rows]
 
     async def read(self, corpus: Corpus, thread: str, *, limit: int) -> Sequence[ThreadMessage]:
@@ -65,10 +55,7 @@ class Threads:
 
         Messages of the same second are in the order of the source.
         """
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(
-                about_corpus("threads", "read", corpus.id), corpus.id, thread, limit
-            )
+        rows = await self._read_rows(corpus, "read", corpus.id, thread, limit)
         return [ThreadMessage(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
 
 
@@ -98,11 +85,8 @@ class ArchiveText:
     continues: bool  # a text that stands above it
 
 
-class DocumentLookup:
+class DocumentLookup(CorpusReader, sql="shown"):
     """Reads single documents."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def document(self, corpus: Corpus, external_id: str) -> FoundDocument | None:
         """Return a document by its id at the source, or None."""
@@ -174,7 +158,7 @@ class DocumentLookup:
                 for spot in searched_words(shown[row["id"]])
             }
             found = await reader.fetch(
-                statements("shown")["having"],
+                self._sql["having"],
                 [word for word, _ in said],
                 [language for _, language in said],
                 wanted,
@@ -190,30 +174,23 @@ class DocumentLookup:
 
     async def find_tagged(self, corpus: Corpus, ids: Sequence[int], tag: str) -> set[int]:
         """Return those of `ids` that have a tag."""
-        async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(
-                about_corpus("shown", "tagged", corpus.id), corpus.id, ids, tag
-            )
+        rows = await self._read_rows(corpus, "tagged", corpus.id, ids, tag)
         return {row["id"] for row in rows}
 
     async def has_tag(self, corpus: Corpus, tag: str) -> bool:
         """Tell whether any document has a tag."""
-        async with self._database.read_anywhere() as reader:
-            has_tag = about_corpus("shown", "has_tag", corpus.id)
-            return bool(await reader.fetchval(has_tag, corpus.id, tag))
+        return bool(await self._read_value(corpus, "has_tag", corpus.id, tag))
 
     async def categories(self) -> list[str]:
         """Return the categories of the feeds in lower case; the tags of what they bring."""
         async with self._database.read_anywhere() as reader:
-            rows = await reader.fetch(statements("shown")["categories"])
+            rows = await reader.fetch(self._sql["categories"])
         return [row["category"] for row in rows]
 
     async def origins(self, corpus: Corpus, ids: Sequence[int]) -> Mapping[int, DocumentOrigin]:
         """Return where each of `ids` comes from."""
         categories = await self.categories()
-        async with self._database.read_anywhere() as reader:
-            origins = about_corpus("shown", "origins", corpus.id)
-            rows = await reader.fetch(origins, corpus.id, ids)
+        rows = await self._read_rows(corpus, "origins", corpus.id, ids)
         news = corpus.role is CorpusRole.NEWS
         return {
             row["id"]: DocumentOrigin(
@@ -227,15 +204,8 @@ class DocumentLookup:
 
     async def count(self, corpus: Corpus, filters: Filters, tag: str | None = None) -> int:
         """Return how many documents pass the dates and the tag."""
-        async with self._database.read_anywhere() as reader:
-            counted = await reader.fetchval(
-                about_corpus("shown", "count", corpus.id),
-                corpus.id,
-                filters.since,
-                filters.before,
-                tag,
-            )
-        return int(counted)
+        dates = (filters.since, filters.before)
+        return int(await self._read_value(corpus, "count", corpus.id, *dates, tag))
 
 
 def _mark_words(text: str, chosen: Collection[str]) -> str:

@@ -218,7 +218,8 @@ def _candidates(text: str) -> Iterator[Mention]:
     for form in _FORMS:
         for found in form.finditer(text):
             named = _NAMED_BEFORE.search(text, max(0, found.start() - 40), found.start())
-            if named and _CARDINAL_OF.match(found[0]) and not _is_weekday(named[0]):
+            is_weekday = named and named[0].strip().casefold() in _WEEKDAYS
+            if named and _CARDINAL_OF.match(found[0]) and not is_weekday:
                 continue
             read = _read_day(found)
             yield Mention(found.start(), found.end(), (read,))
@@ -246,10 +247,6 @@ def _read_day(found: re.Match[str]) -> Day:
     month = int(parts.get("number") or 0) or _MONTHS.get((parts.get("month") or "").casefold())
     day, year = parts.get("day"), parts.get("year")
     return Day(found[0], int(year) if year else None, month, int(day) if day else None)
-
-
-def _is_weekday(word: str) -> bool:
-    return word.strip().casefold() in _WEEKDAYS
 
 
 def _day_of(day: date) -> Day:

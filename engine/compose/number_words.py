@@ -200,15 +200,11 @@ def numbers_in_words(text: str) -> Iterator[tuple[int, int, Decimal]]:
     if own := _READERS.get(language or ""):
         readers = (own,)
     ends = 0
-    found = sorted((n for reader in readers for n in _find_numbers(reader, text)), key=_by_place)
-    for start, end, value in found:
+    found = (number for reader in readers for number in _find_numbers(reader, text))
+    for start, end, value in sorted(found, key=lambda number: (number[0], -number[1])):
         if start >= ends:
             yield start, end, value
             ends = end
-
-
-def _by_place(number: tuple[int, int, Decimal]) -> tuple[int, int]:
-    return number[0], -number[1]
 
 
 def _find_numbers(reader: _Reader, text: str) -> Iterator[tuple[int, int, Decimal]]:

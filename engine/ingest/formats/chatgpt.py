@@ -98,7 +98,7 @@ def _messages(
         "began": conversation.get("create_time"),
     }
     before: object = None
-    for message in _current_messages(conversation):
+    for message in reversed(list(_from_the_last(conversation))):
         if _is_shown(message):
             payload = {"message": message, "before": before, **context}
             raw = orjson.dumps(payload)
@@ -108,12 +108,8 @@ def _messages(
             before = message.get("id")
 
 
-def _current_messages(conversation: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
-    """Return the messages from the root to the current node."""
-    return list(_upwards(conversation))[::-1]
-
-
-def _upwards(conversation: Mapping[str, object]) -> Generator[Mapping[str, object]]:
+def _from_the_last(conversation: Mapping[str, object]) -> Generator[Mapping[str, object]]:
+    """Yield the messages from the current node to the root."""
     nodes, name = dict(as_mapping(conversation.get("mapping"))), conversation.get("current_node")
     while isinstance(name, str) and name in nodes:
         node = as_mapping(nodes.pop(name))  # removed, so that a cycle is followed only once
