@@ -11,6 +11,7 @@ It writes its answers byte by byte, so that no library mends them on the way.
 import asyncio
 import socket
 import ssl
+import struct
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -142,9 +143,13 @@ def gzipped(body: bytes, level: int = 9) -> bytes:
 
 def gzip_bomb(megabytes: int) -> bytes:
     """One gzip member that unpacks to so many megabytes of blanks, a thousandth as long."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    megabyte = b" " * 1_000_000
-    return b"".join(packer.compress(megabyte) for _ in range(megabytes)) + packer.flush()
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    megabyte, checksum = b" " * 1_000_000, 0
+    packed = packer.compress(megabyte) + packer.flush(zlib.Z_FULL_FLUSH)  # may stand repeatedly
+    for _ in range(megabytes):
+        checksum = zlib.crc32(megabyte, checksum)
+    end = b"\x03\0" + struct.pack("<II", checksum, megabytes * len(megabyte))
+    return b"\x1f\x8b\x08" + bytes(7) + packed * megabytes + end
 
 
 def endless(piece: bytes = b"x" * 65536, headers: Mapping[str, str] | None = None) -> Answer:

@@ -2,15 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 from telegram.error import NetworkError, RetryAfter, TimedOut
 
+from bot.pace import Holds
 from bot.telegram.client import Bot
 from tests.bot.telegram.serving import until
 from tests.fakes.telegram import Chat, TelegramServer
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, movable_time
 
 
 @pytest.fixture
@@ -74,34 +78,61 @@ async def test_a_group_is_sent_twenty_messages_a_minute(bot: Bot, group: Chat) -
 
 
 async def test_a_chat_that_is_refused_keeps_no_other_waiting(
-    telegram: TelegramServer, bot: Bot, group: Chat
+    telegram: TelegramServer, bot: Bot, group: Chat, refused: list[str]
 ) -> None:
     other = telegram.group("Colleagues", admins=[telegram.user("Bob")])
-    telegram.fail("sendMessage", error=429, retry_after=2, chat=group)
-    refused = asyncio.create_task(bot.send_message(group.id, "first"))
-    await telegram.until_called("sendMessage", 1)
-    await bot.send_message(other.id, "meanwhile")
-    assert not refused.done()
-    await refused
-    first, between, again = telegram.called("sendMessage")
-    assert again.time - first.time >= 2
-    assert between.time - first.time < 1
+    telegram.fail("sendMessage", error=429, retry_after=60, chat=group)
+    with _moved_clock() as move:
+        waiting = asyncio.create_task(bot.send_message(group.id, "first"))
+        await until(lambda: refused)
+        await bot.send_message(other.id, "meanwhile")
+        move(59)
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        move(2)
+        await waiting
+    chats = [int(call.parameters["chat_id"]) for call in telegram.called("sendMessage")]
+    assert chats == [group.id, other.id, group.id]
     assert [message.text for message in group.bot_messages] == ["first"]
 
 
 async def test_all_chats_wait_once_a_second_one_is_refused_meanwhile(
-    telegram: TelegramServer, bot: Bot, group: Chat
+    telegram: TelegramServer, bot: Bot, group: Chat, refused: list[str]
 ) -> None:
     second, third = (telegram.group(name, admins=[telegram.user(name)]) for name in ("B", "C"))
     for chat in (group, second):
-        telegram.fail("sendMessage", error=429, retry_after=2, chat=chat)
-    refused = [asyncio.create_task(bot.send_message(chat.id, "x")) for chat in (group, second)]
-    await telegram.until_called("sendMessage", 2)
-    await asyncio.sleep(0.2)  # until the answers were read
-    await bot.send_message(third.id, "x")
-    await asyncio.gather(*refused)
-    calls = telegram.called("sendMessage")
-    assert min(call.time for call in calls[2:]) - calls[1].time >= 2
+        telegram.fail("sendMessage", error=429, retry_after=60, chat=chat)
+    with _moved_clock() as move:
+        sent = [asyncio.create_task(bot.send_message(chat.id, "x")) for chat in (group, second)]
+        await until(lambda: len(refused) == 2)
+        sent.append(asyncio.create_task(bot.send_message(third.id, "x")))
+        move(59)
+        await asyncio.sleep(0.05)
+        assert len(telegram.called("sendMessage")) == 2
+        move(2)
+        await asyncio.gather(*sent)
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The chats that the bot knows it has to wait for."""
+    chats: list[str] = []
+    hold = Holds.hold
+
+    def noted(self: Holds, chat: str, seconds: float, now: float) -> None:
+        hold(self, chat, seconds, now)
+        chats.append(chat)
+
+    monkeypatch.setattr(Holds, "hold", noted)
+    return chats
+
+
+@contextmanager
+def _moved_clock() -> Iterator[Callable[[float], None]]:
+    with movable_time() as move:
+        clock = SimpleNamespace(monotonic=asyncio.get_running_loop().time)
+        with patch("bot.telegram.client.time", clock):
+            yield move
 
 
 async def test_a_refused_chat_is_tried_a_few_times(

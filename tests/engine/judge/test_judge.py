@@ -37,7 +37,7 @@ from tests.fakes.model import (
     slow,
 )
 from tests.fakes.ports import MemoryCache, MemoryLedger
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, movable_time
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HEADLINE = Headline(text="The wall falls", original="The wall falls - Daily Omen")
@@ -191,7 +191,7 @@ async def test_a_partial_answer_is_kept_and_not_paid_for_twice(bench: Bench) -> 
 # Every fault ends in a verdict
 
 FAULTS = {
-    "slow": (slow(30, answer("late")), "llm.total_timeout", 1),
+    "slow": (slow(2 * PATIENCE, answer("late")), "llm.total_timeout", 1),
     "refused": (failure(403, "not yours"), "forbids", 1),
     "bad key": (failure(401, f"Incorrect API key provided: {KEY}"), "OPENROUTER_API_KEY", 1),
     "no credit": (failure(402, "insufficient credits"), "credit", 1),
@@ -216,9 +216,12 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 async def test_a_fault_gives_an_unjudged_verdict_that_says_why(bench: Bench, name: str) -> None:
     step, reason, calls = FAULTS[name]
-    if name == "slow":
-        bench.seat(total_timeout=0.3)
-    verdict = await bench.hear(step)
+    with movable_time() as move:
+        hearing = asyncio.create_task(bench.hear(step))
+        if name == "slow":
+            await bench.server.until_asked(1)
+            move(PATIENCE)
+        verdict = await hearing
     assert verdict.scores == {}
     assert verdict.notice is not None
     assert verdict.notice.startswith("Not judged: ")

@@ -279,11 +279,11 @@ async def test_closing_ends_what_is_under_way(bench: Bench) -> None:
 
 
 async def test_a_model_that_is_always_slow_is_left_alone_and_judges_on(bench: Bench) -> None:
-    bench.seat(seconds=2)
+    bench.seat(seconds=PATIENCE / 2)
     named = naming("pump prices")
 
     async def late(asked: Asked, request: web.Request) -> web.StreamResponse:
-        bench.ahead += 3
+        bench.ahead += PATIENCE
         return await named(asked, request)
 
     async def about(text: str) -> Expansion:
