@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 
 from bot.adapter import Poster
-from bot.i18n.words import marked, words_for
+from bot.i18n.words import Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Place, Request
@@ -203,9 +203,12 @@ class Ownership:
     async def announce(self, admission: Admission) -> None:
         """Tell a chat that it was let in. A failure is logged."""
         words = words_for(admission.language)
-        said = words.say("The owner of this bot has let you in. Paste a headline or a link.")
-        reply = Reply(words=words, text=said)
-        await self._tell(admission.platform, admission.external_id, reply, admission.thread)
+        platform, name = admission.platform, admission.external_id
+        chat = await self.chats.find_chat(platform, name)
+        how = say_how_to_ask(words, private=chat is None or chat.private)
+        said = words.say("The owner of this bot has let you in.")
+        reply = Reply(words=words, text=f"{said} {how}")
+        await self._tell(platform, name, reply, admission.thread)
 
     async def _tell(
         self, platform: str, chat_id: str, reply: Reply, thread: str | None = None
@@ -221,6 +224,13 @@ class Ownership:
             logger.warning("%s:%s was not told: %s", platform, chat_id, error)
             return False
         return True
+
+
+def say_how_to_ask(words: Words, *, private: bool) -> str:
+    """Return how somebody asks: in a group, in the way that works however much is read there."""
+    if private:
+        return words.say("Paste a headline or a link.")
+    return words.say("Write /prophecy and a headline or a link.")
 
 
 def asker_title(request: Request) -> str:

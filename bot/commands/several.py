@@ -8,7 +8,7 @@ from bot.commands.plain_text import MOST_HEADLINES
 from bot.commands.services import Services
 from bot.commands.why import WHOLE
 from bot.replies.limits import cut
-from bot.replies.prophecy import hit_view
+from bot.replies.prophecy import hit_view, say_unjudged
 from bot.reply import Action, Button, ItemView, Reply
 from bot.request import Request
 from engine.chat import Answer
@@ -51,6 +51,8 @@ async def answer_several(
         ),
         *remarks,
     ]
+    unjudged = (say_unjudged(answer.prophecy, words) for _, answer in found)
+    remarks += dict.fromkeys(filter(None, unjudged))  # once
     if rest := headlines[MOST_HEADLINES:]:
         named = ", ".join(map(_shorten_headline, rest))
         left_out = words.say("I answer three at a time. Left out: {headlines}", headlines=named)

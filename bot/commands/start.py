@@ -9,7 +9,7 @@ from bot.commands.archives import CORPUS, archive_buttons
 from bot.commands.feeds import FEEDS
 from bot.commands.help import listening_here
 from bot.commands.registry import Command, too_old
-from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.rights import LOOKS, Act, Effect, say_how_to_ask
 from bot.commands.services import Services
 from bot.commands.settings import SETTINGS
 from bot.commands.subscribe import (
@@ -115,7 +115,7 @@ async def _start(request: Request, services: Services) -> Reply:
                 voices=_voices(archives, words),
             )
         )
-        said.append(words.say("Paste a headline or a link."))
+        said.append(say_how_to_ask(words, private=request.place.private))
         said.append("" if request.place.private else await listening_here(request))
     elif request.owner and request.place.private and services.loader:
         said.append(
@@ -227,8 +227,9 @@ async def _done(request: Request, services: Services) -> Reply:
         return await _start(replace(request, text=""), services)
     archives = _archives(await services.archives.list())
     chosen = [corpus for corpus in archives if corpus.name == request.known_chat.corpus] or archives
+    ready = words.say("I am set up.")
     lines = [
-        words.say("I am set up. Paste a headline or a link."),
+        f"{ready} {say_how_to_ask(words, private=request.place.private)}",
         words.say("I search the texts of {voices}.", voices=_voices(chosen, words)),
         *await _sum_up_posts(request, services),
         words.say("/settings and /subscribe change the rest."),

@@ -10,7 +10,7 @@ from bot.commands.votes import page_of
 from bot.i18n.words import marked
 from bot.replies.buttons import SHARE, WRITE
 from bot.replies.picture import picture_answer
-from bot.replies.receipt import candidates_line, find_reasons, find_receipt, reasons, receipt
+from bot.replies.receipt import find_reasons, find_receipt, reasons, receipt
 from bot.reply import Action, Reply, aside
 from bot.request import Request, Trigger
 from engine.chat import Answer
@@ -151,7 +151,7 @@ def _explain_story(number: str, answer: Answer, request: Request) -> str:
 def _explain_hits(answer: Answer, hits: Sequence[Hit], request: Request) -> str:
     """Return the reasons in words, followed by the numbers if the chat wants full answers."""
     words, prophecy = request.words, answer.prophecy
-    said = reasons(prophecy, hits, answer.asked_at, words) or candidates_line(prophecy, words)
+    said = reasons(prophecy, hits, answer.asked_at, words)
     full = request.known_chat.full_answers
     return f"{said}\n\n{receipt(prophecy, hits, words)}" if full else said
 
@@ -168,7 +168,9 @@ def _why_found(request: Request, found: Receipt) -> Reply:
 
 
 def _refuse_ranks(request: Request, ranks: Sequence[int]) -> Reply:
-    numbers = ", ".join(map(str, ranks)) or "-"
+    numbers = ", ".join(map(str, ranks))
+    if not numbers:
+        return aside(request, request.words.say("Nothing foretold this."))
     text = request.words.say("I showed {numbers}. Ask /why or /why NUMBER.", numbers=numbers)
     return aside(request, text)
 

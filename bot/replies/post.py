@@ -11,7 +11,7 @@ from bot.card import can_draw
 from bot.i18n.words import Words
 from bot.replies.buttons import WRITE, vote_row
 from bot.replies.limits import cut
-from bot.replies.prophecy import hit_view, prophecy_answer
+from bot.replies.prophecy import hit_view, prophecy_answer, say_how_found
 from bot.reply import Action, Button, Event, HitView, ItemView, Reply, labels
 from engine.chat import Answer, Tally
 
@@ -102,12 +102,14 @@ def post_reply(
     answers = [item.answer for item in items]
     shown = tuple(_item_view(number, item, words) for number, item in enumerate(items, start=1))
     title = _title(items, day, zone, words) if day else None
-    unjudged = any(not item.hit.judged for item in shown)
+    unjudged = [
+        item.answer.prophecy for item, view in zip(items, shown, strict=True) if not view.hit.judged
+    ]
     return Reply(
         words=words,
         text=title,
         items=shown,
-        notice=words.say("Not judged: found by the words in common alone.") if unjudged else None,
+        notice=say_how_found(unjudged[0], words) if unjudged else None,
         buttons=post_buttons(answers, {}, words, platform=platform, compact=compact, writes=writes),
     )
 

@@ -12,6 +12,7 @@ from bot.replies.dates import age_between, say_age
 from bot.replies.limits import cut
 from bot.reply import Button, HitView, Reply
 from engine.messages import Message
+from engine.prophecy.prophecy import NO_MODEL
 from engine.prophecy.score import sureness
 from engine.search import Headline, Hit, ItemPlace, Mode, Prophecy, Term
 from engine.text.terms import folded_words
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = marked("Power cut leaves the whole coast in the dark")
 _NOTHING = marked("Nothing foretold this.")
-_EARLY = marked("So far I have compared words alone; this may change in a moment.")
 _LONGEST_HEADLINE = 200
 _WORD = re.compile(r"\w+")
 _RADIUS = 300  # characters of a part of an item on either side of its best match
@@ -55,7 +55,9 @@ def prophecy_reply(
         remarks = brief_notice(prophecy, words)
     else:
         remarks = notice_of(prophecy, words)
-    early = words.say(_EARLY) if prophecy.unfinished and hits else None
+    early = None
+    if prophecy.unfinished and hits:
+        early = words.say("So far I have compared words alone; this may change in a moment.")
     notices = (_date(headline, now, words), remarks, early)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
     if prophecy.verdict.notice and not prophecy.judged:  # which tells it of all
@@ -135,7 +137,7 @@ def _explain_nothing(prophecy: Prophecy, words: Words) -> str:
             example=words.say(EXAMPLE),
         )
     if prophecy.unfinished:
-        return words.say(_EARLY)
+        return words.say("Still comparing what I found; the answer comes here in a moment.")
     if prophecy.near:
         return words.say(_NOTHING)
     if not prophecy.candidates:
@@ -150,23 +152,38 @@ def holds_words(prophecy: Prophecy) -> bool:
 
 def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
     """Return the remarks for people, who cannot mend what keeps a model from judging, or None."""
-    about_search = prophecy.notice
-    if about_judge := prophecy.verdict.notice:
-        if prophecy.mode is Mode.LEXICAL:
-            unjudged = words.say("I cannot judge just now; ranked by words.")
-        else:
-            unjudged = words.say("I cannot judge just now; ranked by words and meaning.")
-        if about_search == about_judge:
-            about_search = None
-    else:
-        unjudged = ""
+    about_search, about_judge = prophecy.notice, prophecy.verdict.notice
+    if about_search == about_judge:
+        about_search = None
     notices = (
         _replaced_words(prophecy, words),
         _aliases(prophecy.terms, words),
         _without(about_search, about_judge, words),
-        unjudged,
+        say_unjudged(prophecy, words),
     )
     return " ".join(filter(None, notices)) or None
+
+
+def say_unjudged(prophecy: Prophecy, words: Words) -> str:
+    """Return that no model has judged an answer to people, or "".
+
+    Where none is set up nothing is out of order, and only of hits it is said how they were found.
+    """
+    why = prophecy.verdict.notice
+    if prophecy.judged or why is None:
+        return ""
+    if why == NO_MODEL:
+        return say_how_found(prophecy, words) if prophecy.hits else ""
+    if prophecy.mode is Mode.LEXICAL:
+        return words.say("I cannot judge just now; ranked by words.")
+    return words.say("I cannot judge just now; ranked by words and meaning.")
+
+
+def say_how_found(prophecy: Prophecy, words: Words) -> str:
+    """Return that hits were not judged, and what was compared in place of that."""
+    if prophecy.mode is Mode.LEXICAL:
+        return words.say("Not judged: found by the words in common alone.")
+    return words.say("Not judged: found by words and meaning.")
 
 
 def _without(message: Message | None, left_out: Message | None, words: Words) -> str:

@@ -54,13 +54,14 @@ _NAMES = {
 
 
 def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words) -> str:
-    """Return in words why the prophecy contains each of `hits`, without any scores.
-
-    Return "" if there are no hits.
-    """
+    """Return in words why the prophecy contains each of `hits`, or no hits, without any scores."""
     until = prophecy.headline.date or now
     lines = [line for hit in hits for line in _reasons(hit, until, words)]
-    return "\n".join(lines)
+    return "\n".join(lines) or words.count(
+        "{number} tweet shares words with the headline, but does not tell it.",
+        "{number} tweets share words with the headline, but none tells it.",
+        len(prophecy.candidates),
+    )
 
 
 def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
@@ -82,7 +83,7 @@ def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
 def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     """Return lines that explain how the prophecy was made and why it contains each of `hits`."""
     lines = [
-        candidates_line(prophecy, words),
+        _count_candidates(prophecy, words),
         *_describe_meaning(prophecy, words),
         *_describe_expansion(prophecy.expansion, words),
         *_judge(prophecy.verdict, words),
@@ -94,7 +95,7 @@ def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     return "\n".join(lines)
 
 
-def candidates_line(prophecy: Prophecy, words: Words) -> str:
+def _count_candidates(prophecy: Prophecy, words: Words) -> str:
     """Return how many candidates there were, and how much of the headline the best one covers."""
     return words.count(
         "{number} candidate from {corpus}; it covers {share} of what the headline's words weigh.",

@@ -9,7 +9,8 @@ from bot.settings.sections import ChatSettings
 from db.pool import Database
 from engine.errors import FetchFailed
 from engine.messages import Message
-from engine.search import Headline
+from engine.prophecy.prophecy import NO_MODEL
+from engine.search import Headline, Verdict
 from tests.bot.conversing import GROUP, Bot, bot_on
 from tests.bot.conversing import read as read_written
 from tests.bot.prophecies import NOW
@@ -111,3 +112,11 @@ async def test_numbers_are_those_of_the_headlines_until_one_is_shown_whole(bot: 
     below = tuple(str(button.action) for row in whole.buttons for button in row)
     rank = await bot.say("/why 2", place=GROUP, quoted=RepliedMessage(message="m6", buttons=below))
     assert not (rank.text or "").startswith(COFFEE)
+
+
+async def test_that_nobody_judged_them_is_said_once(storage: Database) -> None:
+    async with bot_on(storage) as bot:
+        bot.engine.verdict = Verdict(scores={}, notice=NO_MODEL)
+        reply = await bot.say(f"{COFFEE}\n{WIND}", place=GROUP)
+    assert len(reply.items) == 2
+    assert reply.notice == "Not judged: found by the words in common alone."

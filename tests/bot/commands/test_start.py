@@ -144,6 +144,20 @@ async def test_a_button_that_was_tampered_with_does_nothing(bot: Bot, value: str
     assert reply.toast
 
 
+async def yes() -> bool:
+    return True
+
+
+async def test_in_a_group_it_says_what_is_answered_there(bot: Bot) -> None:
+    """A headline that is pasted there is not, unless the bot reads along."""
+    said = [
+        (await bot.say(text, place=GROUP, trigger=trigger, is_admin=yes)).text or ""
+        for text, trigger in (("/start", Trigger.COMMAND), ("setup::done", Trigger.BUTTON))
+    ]
+    assert all("Write /prophecy and a headline or a link." in text for text in said)
+    assert not any("Paste" in text for text in said)
+
+
 async def test_a_member_of_a_group_sets_nothing_up(bot: Bot) -> None:
     reply = await bot.say("setup::archive", trigger=Trigger.BUTTON, place=GROUP)
     assert reply.toast == "Only admins of this chat may use /start. Ask one of them."

@@ -296,9 +296,7 @@ async def test_a_reply_without_buttons_is_about_what_that_message_answered_or_as
     await bot.say("/find tea", event_id="p:2")
     await bot.say("Tea prices soar", event_id="p:3")
     first, second = ("m1", "m2") if of_answer else ("1", "2")
-    assert "4 candidates" in (
-        (await bot.say("/why", quoted=RepliedMessage(message=first))).text or ""
-    )
+    assert "4 tweets" in ((await bot.say("/why", quoted=RepliedMessage(message=first))).text or "")
     assert "Query: tea" in (
         (await bot.say("/why", quoted=RepliedMessage(message=second))).text or ""
     )
@@ -359,5 +357,6 @@ async def test_a_reply_to_an_answer_that_is_gone_says_so(bot: Bot) -> None:
 async def test_why_works_where_nothing_was_found(bot: Bot) -> None:
     bot.engine.found = 0
     await bot.say("Coffee prices soar")
-    assert "4 candidates from demo" in ((await bot.say("/why")).text or "")
-    assert (await bot.say("/why 1")).text == "I showed -. Ask /why or /why NUMBER."
+    said = "4 tweets share words with the headline, but none tells it."
+    assert (await bot.say("/why")).text == said
+    assert (await bot.say("/why 1")).text == "Nothing foretold this."

@@ -1,5 +1,6 @@
 """A prophecy in plain words: marks, ages, and honest words when nothing is found."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,7 @@ from bot.replies.prophecy import notice_of, prophecy_reply
 from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
-from engine.search import Prophecy, Verdict
+from engine.search import Hit, Mode, Prophecy, Verdict
 from engine.values import Flag
 from tests.ages import say_years
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
@@ -226,3 +227,28 @@ def test_what_nobody_judged_says_so_once() -> None:
     reply = prophecy_reply(unjudged, hits, now=NOW, words=ENGLISH)
     assert [view.marks(ENGLISH) for view in reply.hits] == [("perhaps",), ("perhaps",)]
     assert (reply.notice or "").count("Not judged") == 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        (Mode.LEXICAL, "Not judged: found by the words in common alone."),
+        (Mode.RERANK, "Not judged: found by words and meaning."),
+    ],
+)
+def test_where_no_model_is_set_up_nothing_is_out_of_order(mode: Mode, said: str) -> None:
+    verdict = Verdict(scores={}, notice=NO_MODEL)
+    hit = make_hit(1, parts=UNJUDGED_PARTS)
+    shown: list[tuple[list[Hit], str | None]] = [([hit], said), ([], None)]
+    for hits, notice in shown:
+        prophecy = replace(make_prophecy(*hits, verdict=verdict, notice=NO_MODEL), mode=mode)
+        reply = prophecy_reply(prophecy, hits, now=NOW, words=ENGLISH, compact=True)
+        assert reply.notice == notice
+
+
+def test_what_a_model_has_judged_in_part_is_judged() -> None:
+    left_out = Message("The model judged {judged} of {sent} candidates.", judged=20, sent=24)
+    hit = make_hit(1)
+    prophecy = make_prophecy(hit, verdict=Verdict(scores={1: 5}, notice=left_out), notice=left_out)
+    reply = prophecy_reply(prophecy, [hit], now=NOW, words=ENGLISH, compact=True)
+    assert reply.notice is None
