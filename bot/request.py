@@ -139,6 +139,7 @@ class Request:
     now: datetime
     written_at: datetime | None = None  # when the text was written, if before the event
     quoted: RepliedMessage = RepliedMessage()
+    in_passing: bool = False  # the bot's name stands amid other words
     one_of_several: bool = False  # in private, others were written within a minute
     unreadable: bool = False  # a picture, a voice or a file, without a word
     attachment: SentFile | None = None  # in private, the file that came with it
@@ -251,6 +252,13 @@ class Reaction:
 def message_event(chat_id: str, message: object) -> str:
     """Return the event id of a message, from the platform's id of it."""
     return f"{chat_id}:{message}"
+
+
+def is_in_passing(text: str, name: re.Pattern[str]) -> bool:
+    """Return whether a name stands amid other words, and not only after a greeting: "I asked @bot
+    about that"."""
+    before, *after = name.split(text)
+    return len(before.split()) > 1 and bool(after) and bool(after[-1].strip(" \n?!.,"))
 
 
 def _clean_text(text: str) -> str:

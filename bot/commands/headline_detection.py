@@ -20,6 +20,15 @@ _TALK = """
 """
 TALK = frozenset(_TALK.split())
 
+# Those of people who speak about themselves or to somebody.
+_PERSONAL_WORDS = """
+    i i'm i'd i'll i've me my mine myself we we're we'll we've us our ours you you're you'll your
+    yours u ur im
+    me te nos mi tu yo mí conmigo vos quiero creo tengo voy estoy soy sé puedo llego espero prefiero
+    pienso podés querés sabés tenés estás estamos tenemos podemos
+"""
+_PERSONAL = frozenset(_PERSONAL_WORDS.split())
+
 # Words of both news and talk. A sentence with one of them but no name or number is talk.
 _SOFT = """
     here there again just new really pretty very so then wait stop been done that this it's it he
@@ -53,6 +62,16 @@ _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 _LAUGHTER = re.compile(
     r"a?(?:j++[aeiou]++){2,}+j*|(?:b?[aw]*+h++[aeiu]++){2,}+h*|lo+l+|lmf?ao+|rofl|xd+"
 )
+
+# What people say to the bot among others, and expect no search for.
+_TO_ME = re.compile(
+    r"(?:you(?:['’]re| are| were)|that(?:['’]s| is| was)|i (?:love|hate) (?:you|this)|shut up|"
+    r"(?:please )?(?:be quiet|mute|go away)|silencio|basta|stop|sos|eres|est[aá]s|"
+    r"te (?:equivoc|amo|odio|quier)\w*|es[eo] (?:es|era|fue)|c[aá]llate)"
+    r"\b.{0,40}",
+    re.IGNORECASE,
+)
+_MOST_LAUGHED = 7  # words
 
 # A reply that begins with one of these is about what it replies to.
 _OPENS_WORDS = """
@@ -89,6 +108,22 @@ def looks_like_headline(text: str) -> bool:
     if "\n" in text or words[0][0].islower() or text.endswith("!") or has_smiley(text):
         return False
     return _in_title_case(words) or _tells_news(text)
+
+
+def is_said_to_me(text: str) -> bool:
+    """Return whether a text speaks to the bot or laughs: "you are so dumb", "haha nailed it"."""
+    if first_link(text):
+        return False
+    words = fold_words(text)
+    laughs = len(words) <= _MOST_LAUGHED and any(map(is_laughter, words))
+    return laughs or _TO_ME.fullmatch(text.strip()) is not None
+
+
+def talks_to_somebody(text: str) -> bool:
+    """Return whether a short text that is no headline says "I" or "you": not "US"."""
+    words = _WORD.findall(text)
+    said = {_fold_word(word) for word in words if _is_plain(word)}
+    return len(words) < _LONG and bool(said & _PERSONAL) and not looks_like_headline(text)
 
 
 def is_news_reply(text: str) -> bool:

@@ -13,7 +13,9 @@ from bot.commands.headline_detection import (
     has_smiley,
     is_laughter,
     is_news_reply,
+    is_said_to_me,
     looks_like_headline,
+    talks_to_somebody,
 )
 from bot.replies.limits import cut
 from bot.request import Request, Trigger
@@ -56,13 +58,6 @@ _HELP_ENGLISH = (
     r"|how (?:does|do) (?:this|it|you)(?: \w+)? work"
 )
 _MOST_OF_HELP = 7  # words
-# What people say to the bot among others, and expect no search for.
-_TO_ME = re.compile(
-    r"(?:you(?:['’]re| are| were)|that(?:['’]s| is| was)|i (?:love|hate) (?:you|this)|shut up|"
-    r"stop|sos|eres|est[aá]s|te (?:equivoc|amo|odio|quier)\w*|es[eo] (?:es|era|fue)|c[aá]llate)"
-    r"\b.{0,40}",
-    re.IGNORECASE,
-)
 _OF_HIM = "he|she|they"
 _SPOKE = (
     "say|said|saying|says|think|thinks|thought|tweet|tweeted|write|wrote|mention|mentioned|talk"
@@ -90,11 +85,13 @@ _BESIDE_LINKS = """
 _BARE_COMMANDS: Mapping[str, str] = {
     "why": "why", "por qué": "why", "por que": "why", "porqué": "why", "porque": "why",
     "more": "more", "más": "more", "mas": "more",
+    "another one": "more", "one more": "more", "otra": "more", "otro": "more", "una más": "more",
     "picture": "picture", "imagen": "picture",
     "help": "help", "ayuda": "help",
 }  # fmt: skip
 _BARE_COMMAND = re.compile(
-    rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?\s?[?!.]?", re.IGNORECASE
+    rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?(?:,? (?:please|por favor))?\s?[?!.]?",
+    re.IGNORECASE,
 )
 MOST_HEADLINES = 3  # of a message
 _NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
@@ -151,6 +148,10 @@ _ASKING = re.compile(
     r"|y|en|antes|después|desde|sobre)\b",
     re.IGNORECASE,
 )
+_ABOUT_AN_ANSWER_WORDS = """
+    source sources proof date second third fuente fuentes prueba fecha segundo segunda
+"""
+_ABOUT_AN_ANSWER = frozenset(_ABOUT_AN_ANSWER_WORDS.split())
 _REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
@@ -365,21 +366,26 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
     among_others = not request.place.private
     if plain.kind is Plain.THANKS and among_others:
         return PlainAnswer(reaction=WELCOME)
-    if among_others and (plain.kind is Plain.REMARK or _is_said_to_me(request.text)):
+    if among_others and (plain.kind is Plain.REMARK or is_said_to_me(request.text)):
         return PlainAnswer()
+    if among_others and request.in_passing and not looks_like_headline(request.text):
+        return PlainAnswer()
+    if among_others and plain.kind is Plain.HEADLINE and _is_no_headline(request):
+        plain = PlainText(Plain.HELP)
     if hint := _hint_for(plain, request):
         return PlainAnswer(hint=hint)
     is_remark_on_answer = request.trigger is Trigger.REPLY and not is_news_reply(request.text)
     return PlainAnswer(searches=not is_remark_on_answer)
 
 
-def _is_said_to_me(text: str) -> bool:
-    """Return whether a text speaks to the bot or laughs: "you are so dumb", "haha nailed it"."""
-    if first_link(text):
+def _is_no_headline(request: Request) -> bool:
+    """Return whether what is said to the bot by its name holds nothing to search for: "source?",
+    "tell me a joke"."""
+    text = request.text
+    if request.trigger is not Trigger.ADDRESSED or not text or first_link(text):
         return False
-    words = fold_words(text)
-    laughs = len(words) <= _MOST_PLEASANTRIES and any(map(is_laughter, words))
-    return laughs or _TO_ME.fullmatch(text.strip()) is not None
+    telling = {*_find_telling_words(text)} - _ABOUT_AN_ANSWER
+    return not telling or talks_to_somebody(text)
 
 
 def _hint_for(plain: PlainText, request: Request) -> str:

@@ -18,6 +18,7 @@ from bot.request import (
     Revision,
     SentFile,
     Trigger,
+    is_in_passing,
     message_event,
 )
 
@@ -111,6 +112,7 @@ async def read_message(
         text=plain_text(str(quoted.get("text", ""))) if about_thread else said,
         now=now,
         written_at=moment_of((quoted if about_thread else shared).get("ts")),
+        in_passing=is_in_passing(text, re.compile(re.escape(mention))),
         unreadable=unreadable,
         attachment=_read_attachment(event, myself) if private else None,
         quoted=RepliedMessage(

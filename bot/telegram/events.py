@@ -37,6 +37,7 @@ from bot.request import (
     Revision,
     SentFile,
     Trigger,
+    is_in_passing,
     message_event,
 )
 from bot.telegram.client import MOST_DOWNLOADED
@@ -194,6 +195,7 @@ def _said(
         text=words,
         now=now,
         written_at=_written_at(source, message),
+        in_passing=trigger is Trigger.ADDRESSED and is_in_passing(text, _find_own_name(myself)),
         unreadable=unreadable,
         attachment=_read_attachment(message, myself) if place.private else None,
         quoted=_read_quoted(message, myself),
@@ -307,8 +309,7 @@ def _meant(
         said = text[len(command) :].strip()
         argument = "" if said == FROM_INLINE else said
         return Trigger.COMMAND, f"/{name} {argument}".strip(), message
-    own = rf"@{re.escape(myself.username)}\b"
-    bare = re.sub(own, " ", text, flags=re.IGNORECASE).strip()
+    bare = _find_own_name(myself).sub(" ", text).strip()
     named, answered = bare != text.strip(), message.reply_to_message
     if named and not bare and answered:
         # A bare mention in reply to a headline asks about that headline.
@@ -317,6 +318,10 @@ def _meant(
         return Trigger.ADDRESSED, bare, message
     to_me = answered and _is_mine(answered, myself)
     return Trigger.REPLY if to_me else Trigger.OVERHEARD, text, message
+
+
+def _find_own_name(myself: TelegramIdentity) -> re.Pattern[str]:
+    return re.compile(rf"@{re.escape(myself.username)}\b", re.IGNORECASE)
 
 
 def _is_mine(message: Message, myself: TelegramIdentity) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.headline_detection import is_news_reply
+from bot.commands.headline_detection import is_news_reply, talks_to_somebody
 from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
 from bot.request import Person, RepliedMessage, Trigger
 from bot.settings.sections import ChatSettings
@@ -140,6 +140,40 @@ async def test_who_asks_for_help_gets_it(bot: Bot, text: str, trigger: Trigger) 
     assert bot.engine.calls == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["source?", "and the second?", "¿y eso?", "tell me a joke", "i asked you already", "¿me oís?"],
+)
+async def test_what_a_group_says_to_the_bot_that_is_no_headline_gets_a_hint(
+    bot: Bot, text: str
+) -> None:
+    said = await bot.say(text, place=GROUP)
+    assert (said.text or "").startswith("Send me a headline or a link;")
+    assert bot.engine.calls == []
+
+
+@pytest.mark.parametrize(
+    ("text", "searched"),
+    [
+        ("I already asked   about that yesterday", False),
+        ("hey Luz, did you see what   said?", False),
+        ("Look, Luz: Senate votes to repeal   Obamacare", True),
+    ],
+)
+async def test_who_only_names_the_bot_to_others_gets_no_answer(
+    bot: Bot, text: str, searched: bool
+) -> None:
+    said = await bot.hear(event(text, place=GROUP, in_passing=True))
+    assert (said is not None, bool(bot.engine.calls)) == (searched, searched)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_no_real_headline_is_taken_for_talk(language: str, shared_data: Path) -> None:
+    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
+        titles = [json.loads(row)["title"] for row in rows]
+    assert sum(map(talks_to_somebody, titles)) / len(titles) < 0.01
+
+
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
 async def test_a_word_about_an_answer_is_the_command(bot: Bot, trigger: Trigger) -> None:
     await bot.say("Coffee prices soar", place=GROUP)
@@ -147,7 +181,7 @@ async def test_a_word_about_an_answer_is_the_command(bot: Bot, trigger: Trigger)
     for text, shown in (("why 2?", "2. "), ("¿Por qué?", "1. ")):
         said = await bot.say(text, place=GROUP, trigger=trigger, quoted=quoted)
         assert (said.text or "").startswith(shown)
-    more = await bot.say("Más", place=GROUP, trigger=trigger, quoted=quoted)
+    more = await bot.say("otra, por favor", place=GROUP, trigger=trigger, quoted=quoted)
     assert [hit.rank for hit in more.hits] == [4, 5]
 
 
@@ -159,7 +193,7 @@ async def test_a_word_about_what_is_no_answer_is_a_remark(bot: Bot, text: str) -
 
 
 @pytest.mark.parametrize(
-    "text", ["that's wrong", "sos un genio", "you are so dumb", "haha nailed it", "😂"]
+    "text", ["that's wrong", "sos un genio", "you are so dumb", "haha nailed it", "😂", "mute"]
 )
 async def test_a_remark_by_name_is_not_searched_for(bot: Bot, text: str) -> None:
     assert await bot.hear(event(text, place=GROUP)) is None

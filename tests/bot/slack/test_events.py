@@ -117,6 +117,16 @@ async def test_a_message_is_placed(
 
 
 @pytest.mark.parametrize(
+    ("text", "in_passing"),
+    [("<@UBOT> Coffee", False), ("I asked <@UBOT> about that", True), ("I asked", False)],
+)
+async def test_a_name_amid_other_words_is_told(text: str, in_passing: bool) -> None:
+    request = await read_message({**SAID, "text": text}, {}, MYSELF, now=NOW)
+    assert request is not None
+    assert request.in_passing is in_passing
+
+
+@pytest.mark.parametrize(
     "changes", [{"subtype": "message_changed"}, {"subtype": "channel_join"}, {"user": None}]
 )
 async def test_what_nobody_said_is_no_request(changes: dict[str, Any]) -> None:

@@ -77,6 +77,22 @@ def test_who_is_spoken_to(chat: dict[str, Any], text: str, trigger: Trigger, mea
     assert (request.trigger, request.text) == (trigger, meant)
 
 
+@pytest.mark.parametrize(
+    ("text", "in_passing"),
+    [
+        ("@presagio_bot It rains", False),
+        ("Hey @presagio_bot it rains", False),
+        ("It rains again, @presagio_bot!", False),
+        ("I asked @Presagio_bot about that", True),
+        ("I asked about that", False),
+    ],
+)
+def test_a_name_amid_other_words_is_told(text: str, in_passing: bool) -> None:
+    request = read(text=text)
+    assert request
+    assert request.in_passing is in_passing
+
+
 @pytest.mark.parametrize("text", ["/p@other_bot x", "/nonsense", "/why@presagio_bot2"])
 def test_a_command_for_others_is_no_request(text: str) -> None:
     assert read(text=text) is None
