@@ -227,6 +227,20 @@ def open_embedders(
     return lambda _: local
 
 
+def advise_local_model(settings: Settings) -> Message | None:
+    """Return how answers that no language model judges become better on this machine, or None."""
+    from engine.embed.local import is_installed
+    from engine.extras import how_to_install
+
+    chosen = settings.embeddings
+    if (chosen.backend, settings.search.mode) != ("auto", "auto") or is_installed(chosen.model):
+        return None
+    return Message(
+        "By words alone: a model on this machine leaves out most junk. {how}",
+        how=how_to_install("local"),
+    )
+
+
 def _open_local(
     model: str, settings: Settings, database: Database, stack: AsyncExitStack
 ) -> "LocalEmbedder":

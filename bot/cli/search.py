@@ -155,15 +155,11 @@ def _say_compared(settings: "Settings", prophecy: Prophecy) -> str | None:
         return None
     if prophecy.compared:
         return f"Compared by meaning: the best {prophecy.compared}, by {prophecy.embedding_model}."
-    from engine.embed.local import is_installed
-    from engine.extras import how_to_install
-
-    chosen, modes = settings.embeddings, {settings.search.mode, prophecy.mode}
-    if chosen.backend != "auto" or modes != {"auto", Mode.LEXICAL} or is_installed(chosen.model):
+    if prophecy.mode is not Mode.LEXICAL:
         return None
-    return (
-        f"By words alone: a model on this machine leaves out most junk. {how_to_install('local')}"
-    )
+    from bot.evidence import advise_local_model
+
+    return advise_local_model(settings)
 
 
 async def _headline(app: "App", typed: TypedHeadline, *, now: datetime) -> Headline:

@@ -21,6 +21,7 @@ from engine.answer.cited_answer import CitedAnswer
 from engine.chat import Chat
 from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed
 from engine.ingest.records import TableLayout
+from engine.messages import Message
 from engine.query.results import QueryAnswer
 from engine.search import Candidate, Headline, Prophecy, SearchRequest
 from engine.settings import UNLIMITED
@@ -143,6 +144,7 @@ class Searches:
     limit: int  # hits per answer
     unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
     minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
+    advice: Message | None = None  # for the owner: how answers that nobody judges become better
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,7 +106,8 @@ def _item(post: PublicPost, found: Candidate, number: int, words: Words) -> Item
 async def _start(request: Request, services: Services) -> Reply:
     words = request.words
     archives = _archives(await services.archives.list())
-    said = [words.say("You own this bot now.")] if request.owner and request.text else []
+    owns = request.owner and bool(request.text)  # which is the code: this is said once
+    said = [words.say("You own this bot now.")] if owns else []
     said.append(words.say("There is always a tweet."))
     if archives:
         said.append(
@@ -124,9 +125,12 @@ async def _start(request: Request, services: Services) -> Reply:
     else:
         said.append(words.say("I have no archive yet: whoever runs me loads one."))
     button = _button(words.say("Set me up"), "archive")
+    text = cut(" ".join(filter(None, said)), LONGEST_GREETING)
+    if owns and services.searches.advice:
+        text += f"\n{words.render(services.searches.advice)}"
     greeting = Reply(
         words=words,
-        text=cut(" ".join(filter(None, said)), LONGEST_GREETING),
+        text=text,
         buttons=((button,),) if archives and request.place.kept else (),
     )
     return await at_home(request, services, greeting) if request.place.home else greeting

@@ -28,6 +28,7 @@ from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
 from bot.conversation.writing import Writing, WritingParts
+from bot.evidence import advise_local_model
 from bot.jobs.content import pictures_of
 from bot.jobs.digest import deciding_of
 from bot.jobs.troubles import ignore
@@ -253,6 +254,7 @@ def chat_services(
             limit=limit,
             minimum_age=timedelta(days=settings.posting.minimum_age_days),
             unjudged_coverage=settings.chat.unjudged_coverage,
+            advice=None if settings.has_model() else advise_local_model(settings),
         ),
         archives=Archives(
             list=app.corpora.list,

@@ -13,6 +13,7 @@ from bot.request import Person, Place, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
 from engine.chat import Chat
+from engine.messages import Message
 from tests.bot.conversing import GROUP, Bot, bot_on, event, until
 from tests.bot.prophecies import NOW
 
@@ -61,6 +62,19 @@ async def owned(bot: Bot) -> Bot:
     greeting = await bot.say(f"/start {code}", person=OWNER, place=HOME)
     assert (greeting.text or "").startswith("You own this bot now. There is always a tweet.")
     return bot
+
+
+async def test_the_owner_is_told_once_how_answers_that_nobody_judges_become_better(
+    storage: Database, post: Post
+) -> None:
+    advice = Message("By words alone: a model on this machine leaves out most junk.")
+    async with bot_on(storage, access="owner", posters=[post], advice=advice) as bot:
+        code = await bot.services.access.ownership.code("test", now=NOW)
+        greetings = [
+            (await bot.say(text, person=OWNER, place=HOME)).text or ""
+            for text in (f"/start {code}", "/start")
+        ]
+    assert [advice in greeting for greeting in greetings] == [True, False]
 
 
 async def test_without_an_owner_nobody_is_answered(bot: Bot) -> None:
