@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _HOUR, _DAY = 3600, 86_400
-TEXTS = (1_000_000, 100_000_000, 1_000_000_000)
+TEXTS = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 CHATS = (10_000, 100_000, 1_000_000)
 
 

@@ -45,8 +45,10 @@ async def postmaster(database: Database) -> int:
 
 
 def processor_seconds(first: int) -> float:
-    """Return what a server has worked so far, by its first process: unlike seconds on the clock,
-    it is the same on a busy machine."""
+    """Return what a server has worked so far, by its first process.
+
+    A busy machine changes this much less than what the clock says.
+    """
     ticks = 0
     for process in Path("/proc").glob("[0-9]*/stat"):
         try:
