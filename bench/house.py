@@ -3,9 +3,9 @@
 python -m bench.house [ROOT]
 """
 
+import argparse
 import ast
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -83,7 +83,7 @@ def _first_line(path: Path) -> str:
 
 
 def main(root: Path) -> None:
-    """Print the figures."""
+    """Print the size and shape of the source below ROOT."""
     found = modules(root)
     texts = {path: path.read_text(encoding="utf-8") for paths in found.values() for path in paths}
     trees = {path: parse(path) for path in texts}
@@ -107,4 +107,6 @@ def main(root: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    arguments = argparse.ArgumentParser(prog="python -m bench.house", description=main.__doc__)
+    arguments.add_argument("root", nargs="?", type=Path, default=Path(), metavar="ROOT")
+    main(arguments.parse_args().root)
