@@ -95,8 +95,9 @@ async def port_check(settings: Settings) -> Check:
     web, name = settings.web, "web"
     pushed = bool(settings.telegram.webhook_url) or _slack_pushes(settings)
     if not (web.enabled or pushed):
+        detail = "no page is opened, unless serve has no chat to answer"
         fix = "presagio serve --web opens it, or enabled = true in [web]"
-        return Check(check=name, ok=None, detail="no page is opened", fix=fix)
+        return Check(check=name, ok=None, detail=detail, fix=fix)
     place = f"{web.host}:{web.port}"
     if web.port == 0:
         return Check(check=name, ok=True, detail=f"a free port of {web.host} at each start")

@@ -87,6 +87,7 @@ class TestPort:
     async def test_that_nobody_needs(self) -> None:
         found = await port_check(load_settings(environ={}))
         assert (found.ok, "presagio serve --web" in (found.fix or "")) == (None, True)
+        assert "unless serve has no chat" in found.detail
 
     async def test_that_is_free(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
