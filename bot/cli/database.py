@@ -373,6 +373,7 @@ def _report(
         row = {"file": str(file), "corpora": len(corpora), "documents": documents}
         output.json(row if files is None else row | {"media": files})
         return
-    output.line(f"Restored {len(corpora):,} corpora with {documents:,} documents from {file}.")
+    named = "corpus" if len(corpora) == 1 else "corpora"
+    output.line(f"Restored {len(corpora):,} {named} with {documents:,} documents from {file}.")
     if files is not None:
         output.line(f"Restored {files:,} pictures and videos.")

@@ -37,7 +37,7 @@ def test_a_backup_comes_back(database: str, backup: Path, invoke: Invoke) -> Non
     assert "holds corpora or chats" in refused.complaint(2)
     assert ask(database, CORPORA) == "kept,new"
     done = invoke("restore", str(backup), "--replace")
-    assert done.out == f"Restored 1 corpora with 30 documents from {backup}.\n"
+    assert done.out == f"Restored 1 corpus with 30 documents from {backup}.\n"
     assert ask(database, CORPORA) == "kept"
     found = invoke("search", "Rust and rain", "--corpus", "kept", "--no-llm", "--json")
     assert [hit["id"] for hit in found.json["hits"]] == ["0"]
