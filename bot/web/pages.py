@@ -241,12 +241,20 @@ def _stream_findings(
         shown = await _describe_findings(shared, asked, prophecy, words)
         return {
             "html": render_fragment(request, "findings.html", **shown),
-            "says": words.count(
-                "Judged: {number} text found.", "Judged: {number} texts found.", len(prophecy.hits)
-            ),
+            "says": _say_outcome(prophecy, words),
         }
 
     return stream_work(join_prophecy(shared, asked), steps, render_findings, words=words)
+
+
+def _say_outcome(prophecy: Prophecy, words: Words) -> str:
+    if not prophecy.judged:
+        return words.say("Not judged.")
+    if not is_foretold(prophecy):
+        return words.say("Judged: nothing for sure.")
+    return words.count(
+        "Judged: {number} text found.", "Judged: {number} texts found.", len(prophecy.hits)
+    )
 
 
 async def _describe_findings(

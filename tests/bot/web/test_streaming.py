@@ -13,8 +13,9 @@ from aiohttp import web
 from bot.web.streaming import SharedWork
 from tests.bot.conversing import until
 from tests.bot.web.browser import Visit, browsing, chromium
+from tests.bot.web.stage import web_stage
 from tests.bot.web.test_service import Served, served
-from tests.fakes.model import Asked, ModelServer, scoring
+from tests.fakes.model import Asked, ModelServer, Step, failure, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
 PAGE = {"headline": HEADLINE, "date": "2024-06-01", "corpus": "demo"}
@@ -97,6 +98,27 @@ class TestPage:
             assert 'class="vote"' in told["html"]
             assert "<html" not in told["html"]
         assert slow.server.calls == 1
+
+    @pytest.mark.parametrize(
+        ("judge", "said"),
+        [
+            (scoring(lambda _headline, _candidate: 3), "Judged: nothing for sure."),
+            (failure(500), "Not judged."),
+        ],
+    )
+    async def test_the_outcome_is_not_called_a_find_unless_it_is_one(
+        self, coffee_url: str, judge: Step, said: str
+    ) -> None:
+        async with ModelServer([judge]) as model:
+            environ = {
+                "DATABASE_URL": coffee_url,
+                "PRESAGIO_LLM__BASE_URL": model.base_url,
+                "PRESAGIO_LLM__RETRIES": "0",
+                "PRESAGIO_WEB__JUDGE": "true",
+            }
+            async with web_stage(environ) as stage:
+                told = await stage.client.get("/prophecy", params=PAGE, headers=EVENTS)
+        assert said in told.text.partition("event: done")[2]
 
     async def test_without_scripts_the_page_asks_again_for_the_same(
         self, judging: Served, slow: Slow
