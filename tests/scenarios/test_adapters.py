@@ -288,7 +288,7 @@ async def test_an_answer_comes_at_once_and_changes_when_its_texts_are_compared(
         answer = await talk.says(HEADLINE)
         if not isinstance(talk, ConsoleTalk):
             assert not read_years(answer.text)
-            assert answer.text.endswith("the answer comes here in a moment.")
+            assert "the answer comes here in a moment." in answer.text
             model.may.set()
             answer = await talk.changed()
         assert len(read_years(answer.text)) == 1

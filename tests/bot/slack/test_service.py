@@ -202,11 +202,11 @@ async def test_who_is_known_already_does_not_overtake(
 ) -> None:
     bob, general = slack.user("bob"), slack.channel("general", [alice])
     async with running(slack, service(slack, bot)):
-        await alice.mentions_bot(general, "first")
+        await alice.mentions_bot(general, "Coffee")
         await slack.until(lambda: len(slack.bot_messages) == 1)
         slack.fail("users.info", Fault(delay=0.3))
-        second = await bob.mentions_bot(general, "second")
-        third = await alice.mentions_bot(general, "third")
+        second = await bob.mentions_bot(general, "Tea")
+        third = await alice.mentions_bot(general, "Milk")
         await slack.until(lambda: len(slack.bot_messages) == 3)
     assert [one.thread_ts for one in slack.bot_messages[1:]] == [second.ts, third.ts]
 
