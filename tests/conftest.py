@@ -16,6 +16,8 @@ import ssl
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import suppress
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
@@ -44,7 +46,8 @@ from tests.patience import PATIENCE
 _EXTERNAL = os.environ.get("PRESAGIO_TEST_DATABASE_URL")
 _POOLER = os.environ.get("PRESAGIO_TEST_POOLER")
 _OURS = re.compile(r"PRESAGIO_.*|DATABASE_URL|[A-Z]+_API_KEY|.*_TOKEN|.*_SECRET|XDG_.*|PG.*")
-_SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+_TESTS = Path(__file__).resolve().parent
+_SHARED_DATA = _TESTS.parents[1] / "shared" / "data"
 
 
 # Time limits a test example would make tests depend on how busy the machine is. The same examples
@@ -78,14 +81,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Make the collector of garbage pass over the tests: what is collected stays to the end."""
     gc.disable()
+    _import_share(session.config)
     try:
         return (yield)
     finally:
         gc.freeze()
         gc.enable()
+
+
+def _import_share(config: pytest.Config) -> None:
+    """Import a part of all tests first, another in each worker, where all are to be collected.
+
+    Workers that go through a new clone side by side would each compile every test.
+    """
+    given = getattr(config, "workerinput", None)
+    if not given or [config.rootpath / name for name in config.args] != [_TESTS]:
+        return
+    number, workers = int(given["workerid"].removeprefix("gw")), given["workercount"]
+    for path in sorted(_TESTS.rglob("test_*.py"))[number::workers]:
+        if not pytest_ignore_collect(path, config):
+            with suppress(Exception, pytest.skip.Exception):  # told when it is collected
+                import_module(".".join(path.relative_to(_TESTS.parent).with_suffix("").parts))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
