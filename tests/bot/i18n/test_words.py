@@ -114,6 +114,11 @@ class TestEachTranslation:
                 said = [compiled.ngettext(entry.id[0], entry.id[1], number) for number in (1, 2)]
             assert said == list(entry.forms), "run: make setup"
 
+    def test_names_its_plural_forms(self, language: str) -> None:
+        # Versions of Babel differ in how many a language has.
+        written = (LOCALE / f"{language}.po").read_text(encoding="utf-8")
+        assert written.startswith('msgid ""\nmsgstr "Plural-Forms: nplurals=')
+
     def test_has_every_plural_form(self, language: str) -> None:
         catalog = translations(language)
         for entry in entries(catalog):
