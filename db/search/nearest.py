@@ -200,7 +200,9 @@ class ToEmbed(Nearest):
         others. No connection is held between the parts.
         """
         generation = await self._generation(corpus, model_id)
-        statement = "new_documents" if new else "documents"
+        statement = "documents"
+        if new:
+            statement = "new_placed_documents" if corpus.placed else "new_documents"
         while rows := await self._rows(statement, corpus, model_id, after, to, _PAGE):
             after = rows[-1]["id"]
             yield _select_outdated(rows, generation)

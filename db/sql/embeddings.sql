@@ -39,6 +39,15 @@ SELECT page.*, replace(e.source::text, '-', '') AS source
  ORDER BY page.id
 
 -- name: new_documents(corpus_id, after_id, last_id, limit)
+SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, NULL AS source
+  FROM {document} d
+ WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)
+   AND NOT EXISTS (SELECT 1 FROM {embedding} e WHERE e.corpus_id = $1 AND e.document_id = d.id)
+ ORDER BY d.id
+ LIMIT $4
+
+-- The same of a placed corpus. It lists all ids first: ten times as slow where both tables are here.
+-- name: new_placed_documents(corpus_id, after_id, last_id, limit)
 WITH stored AS MATERIALIZED (
     SELECT d.id FROM {document} d
      WHERE d.corpus_id = $1 AND d.id > $2 AND ($3::bigint IS NULL OR d.id <= $3)

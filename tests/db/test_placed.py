@@ -258,8 +258,9 @@ async def test_vectors_of_a_placed_corpus_find_the_same_and_follow_its_texts(
     corpora = {each: await load(each, "c", _texts(50)) for each in (citus, database)}
     for opened, corpus in corpora.items():
         await _embed(opened, corpus, exact_up_to=exact_up_to)
+    await Placement(citus).move_to_worker(corpora[citus], lambda _: None)
+    corpora[citus] = await Corpora(citus).get("c")  # which knows that it is placed
     corpus, here = corpora[citus], corpora[database]
-    await Placement(citus).move_to_worker(corpus, lambda _: None)
     assert await _nearest(citus, corpus) == await _nearest(database, here)
     for opened, own in corpora.items():
         await _change(opened, own)
