@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.ingest_tables import RejectsReport, consent_to_tables, read_columns, timezone_key
+from bot.cli.ingest_tables import (
+    DEFAULT_LANGUAGE,
+    RejectsReport,
+    consent_to_tables,
+    read_columns,
+    timezone_key,
+)
 from bot.cli.shared import (
     Json,
     Yes,
@@ -34,7 +40,6 @@ from engine.settings.reading import IngestSettings
 from engine.text.language import NAMES
 from engine.values import Corpus, Kind
 
-DEFAULT_LANGUAGE = "english"
 _LONG = 10.0  # seconds after which the rate is told at the end
 
 
@@ -211,6 +216,7 @@ async def ingest_files(
         output.remark(f"Before that: {_in_words(loader.report)}")
         raise damage
     _write_counts(loader.report, options, output)
+    await _tell_other_language(app, loader.report, options, output, is_new=is_new)
     seconds = time.monotonic() - begun
     if seconds > _LONG:
         output.remark(f"It took {seconds:,.0f} s: {_rate(loader.report, seconds)}.")
@@ -306,6 +312,27 @@ def _write_counts(report: IngestReport, options: IngestOptions, output: Output) 
     if languages := report.languages:
         named = ", ".join(f"{languages[code]:,} {NAMES[code]}" for code in sorted(languages))
         output.remark(f"Languages that the words tell, as the files do not: {named}.")
+
+
+async def _tell_other_language(
+    app: "App", report: IngestReport, options: IngestOptions, output: Output, *, is_new: bool
+) -> None:
+    """Say how to have texts searched in the language that they look like, not the corpus's."""
+    corpus, language = await app.corpora.get(report.corpus), NAMES.get(report.looks or "")
+    if options.language or language in (None, corpus.language) or corpus.language == "simple":
+        return
+    if language not in await app.corpora.languages():
+        language = "simple"  # as they are written, without endings and stop words
+    name = NAMES[report.looks or ""].capitalize()
+    again = (
+        f"Run: presagio corpora drop {corpus.name} --yes, then this again with"
+        if is_new
+        else "Give them a corpus of their own: --corpus NAME"
+    )
+    output.remark(
+        f"These texts look {name}, but {corpus.name} reads them as {corpus.language.capitalize()}."
+        f" {again} --language {language}"
+    )
 
 
 def _in_words(report: IngestReport) -> str:

@@ -16,11 +16,13 @@ from bot.console.screen import Output, printable
 from bot.media import give_to_owner, make_folder
 from engine.errors import StorageError, UsageError
 from engine.ingest.records import Reject
+from engine.text.language import NAMES
 
 if TYPE_CHECKING:
     from engine.ingest.reading import ReadSource
     from engine.ingest.records import TableLayout
 
+DEFAULT_LANGUAGE = "english"
 _BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _ATTEMPTS = 3
@@ -69,6 +71,12 @@ def consent_to_tables(sources: Sequence["ReadSource"], *, yes: bool, output: Out
             output.remark(line)
         if yes or not table.needs_consent:
             continue
+        if table.looks and NAMES[table.looks] != DEFAULT_LANGUAGE:
+            name = NAMES[table.looks]
+            output.remark(
+                f"Its texts look {name.capitalize()}. A new corpus reads them as"
+                f" {DEFAULT_LANGUAGE.capitalize()} without --language {name}."
+            )
         if "timezone" in table.guessed and sys.stdin.isatty():
             source.read_times_in(_ask_for_zone())
         confirm(f"Store {source.name} like this?")

@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -33,11 +33,13 @@ from engine.corpora import ALL, USUAL
 from engine.errors import PresagioError, StorageError, reason
 from engine.fetch.client import Fetcher
 from engine.settings.reading import IngestSettings
+from engine.text.language import NAMES
 from engine.values import Corpus, CorpusRole, Kind
 
 if TYPE_CHECKING:
     from bot.app import App
     from bot.settings import Settings
+    from engine.ingest.reading import ReadSource
 
 _FOLDER = "offered"
 _KEPT_SECONDS = 86_400.0
@@ -110,11 +112,23 @@ class OfferedFiles:
         options = IngestOptions(corpus=file.parent.name, timezone=zone)
         try:
             async with open_sources([str(file)], options, self._settings) as sources:
+                options = await self._read_as_it_looks(sources[0], options)
                 unseen = Output(io.StringIO(), io.StringIO())
                 name = await ingest_files(self._app, sources, options, output=unseen)
         finally:
             self.drop(key)
         return await self._app.corpora.get(name)
+
+    async def _read_as_it_looks(
+        self, source: "ReadSource", options: IngestOptions
+    ) -> IngestOptions:
+        """Return options by which a new corpus has the language of a table's texts."""
+        language = NAMES.get((source.table and source.table.looks) or "")
+        corpora = self._app.corpora
+        known = options.corpus in {corpus.name for corpus in await corpora.list()}
+        if known or language not in await corpora.languages():
+            return options
+        return replace(options, language=language)
 
     def drop(self, key: str) -> None:
         """Delete a file."""

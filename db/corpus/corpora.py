@@ -10,7 +10,7 @@ import asyncpg
 
 from db.connection import Connection, statements
 from db.lease import Lease
-from db.pool import Database, Store
+from db.pool import Database, FallbackReader, Store
 from engine.corpora import ALL, USUAL, corpus_named, role_of_new
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.messages import Message
@@ -195,6 +195,11 @@ async def add_languages(database: Database) -> list[str]:
         return list(await connection.fetchval(statements("corpora")["add_languages"]))
 
 
+async def find_languages(connection: "Connection | FallbackReader") -> frozenset[str]:
+    """Return the text-search languages that the database knows."""
+    return frozenset(row[0] for row in await connection.fetch(statements("corpora")["languages"]))
+
+
 class CorpusReader(Store):
     """The base of what reads corpora by the statements of one file.
 
@@ -232,6 +237,11 @@ class Corpora(CorpusReader, sql="corpora"):
             rows = await reader.fetch(self._sql["select"], None)
         return [found for row in rows if (found := _read_corpus(row)).kind in self._kinds]
 
+    async def languages(self) -> frozenset[str]:
+        """Return the text-search languages that a corpus may have."""
+        async with self._database.read_anywhere() as reader:
+            return await find_languages(reader)
+
     async def ensure(
         self,
         name: str,
@@ -252,11 +262,11 @@ class Corpora(CorpusReader, sql="corpora"):
                 ),
             )
         async with self._database.transaction() as connection:
-            known = [row[0] for row in await connection.fetch(self._sql["languages"])]
+            known = await find_languages(connection)
             if language not in known:
                 raise UsageError(
                     Message("There is no text-search language {language!r}.", language=language),
-                    fix=Message("Use one of: {known}.", known=", ".join(known)),
+                    fix=Message("Use one of: {known}.", known=", ".join(sorted(known))),
                 )
             created = await connection.fetchval(
                 self._sql["insert"],

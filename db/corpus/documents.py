@@ -11,7 +11,13 @@ import asyncpg
 import orjson
 
 from db.connection import Connection, statements
-from db.corpus.corpora import about_corpus, clean_postings, language_of, partition
+from db.corpus.corpora import (
+    about_corpus,
+    clean_postings,
+    find_languages,
+    language_of,
+    partition,
+)
 from db.corpus.placement import borrow
 from db.pool import Database, Store
 from engine.corpora import Document, Part, part_id
@@ -317,8 +323,7 @@ class Documents(Store, sql="documents"):
 
     async def _known_languages(self, connection: Connection) -> frozenset[str]:
         if self._languages is None:
-            rows = await connection.fetch(statements("corpora")["languages"])
-            self._languages = frozenset(row[0] for row in rows)
+            self._languages = await find_languages(connection)
         return self._languages
 
     async def _keep_items(

@@ -45,6 +45,7 @@ _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_]\w+)?")
 _PARTS_READ = 5  # of a document, for telling its language
 _RENAMED = {"in": "id", "iw": "he", "ji": "yi"}
 BATCH = 10_000
+_SAMPLED = 50  # texts of a batch, for telling the language of those that name none
 
 
 def normalise(record: SourceRecord, defaults: Defaults) -> Document:
@@ -303,6 +304,7 @@ class IngestReport:
     updated: int = 0
     rejected: int = 0
     languages: Mapping[str, int] = field(default_factory=dict)  # documents whose words told theirs
+    looks: str | None = None  # the language of most new texts that name none, if it is sure
 
     @property
     def unchanged(self) -> int:
@@ -337,6 +339,7 @@ class Loader:
         self._progress = progress
         self._batch = batch
         self._under_way: dict[str, int] = {}  # digests of the batch being stored
+        self._looks: Counter[str | None] = Counter()  # of batches
         self.report = IngestReport(corpus=corpus.name)
 
     async def load(self, source: RecordSource) -> IngestReport:
@@ -386,7 +389,9 @@ class Loader:
             self._add_counts(read=batch.read, rejected=len(batch.rejects) + len(unusable))
             told = Counter(self.report.languages)
             told.update(each.lang for each in documents if each.lang and not each.is_language_told)
-            self.report = replace(self.report, languages=told)
+            self._looks[_find_language(documents)] += 1
+            looks = self._looks.most_common(1)[0][0]
+            self.report = replace(self.report, languages=told, looks=looks)
             return batch, documents
 
     async def _find_outdated(self, digests: Mapping[str, int]) -> set[str]:
@@ -407,6 +412,12 @@ class Loader:
         counts = {name: getattr(self.report, name) + number for name, number in more.items()}
         self.report = replace(self.report, **counts)
         self._progress(self.report)
+
+
+def _find_language(documents: Sequence[Document]) -> str | None:
+    """Return the language of the texts of a batch that name none, if it is sure."""
+    texts = [each.text for each in documents if each.lang is None and not each.parts]
+    return detect_language("\n".join(texts[:: len(texts) // _SAMPLED + 1]))
 
 
 def _incomplete(documents: Sequence[Document]) -> list[Reject]:

@@ -75,6 +75,7 @@ class TableLayout:
     guessed: tuple[str, ...] = ()  # fields, "header", "encoding", "timezone"
     first: tuple[Mapping[str, str], ...] = ()  # of the records, as they will be stored
     kind: str = ""  # of the corpus that it was exported from
+    looks: str | None = None  # ISO 639-1: the language of its texts, if only their words tell it
 
     @property
     def unused(self) -> list[str]:

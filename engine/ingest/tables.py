@@ -28,6 +28,7 @@ from engine.ingest.written_dates import (
 )
 from engine.messages import Message
 from engine.text.clean import storable
+from engine.text.language import detect_language
 
 UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
 USUAL_ZONE = "UTC"
@@ -239,7 +240,14 @@ def complete_layout(
         layout = replace(layout, timezone=told.timezone or USUAL_ZONE)
         names += [] if told.timezone else ["timezone"]
     layout = replace(layout, guessed=tuple(names), kind=_exported_kind(rows))
-    return replace(layout, first=tuple(_preview(rows, layout)))
+    looks = None if told.language else _detect_language(rows, layout)
+    return replace(layout, first=tuple(_preview(rows, layout)), looks=looks)
+
+
+def _detect_language(rows: Sequence[RowMap], layout: TableLayout) -> str | None:
+    if "lang" in layout.columns:
+        return None
+    return detect_language("\n".join(str(read_cell(row, layout, "text") or "") for row in rows))
 
 
 def _exported_kind(rows: Sequence[RowMap]) -> str:

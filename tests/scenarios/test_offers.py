@@ -80,6 +80,21 @@ async def test_how_a_table_is_read_is_shown_before_it_is_added(owned: Stage) -> 
     assert written[0][0].isoformat() == "2012-05-13T21:30:00+00:00"
 
 
+async def test_a_table_becomes_an_archive_in_the_language_of_its_texts(owned: Stage) -> None:
+    rows = [
+        "2012-05-13,No hay que esperar más para bajar el precio del pan.",
+        "2012-05-14,Ya está.",
+    ]
+    async with owned.serving():
+        alice, home = await own(owned)
+        table = "\n".join(["fecha,texto", *rows]).encode()
+        offer = await (await alice.sends_file(home, "tuits.csv", table)).answer()
+        await (await alice.presses(offer, "Add it")).answered()
+        await owned.telegram.until_acknowledged()
+        languages = await owned.rows("SELECT language FROM corpus WHERE name = 'tweets'")
+    assert languages == [("spanish",)]
+
+
 async def test_a_file_that_is_not_wanted_is_deleted(owned: Stage, data_dir: Path) -> None:
     async with owned.serving():
         alice, home = await own(owned)

@@ -169,6 +169,52 @@ TABLE = (
 )
 
 
+SPANISH = (
+    "La gente de este país no quiere más impuestos.",
+    "Hoy hablé con los vecinos sobre el puente y la ruta.",
+    "No hay que esperar más para bajar el precio del café.",
+)
+
+
+class TestLanguages:
+    @pytest.fixture
+    def posts(self, tmp_path: Path) -> str:
+        rows = [f"{n},2019-05-23T10:00:00Z,{text}" for n, text in enumerate(SPANISH)]
+        file = tmp_path / "posts.csv"
+        file.write_text("\n".join(["id,created_at,text", *rows]))
+        return str(file)
+
+    def test_texts_of_another_language_than_their_corpus_are_told(
+        self, invoke: Invoke, database: str, posts: str, file: Path
+    ) -> None:
+        said = invoke("ingest", posts, "--author", "ana").err
+        assert "look Spanish, but tweets reads them as English." in said
+        assert "presagio corpora drop tweets --yes" in said
+        assert "--language spanish\n" in said
+        invoke("corpora", "drop", "tweets", "--yes")
+        assert invoke("ingest", posts, "--author", "ana", "--language", "spanish").err == ""
+        assert invoke("ingest", posts).err == ""
+        invoke("ingest", str(file), "--corpus", "english", "--author", "ana")
+        more = Path(posts).read_text().replace("\n0,", "\n7,")
+        Path(posts).write_text(more)
+        known = invoke("ingest", posts, "--corpus", "english").err
+        assert "Give them a corpus of their own: --corpus NAME --language spanish" in known
+
+    def test_who_names_a_language_is_told_nothing(
+        self, invoke: Invoke, database: str, posts: str
+    ) -> None:
+        assert invoke("ingest", posts, "--author", "ana", "--language", "english").err == ""
+        assert "look" not in invoke("ingest", posts, "--corpus", "x", "--language", "simple").err
+
+    def test_a_table_s_is_told_before_it_is_stored(
+        self, invoke: Invoke, database: str, posts: str
+    ) -> None:
+        Path(posts).write_text(Path(posts).read_text().replace("text", "texto"))
+        hint = "Its texts look Spanish. A new corpus reads them as English without --language"
+        assert hint in invoke("ingest", posts).err
+        assert hint not in invoke("ingest", posts, "--language", "spanish").err
+
+
 class TestTables:
     @pytest.fixture
     def table(self, tmp_path: Path) -> str:
