@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import After, Before, CorpusNames, Json, NoLlm, SearchMode, command_in_app, text
+from bot.cli.shared import After, Before, CorpusNames, Json, NoLlm, SearchMode, command_of, text
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.ask import ask as answered
@@ -64,4 +64,4 @@ async def write_answer(
         output.show(answer_reply(answer, words_for(DEFAULT, operator=True)))
 
 
-command = command_in_app(write_answer)
+command = command_of(write_answer)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.corpora_contents import contents
-from bot.cli.shared import Csv, Json, Name, Yes, account, app_command, confirm, run_in_app, text
+from bot.cli.shared import Csv, Json, Name, Yes, account, app_command, confirm, text
 from bot.console.screen import Output
 from bot.media import Media, files_in, text_ids
 from db.corpus.placement import Placement
@@ -126,37 +126,16 @@ async def show_corpus(app: "App", name: Name, *, json: Json = False, output: Out
             output.line(f"{key}: {_format_value(value)}")
 
 
+def _require_author_or_link(author: str | None, url_template: str | None) -> None:
+    if author is None and url_template is None:
+        raise UsageError("There is nothing to change.", fix="Give --author or --url-template.")
+
+
+@app_command(commands, "set", before=_require_author_or_link)
 async def set_corpus(
     app: "App",
-    name: str,
-    *,
-    author: str | None = None,
-    url_template: str | None = None,
-    description: str | None = None,
-    display_name: str | None = None,
-    avatar: str | None = None,
-    json: bool,
-    output: Output,
-) -> None:
-    """Change a corpus and show it; an empty `avatar` removes the picture.
-
-    Raises CorpusNotFound, InputError for a file that is no picture.
-    """
-    await app.corpora.change(
-        name,
-        author=author,
-        url_template=url_template,
-        description=description,
-        display_name=display_name,
-        avatar=None if avatar is None else picture_in(avatar) if avatar else b"",
-    )
-    await show_corpus(app, name, json=json, output=output)
-
-
-@commands.command("set")
-def corpora_set(
-    context: typer.Context,
     name: Name,
+    *,
     author: Author = None,
     url_template: Annotated[
         str | None,
@@ -165,29 +144,30 @@ def corpora_set(
         ),
     ] = None,
     json: Json = False,
+    output: Output,
 ) -> None:
     """Change a corpus.
 
     Example: presagio corpora set me --url-template "https://example.org/{id}"
     """
-    if author is None and url_template is None:
-        raise UsageError("There is nothing to change.", fix="Give --author or --url-template.")
-
-    run_in_app(
-        context,
-        set_corpus,
-        name,
-        author=author,
-        url_template=url_template,
-        json=json,
-        output=Output.of_process(),
-    )
+    await app.corpora.change(name, author=author, url_template=url_template)
+    await show_corpus(app, name, json=json, output=output)
 
 
-@commands.command("describe")
-def corpora_describe(
-    context: typer.Context,
+def _require_description(
+    description: str | None, author: str | None, display_name: str | None, avatar: str | None
+) -> None:
+    if (description, author, display_name, avatar) == (None,) * 4:
+        raise UsageError(
+            "There is nothing to change.", fix="Give --author, --name, --avatar or --description."
+        )
+
+
+@app_command(commands, "describe", before=_require_description)
+async def describe_corpus(
+    app: "App",
     name: Name,
+    *,
     description: Annotated[
         str | None,
         typer.Option(
@@ -210,26 +190,20 @@ def corpora_describe(
         typer.Option("--avatar", help="Picture of the author, PNG or JPEG; empty takes it away."),
     ] = None,
     json: Json = False,
+    output: Output,
 ) -> None:
     """Say whose texts a corpus holds, for people and for models.
 
     Example: presagio corpora describe me --author ana --name "Ana Ruiz"
     """
-    if (description, author, display_name, avatar) == (None,) * 4:
-        raise UsageError(
-            "There is nothing to change.", fix="Give --author, --name, --avatar or --description."
-        )
-    run_in_app(
-        context,
-        set_corpus,
+    await app.corpora.change(
         name,
         author=author,
         description=description,
         display_name=display_name,
-        avatar=avatar,
-        json=json,
-        output=Output.of_process(),
+        avatar=None if avatar is None else picture_in(avatar) if avatar else b"",
     )
+    await show_corpus(app, name, json=json, output=output)
 
 
 @app_command(commands, "media")
@@ -264,8 +238,17 @@ async def bring_media(
         output.remark(f"Left out: {number:,}, {reason.value}.")
 
 
-async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
-    """Remove a corpus. Raises CorpusNotFound."""
+def _confirm_drop(name: str, yes: Yes = False) -> None:
+    if not yes:
+        confirm(f"Remove {name!r} and all it holds?")
+
+
+@app_command(commands, "drop", before=_confirm_drop)
+async def drop_corpus(app: "App", name: Name, *, json: Json = False, output: Output) -> None:
+    """Remove a corpus and its documents, after asking.
+
+    Example: presagio corpora drop demo --yes
+    """
     corpus = await app.corpora.get(name)
     documents = await app.corpora.drop(name)
     await asyncio.to_thread(Media(app.settings.data_dir).drop, corpus)
@@ -274,17 +257,6 @@ async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
         f"Dropped {name} with {documents:,} documents.",
         json=json,
     )
-
-
-@commands.command("drop")
-def corpora_drop(context: typer.Context, name: Name, yes: Yes = False, json: Json = False) -> None:
-    """Remove a corpus and its documents, after asking.
-
-    Example: presagio corpora drop demo --yes
-    """
-    if not yes:
-        confirm(f"Remove {name!r} and all it holds?")
-    run_in_app(context, drop_corpus, name, json=json, output=Output.of_process())
 
 
 def _format_value(value: object) -> str:

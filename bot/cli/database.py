@@ -13,12 +13,11 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.shared import Json, settings_of
+from bot.cli.shared import Json, command_of, settings_of
 from bot.console.screen import Output, progress_bar
-from bot.database import open_database, open_url
+from bot.database import bring_up_to_date, open_database, open_url, open_with_server
 from bot.media import Media
 from bot.settings import Settings
-from bot.signals import run_until_signal
 from db.backup.archive import environment
 from db.backup.backup import (
     check_backup,
@@ -30,7 +29,7 @@ from db.backup.backup import (
     restore,
     unknown_languages,
 )
-from db.corpus.corpora import Corpora
+from db.corpus.corpora import Corpora, add_languages
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
 from db.search.embeddings import EXACT_UP_TO, Embeddings
@@ -48,34 +47,27 @@ _PROGRAM = {"allow_interspersed_args": False}
 _MEGABYTE = 1_000_000
 
 
-def init(context: typer.Context) -> None:
+async def migrate_tables(settings: Settings, *, output: Output) -> None:
     """Create or update the tables.
 
     May be run again at any time.
 
     Example: presagio init
     """
-    output = Output.of_process()
-    done = run_until_signal(migrate_tables(settings_of(context), output=output))
-    for name in done:
-        output.line(f"applied migration {name}")
-    output.line("The database is ready." if done else "The database was ready; nothing to do.")
-
-
-async def migrate_tables(settings: Settings, *, output: Output) -> list[str]:
-    """Migrate, prepare storage for a remote model's vectors, and return the migrations' names."""
-    from bot.database import bring_up_to_date, open_with_server
-    from db.corpus.corpora import add_languages
-
     async with open_with_server(settings, output.remark) as (database, server):
-        applied = await bring_up_to_date(settings, database, server, output.remark)
+        done = await bring_up_to_date(settings, database, server, output.remark)
         if added := await add_languages(database):
             output.remark(f"The server has learned: {', '.join(added)}.")
         if settings.embeddings.backend == "remote":
             from bot.cli.embed import prepare_model
 
             await prepare_model(settings, database, output=output)
-        return applied
+    for name in done:
+        output.line(f"applied migration {name}")
+    output.line("The database is ready." if done else "The database was ready; nothing to do.")
+
+
+init = command_of(migrate_tables)
 
 
 def run_program(settings: Settings, command: Sequence[str], *, output: Output) -> int:
@@ -157,25 +149,76 @@ def _ignore_interrupt(number: int, _: FrameType | None) -> None:
     """Ignore Ctrl-C, which the program receives too."""
 
 
-def backup(
+@commands.command("run", context_settings=_PROGRAM)
+def database_run(
     context: typer.Context,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="The program and its arguments.", show_default=False)
+    ] = None,
+) -> None:
+    """Run a program beside the database, and exit as it does.
+
+    It finds the database in DATABASE_URL, and psql, pg_dump and pg_restore find it by themselves.
+
+    Example: presagio database run psql -c "SELECT name FROM corpus"
+    """
+    if not command:
+        raise UsageError("There is no program to run.", fix="Try: presagio database run psql")
+    sys.exit(run_program(settings_of(context), command, output=Output.of_process()))
+
+
+async def back_up(
+    settings: Settings,
     file: Annotated[Path, typer.Argument(help="File to write; an older one is replaced.")],
+    *,
     media: Annotated[
         Path | None,
         typer.Option("--media", help="Archive to write: pictures and videos, which are files."),
     ] = None,
     json: Json = False,
+    output: Output,
 ) -> None:
     """Write the whole database to a file, while others work in it.
 
     Example: presagio backup presagio.dump
     """
-    settings, output = settings_of(context), Output.of_process()
-    run_until_signal(back_up(settings, file, media=media, json=json, output=output))
+    # A database set up by an older version is not migrated, as a backup precedes an upgrade.
+    async with open_url(settings, progress=output.remark) as url:
+        async with open_database(settings, progress=output.remark) as database:
+            _require_direct(database)
+            if not await is_set_up(database):
+                raise InputError("There is nothing to back up: the database is not set up.")
+        with _bar(output, "backup") as progress:
+            size = await dump(url, file, progress=progress)
+    files = await _save_media(settings, media, output=output)
+    if json:
+        output.json({"file": str(file), "bytes": size} | ({"media": files} if media else {}))
+    else:
+        output.line(f"Wrote {file} ({size / _MEGABYTE:,.1f} MB).")
+        if media:
+            output.line(f"Wrote {media} ({files:,} pictures and videos).")
 
 
-def restore_backup(
-    context: typer.Context,
+backup = command_of(back_up)
+
+
+async def _save_media(settings: Settings, file: Path | None, *, output: Output) -> int:
+    """Write all files to the archive `file` and return their number; without one, tell of them.
+
+    Raises InputError.
+    """
+    media = Media(settings.data_dir)
+    if file:
+        return await asyncio.to_thread(media.pack, file)
+    if number := await asyncio.to_thread(media.files):
+        output.remark(
+            f"{number:,} pictures and videos of texts are not in it. To save them: --media FILE.tar"
+        )
+    return 0
+
+
+async def bring_back(
+    settings: Settings,
     file: Annotated[
         Path,
         typer.Argument(
@@ -185,6 +228,7 @@ def restore_backup(
             readable=True,
         ),
     ],
+    *,
     replace: Annotated[
         bool, typer.Option("--replace", help="Give up the corpora and chats that are there.")
     ] = False,
@@ -205,6 +249,7 @@ def restore_backup(
         ),
     ] = False,
     json: Json = False,
+    output: Output,
 ) -> None:
     """Load a backup into an empty database.
 
@@ -213,94 +258,6 @@ def restore_backup(
     All of it goes in, or nothing is changed. Nobody else may work in the database meanwhile.
 
     Example: presagio restore presagio.dump
-    """
-    settings, output = settings_of(context), Output.of_process()
-    run_until_signal(
-        bring_back(
-            settings,
-            file,
-            media=media,
-            replace=replace,
-            known_only=known_only,
-            json=json,
-            output=output,
-        )
-    )
-
-
-@commands.command("run", context_settings=_PROGRAM)
-def database_run(
-    context: typer.Context,
-    command: Annotated[
-        list[str] | None, typer.Argument(help="The program and its arguments.", show_default=False)
-    ] = None,
-) -> None:
-    """Run a program beside the database, and exit as it does.
-
-    It finds the database in DATABASE_URL, and psql, pg_dump and pg_restore find it by themselves.
-
-    Example: presagio database run psql -c "SELECT name FROM corpus"
-    """
-    if not command:
-        raise UsageError("There is no program to run.", fix="Try: presagio database run psql")
-    sys.exit(run_program(settings_of(context), command, output=Output.of_process()))
-
-
-async def back_up(
-    settings: Settings, file: Path, *, media: Path | None = None, json: bool, output: Output
-) -> None:
-    """Write the whole database to `file`, with a progress bar, and then its files to `media`.
-
-    Raises storage errors, InputError.
-
-    A database set up by an older version is not migrated, as a backup precedes an upgrade.
-    """
-    async with open_url(settings, progress=output.remark) as url:
-        async with open_database(settings, progress=output.remark) as database:
-            _require_direct(database)
-            if not await is_set_up(database):
-                raise InputError("There is nothing to back up: the database is not set up.")
-        with _bar(output, "backup") as progress:
-            size = await dump(url, file, progress=progress)
-    files = await _save_media(settings, media, output=output)
-    if json:
-        output.json({"file": str(file), "bytes": size} | ({"media": files} if media else {}))
-    else:
-        output.line(f"Wrote {file} ({size / _MEGABYTE:,.1f} MB).")
-        if media:
-            output.line(f"Wrote {media} ({files:,} pictures and videos).")
-
-
-async def _save_media(settings: Settings, file: Path | None, *, output: Output) -> int:
-    """Write all files to the archive `file` and return their number; without one, tell of them.
-
-    Raises InputError.
-    """
-    media = Media(settings.data_dir)
-    if file:
-        return await asyncio.to_thread(media.pack, file)
-    if number := await asyncio.to_thread(media.files):
-        output.remark(
-            f"{number:,} pictures and videos of texts are not in it. To save them: --media FILE.tar"
-        )
-    return 0
-
-
-async def bring_back(
-    settings: Settings,
-    file: Path,
-    *,
-    media: Path | None = None,
-    replace: bool,
-    known_only: bool = False,
-    json: bool,
-    output: Output,
-) -> None:
-    """Replace the contents of the database with the backup `file`, with a progress bar, and then
-    the files of texts with those of `media`.
-
-    Raises UsageError if the database is not empty and `replace` is not set, InputError, storage
-    errors; the database is then unchanged.
     """
     async with open_url(settings, progress=output.remark) as url:
         found = await check_backup(file)
@@ -320,6 +277,9 @@ async def bring_back(
     for language in unknown:
         output.remark(f"This server does not know {language}: texts in it are not found.")
     _report(file, corpora, files, json=json, output=output)
+
+
+restore_backup = command_of(bring_back)
 
 
 async def _settle_vectors(database: Database, corpora: Sequence[Corpus]) -> None:

@@ -10,7 +10,19 @@ import orjson
 import typer
 
 from bot.cli.demo import bundled_file
-from bot.cli.shared import Json, NoLlm, NoWeb, SearchMode, corpus_names, now, run_in_app, text
+from bot.cli.shared import (
+    Json,
+    NoLlm,
+    NoWeb,
+    SearchMode,
+    app_command,
+    corpus_names,
+    now,
+    run_in_app,
+    spread_options,
+    text,
+    texts,
+)
 from bot.console.screen import Output, progress_bar
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts
@@ -37,7 +49,7 @@ from engine.evaluate.measures import (
 )
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.search import Mode, SearchRequest
+from engine.search import SearchRequest
 from engine.values import Corpus
 
 if TYPE_CHECKING:
@@ -53,19 +65,37 @@ commands = typer.Typer(
 )
 
 
+@app_command(commands, "compose")
 async def measure_compositions(
     app: "App",
-    cases: Path,
-    corpora: Sequence[str],
     *,
-    web: bool,
-    json: bool,
+    cases: Annotated[
+        Path, typer.Option("--cases", help="JSON lines: prompt; id, language, thread if known.")
+    ],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corpus",
+            "-c",
+            metavar="<str>",
+            autocompletion=corpus_names,
+            help="Corpus to write from; may be given several times.",
+            callback=texts,
+        ),
+    ] = None,
+    no_web: NoWeb = False,
+    json: Json = False,
     now: datetime,
     output: Output,
 ) -> None:
-    """Write for every case and print the figures. Raises InputError, ModelError, storage errors."""
+    """Measure written tweets.
+
+    Says what code can trace, what the guard catches, what a model confirms.
+
+    Example: presagio eval compose --cases prompts.jsonl --corpus demo
+    """
     guard = measure_guard(read_labelled(bundled_file(GUARDED)))
-    chosen, asked = await corpora_for(app, corpora), read_cases(cases)
+    chosen, asked = await corpora_for(app, corpus or ()), read_cases(cases)
     parts = compose_parts(app)
     if parts.models is None:
         raise ModelError(
@@ -74,7 +104,7 @@ async def measure_compositions(
     shown, support, rows = TraceFigures(), SupportFigures(), list[dict[str, object]]()
     with progress_bar(output.remarks, "prompts", len(asked)) as tell:
         for case in asked:
-            composition = await Composer(parts).compose(_request(case, chosen, web), now=now)
+            composition = await Composer(parts).compose(_request(case, chosen, not no_web), now=now)
             async with parts.models.reserve_steps([StepName.CHECK] * 2, now=now) as models:
                 length = parts.settings.passage_length
                 judged = await measure_support(
@@ -123,22 +153,40 @@ def _request(case: ComposeCase, corpora: Sequence[Corpus], web: bool) -> Compose
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationOptions:
-    """Options from the command line."""
+    """Options from the command line; a command of the group takes none of them."""
 
-    corpus: str
-    headlines: Path
-    qrels: Path
-    run_out: Path | None = None
-    judged: bool = True
-    mode: Mode | None = None  # None means the settings' value
-    json: bool = False
+    corpus: Annotated[
+        str,
+        typer.Option(
+            "--corpus", "-c", autocompletion=corpus_names, help="Corpus to search.", callback=text
+        ),
+    ] = ""
+    headlines: Annotated[
+        Path | None,
+        typer.Option("--headlines", help="JSON lines: qid, headline; kind, date if known."),
+    ] = None
+    qrels: Annotated[
+        Path | None, typer.Option("--qrels", help="Lines of qid, id and label 0-6, tabbed.")
+    ] = None
+    run_out: Annotated[
+        Path | None, typer.Option("--run-out", help="Write what was found to this file.")
+    ] = None
+    mode: SearchMode = None
+    no_llm: NoLlm = False
+    json: Json = False
 
 
 async def evaluation(
-    app: "App", options: EvaluationOptions, *, now: datetime, output: Output
+    app: "App",
+    headlines_file: Path,
+    qrels_file: Path,
+    options: EvaluationOptions,
+    *,
+    now: datetime,
+    output: Output,
 ) -> None:
     """Answer every headline and write the measures. Raises InputError, CorpusNotFound."""
-    headlines, qrels = read_headlines(options.headlines), read_qrels(options.qrels)
+    headlines, qrels = read_headlines(headlines_file), read_qrels(qrels_file)
     runs: dict[str, Run] = {}
     with progress_bar(output.remarks, "headlines", len(headlines)) as tell:
         for headline in headlines:
@@ -147,7 +195,7 @@ async def evaluation(
     report = evaluate(headlines, qrels, runs)
     if options.run_out:
         _write_runs(options.run_out, runs)
-    if options.judged and app.retrieval.judge is None:
+    if not options.no_llm and app.retrieval.judge is None:
         output.remark("No language model is set up: these are the figures of the search alone.")
     _write_report(report, options, output)
 
@@ -159,7 +207,7 @@ async def _run(
         headline=read_headline(headline.headline, date=headline.date),
         limit=_DEPTH,
         now=now,
-        judged=options.judged,
+        judged=not options.no_llm,
         mode=options.mode,
     )
     prophecy = await app.prophesy(request, corpus=options.corpus)
@@ -184,7 +232,7 @@ def _write_runs(path: Path, runs: Mapping[str, Run]) -> None:
 def _write_report(report: Report, options: EvaluationOptions, output: Output) -> None:
     measures = report.as_json()
     if options.json:
-        output.json({"corpus": options.corpus, "judged": options.judged} | measures)
+        output.json({"corpus": options.corpus, "judged": not options.no_llm} | measures)
         return
     notes, rows = measures.pop("notes"), measures.pop("rows")
     output.measures(measures, rows if isinstance(rows, Sequence) else ())
@@ -194,78 +242,12 @@ def _write_report(report: Report, options: EvaluationOptions, output: Output) ->
 
 
 @commands.callback()
-def headlines_alone(
-    context: typer.Context,
-    corpus: Annotated[
-        str,
-        typer.Option(
-            "--corpus", "-c", autocompletion=corpus_names, help="Corpus to search.", callback=text
-        ),
-    ] = "",
-    headlines: Annotated[
-        Path | None,
-        typer.Option("--headlines", help="JSON lines: qid, headline; kind, date if known."),
-    ] = None,
-    qrels: Annotated[
-        Path | None, typer.Option("--qrels", help="Lines of qid, id and label 0-6, tabbed.")
-    ] = None,
-    run_out: Annotated[
-        Path | None, typer.Option("--run-out", help="Write what was found to this file.")
-    ] = None,
-    mode: SearchMode = None,
-    no_llm: NoLlm = False,
-    json: Json = False,
-) -> None:
+@spread_options(EvaluationOptions)
+def headlines_alone(context: typer.Context, options: EvaluationOptions) -> None:
     """Measure answers to headlines when no command is named."""
     if context.invoked_subcommand is not None:
         return
-    if not corpus or headlines is None or qrels is None:
+    if not options.corpus or options.headlines is None or options.qrels is None:
         raise UsageError("Name --corpus, --headlines and --qrels.")
-    chosen = EvaluationOptions(
-        corpus=corpus,
-        headlines=headlines,
-        qrels=qrels,
-        run_out=run_out,
-        judged=not no_llm,
-        mode=mode,
-        json=json,
-    )
-    run_in_app(context, evaluation, chosen, now=now(), output=Output.of_process())
-
-
-@commands.command("compose")
-def compose(
-    context: typer.Context,
-    cases: Annotated[
-        Path, typer.Option("--cases", help="JSON lines: prompt; id, language, thread if known.")
-    ],
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--corpus",
-            "-c",
-            metavar="<str>",
-            autocompletion=corpus_names,
-            help="Corpus to write from; may be given several times.",
-        ),
-    ] = None,
-    no_web: NoWeb = False,
-    json: Json = False,
-) -> None:
-    """Measure written tweets.
-
-    Says what code can trace, what the guard catches, what a model confirms.
-
-    Example: presagio eval compose --cases prompts.jsonl --corpus demo
-    """
-
-    run_in_app(
-        context,
-        measure_compositions,
-        cases,
-        [text(name) or "" for name in corpus or ()],
-        web=not no_web,
-        json=json,
-        now=now(),
-        output=Output.of_process(),
-    )
+    files = options.headlines, options.qrels
+    run_in_app(context, evaluation, *files, options, now=now(), output=Output.of_process())

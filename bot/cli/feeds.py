@@ -1,17 +1,16 @@
-"""`presagio feeds`: the arguments of its commands."""
+"""`presagio feeds`: lists, adds, removes and tests feeds; reads and writes lists of them."""
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Csv, Json, now, settings_of, text, with_app
+from bot.cli.shared import Csv, Json, app_command, now, run_in_app, text
 from bot.console.screen import Output
 from bot.conversation.wiring import open_news_services
 from bot.jobs.wiring import configured_feeds
@@ -23,6 +22,9 @@ from engine.feeds.feed import Feed, FeedHealth
 from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed, address_of, read_list, write_opml
 from engine.fetch.client import Fetcher
 from engine.text.address import public_address
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 _LONGEST = 60  # characters of a name
 _STDIN = "-"
@@ -93,143 +95,201 @@ def _moment(value: object) -> str:
     return f"{value:%Y-%m-%d %H:%M}Z" if isinstance(value, datetime) else "-"
 
 
-if TYPE_CHECKING:
-    from bot.app import App
+@commands.callback()
+def feeds_alone(context: typer.Context, json: Json = False, csv: Csv = False) -> None:
+    """List the feeds when no command is named."""
+    if context.invoked_subcommand is None:
+        run_in_app(context, list_feeds, json=json, csv=csv, now=now(), output=Output.of_process())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedCommand:
-    """Whose feeds, and how to write them. `chat` is "platform:id", or "" for everybody's feeds."""
+@app_command(commands, "list")
+async def list_feeds(
+    app: "App",
+    *,
+    chat: ChatName = "",
+    json: Json = False,
+    csv: Csv = False,
+    now: datetime,
+    output: Output,
+) -> None:
+    """List all feeds, or those that one chat gets, with how they fare.
 
-    app: "App"
-    output: Output
-    json: bool
-    now: datetime
-    csv: bool = False
-    chat: str = ""
-
-
-async def list_feeds(command: FeedCommand) -> None:
-    """Write one row per feed."""
-    rows = [feed_row(read, _shown_url(command, read.feed)) for read in await _healths(command)]
-    command.output.rows(
+    Example: presagio feeds list --json
+    """
+    # Addresses of chats' own feeds may hold secrets.
+    rows = [
+        feed_row(
+            health,
+            health.feed.url if health.feed.configured or chat else public_address(health.feed.url),
+        )
+        for health in await _healths(app, chat, now)
+    ]
+    output.rows(
         rows,
         shown=[feed_cells(row) for row in rows],
-        json=command.json,
-        csv=command.csv,
+        json=json,
+        csv=csv,
         none="There is no feed yet. Add one with: presagio feeds add URL",
     )
 
 
-async def add_feed(command: FeedCommand, address: str, *, category: str) -> None:
-    """Look up an address and add its feed for everybody or the chat. Raises FetchError."""
-    chat = await _chat(command)
-    found = await _looked_up(command, address)
+@app_command(commands, "add")
+async def add_feed(
+    app: "App",
+    url: Page,
+    *,
+    category: Annotated[
+        str, typer.Option("--category", help="Any word, such as news or tech.", callback=text)
+    ] = "",
+    chat: ChatName = "",
+    json: Json = False,
+    now: datetime,
+    output: Output,
+) -> None:
+    """Let everybody get a feed, or one chat. It is read once to see that it is one.
+
+    Example: presagio feeds add https://example.org/rss --category news
+    """
+    whose = await _chat(app, chat)
+    found = await _looked_up(app, url)
     if not isinstance(found, ReadableFeed):
-        _write_found(command, found)
+        _write_found(found, json=json, output=output)
         raise PresagioError("The page names several feeds.", fix="Add one of them.")
-    await _add(command, chat, found.url, category or None)
+    await _add(app, whose, found.url, category or None, now)
     title = found.parsed.title
-    command.output.tell(
+    output.tell(
         {"added": found.url, "title": title, "category": category or None},
         f"Added {title or found.url}. What it brings from now on is news.",
-        json=command.json,
+        json=json,
     )
 
 
-async def remove_feed(command: FeedCommand, url: str) -> None:
-    """Remove a feed from everybody or from the chat. Raises InputError if it is not there."""
-    chat = await _chat(command)
-    if chat is not None:
-        removed = await Feeds(command.app.database).remove(chat, url)
+@app_command(commands, "remove")
+async def remove_feed(
+    app: "App",
+    url: Url,
+    *,
+    chat: ChatName = "",
+    json: Json = False,
+    now: datetime,
+    output: Output,
+) -> None:
+    """Take a feed away that was added here, or in one chat.
+
+    Example: presagio feeds remove https://example.org/rss
+    """
+    whose = await _chat(app, chat)
+    if whose is not None:
+        removed = await Feeds(app.database).remove(whose, url)
     else:
-        removed = await SharedFeeds(command.app.database).remove(url)
-        await _store_configured(command)
+        removed = await SharedFeeds(app.database).remove(url)
+        await _store_configured(app, now)
     if not removed:
-        raise _not_there(command, url)
-    command.output.tell({"removed": url}, f"Removed {url}.", json=command.json)
+        if url in (feed.url for feed in configured_feeds(app.settings)):
+            raise InputError(f"{url} is in the settings.", fix="Take it out of [[feeds]] there.")
+        named = f"Of {chat}" if chat else "Of everybody's feeds"
+        raise InputError(f"{named}, none is at {url}.", fix="See: presagio feeds")
+    output.tell({"removed": url}, f"Removed {url}.", json=json)
 
 
-async def test_feed(command: FeedCommand, address: str) -> None:
-    """Fetch a feed, or a page that links to it, and write its entries. Raises FetchError."""
-    found = await _looked_up(command, address)
+@app_command(commands, "test")
+async def test_feed(app: "App", url: Page, *, json: Json = False, output: Output) -> None:
+    """Fetch a feed, or find it on a page, and show what it holds. Nothing is stored.
+
+    Example: presagio feeds test https://example.org
+    """
+    found = await _looked_up(app, url)
     if not isinstance(found, ReadableFeed):
-        _write_found(command, found)
+        _write_found(found, json=json, output=output)
         return
     parsed = found.parsed
     titles = [entry.title for entry in parsed.entries[:_SHOWN]]
-    if command.json:
+    if json:
         row = {"url": found.url, "title": parsed.title, "language": parsed.language}
-        command.output.json(
-            row | {"ttl": parsed.ttl, "entries": len(parsed.entries), "first": titles}
-        )
+        output.json(row | {"ttl": parsed.ttl, "entries": len(parsed.entries), "first": titles})
         return
-    command.output.line(f"{parsed.title or found.url}: {len(parsed.entries):,} entries")
-    command.output.line(found.url)
+    output.line(f"{parsed.title or found.url}: {len(parsed.entries):,} entries")
+    output.line(found.url)
     for title in titles:
-        command.output.line(f"- {title}")
+        output.line(f"- {title}")
 
 
-async def import_feeds(command: FeedCommand, file: str) -> None:
-    """Add the feeds of an OPML file; "-" is standard input. Raises InputError."""
-    chat = await _chat(command)
+@app_command(commands, "import")
+async def import_feeds(
+    app: "App",
+    file: Annotated[str, typer.Argument(help="An OPML file; - is standard input.")],
+    *,
+    chat: ChatName = "",
+    json: Json = False,
+    now: datetime,
+    output: Output,
+) -> None:
+    """Add the feeds of an OPML file, as feed readers export it. Folders are categories.
+
+    Example: presagio feeds import feeds.opml
+    """
+    whose = await _chat(app, chat)
     body = await asyncio.to_thread(_bytes_of, file)
-    feeds = await read_list(command.app.isolation, body)
-    known = {feed.url for feed in await _list_feeds_of(command)}
+    feeds = await read_list(app.isolation, body)
+    known = {feed.url for feed in await _list_feeds_of(app, chat, now)}
     new = [feed for feed in feeds if feed.url not in known]
     for feed in new:
-        await _add(command, chat, feed.url, feed.category)
-    command.output.tell(
+        await _add(app, whose, feed.url, feed.category, now)
+    output.tell(
         {"added": len(new), "there": len(feeds) - len(new)},
         f"Added {len(new):,} feeds; {len(feeds) - len(new):,} were there.",
-        json=command.json,
+        json=json,
     )
 
 
-async def export_feeds(command: FeedCommand) -> None:
-    """Write the feeds as OPML."""
-    feeds = await _list_feeds_of(command)
+@app_command(commands, "export")
+async def export_feeds(app: "App", *, chat: ChatName = "", now: datetime, output: Output) -> None:
+    """Print the feeds that everybody or one chat gets, as OPML.
+
+    Example: presagio feeds export
+    """
+    feeds = await _list_feeds_of(app, chat, now)
     listed = [OpmlFeed(url=feed.url, title=feed.title, category=feed.category) for feed in feeds]
-    command.output.exact(write_opml(listed, title="Presagio").decode())
+    output.exact(write_opml(listed, title="Presagio").decode())
 
 
-async def _healths(command: FeedCommand) -> list[FeedHealth]:
+async def _healths(app: "App", chat: str, now: datetime) -> list[FeedHealth]:
     """Return all feeds, or those that the chat gets, with their health."""
-    await _store_configured(command)
-    feeds, chat = Feeds(command.app.database), await _chat(command)
-    found = await feeds.health(now=command.now)
-    if chat is None:
+    await _store_configured(app, now)
+    feeds, whose = Feeds(app.database), await _chat(app, chat)
+    found = await feeds.health(now=now)
+    if whose is None:
         return found
-    own = {feed.id for feed in await feeds.of_chat(chat)}
+    own = {feed.id for feed in await feeds.of_chat(whose)}
     return [health for health in found if health.feed.id in own]
 
 
-async def _list_feeds_of(command: FeedCommand) -> list[Feed]:
+async def _list_feeds_of(app: "App", chat: str, now: datetime) -> list[Feed]:
     """Return the feeds that everybody gets, or those of the chat.
 
     The former exclude chats' own feeds, which must not become everybody's when the list is
     imported elsewhere.
     """
-    feeds = [health.feed for health in await _healths(command)]
-    return feeds if command.chat else [feed for feed in feeds if feed.configured]
+    feeds = [health.feed for health in await _healths(app, chat, now)]
+    return feeds if chat else [feed for feed in feeds if feed.configured]
 
 
-async def _store_configured(command: FeedCommand) -> None:
-    await Feeds(command.app.database).configure_feeds(
-        configured_feeds(command.app.settings), now=command.now
-    )
+async def _store_configured(app: "App", now: datetime) -> None:
+    await Feeds(app.database).configure_feeds(configured_feeds(app.settings), now=now)
 
 
-async def _add(command: FeedCommand, chat: Chat | None, url: str, category: str | None) -> None:
+async def _add(
+    app: "App", chat: Chat | None, url: str, category: str | None, now: datetime
+) -> None:
     if chat is not None:
-        await Feeds(command.app.database).add(chat, url, category=category, now=command.now)
+        await Feeds(app.database).add(chat, url, category=category, now=now)
         return
-    await SharedFeeds(command.app.database).add(url, category=category, now=command.now)
-    await _store_configured(command)
+    await SharedFeeds(app.database).add(url, category=category, now=now)
+    await _store_configured(app, now)
 
 
-async def _chat(command: FeedCommand) -> Chat | None:
-    return await chat_named(command.app, command.chat) if command.chat else None
+async def _chat(app: "App", name: str) -> Chat | None:
+    return await chat_named(app, name) if name else None
 
 
 async def chat_named(app: "App", name: str) -> Chat:
@@ -244,27 +304,17 @@ async def chat_named(app: "App", name: str) -> Chat:
     return chat
 
 
-async def _looked_up(command: FeedCommand, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
+async def _looked_up(app: "App", address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
     async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(Fetcher(command.app.settings.fetch))
-        news = await stack.enter_async_context(open_news_services(command.app, fetcher))
+        fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
+        news = await stack.enter_async_context(open_news_services(app, fetcher))
         return await news.look_up(address_of(address))
 
 
-def _write_found(command: FeedCommand, found: Sequence[FoundFeed]) -> None:
+def _write_found(found: Sequence[FoundFeed], *, json: bool, output: Output) -> None:
     for feed in found:
-        command.output.tell(
-            {"url": feed.url, "title": feed.title},
-            f"{feed.url}  {feed.title or ''}".rstrip(),
-            json=command.json,
-        )
-
-
-def _not_there(command: FeedCommand, url: str) -> InputError:
-    if url in (feed.url for feed in configured_feeds(command.app.settings)):
-        return InputError(f"{url} is in the settings.", fix="Take it out of [[feeds]] there.")
-    whose = f"Of {command.chat}" if command.chat else "Of everybody's feeds"
-    return InputError(f"{whose}, none is at {url}.", fix="See: presagio feeds")
+        text = f"{feed.url}  {feed.title or ''}".rstrip()
+        output.tell({"url": feed.url, "title": feed.title}, text, json=json)
 
 
 def _bytes_of(file: str) -> bytes:
@@ -276,107 +326,3 @@ def _bytes_of(file: str) -> bytes:
             return opened.read(_LONGEST_FILE)
     except OSError as exc:
         raise InputError(f"{file} cannot be read: {exc.strerror}.") from exc
-
-
-def _shown_url(command: FeedCommand, feed: Feed) -> str:
-    """Return the address of a feed, without secrets unless it is everybody's or --chat is set."""
-    return feed.url if feed.configured or command.chat else public_address(feed.url)
-
-
-@commands.callback()
-def feeds_alone(context: typer.Context, json: Json = False, csv: Csv = False) -> None:
-    """List the feeds when no command is named."""
-    if context.invoked_subcommand is None:
-        feeds_list(context, json=json, csv=csv)
-
-
-@commands.command("list")
-def feeds_list(
-    context: typer.Context, chat: ChatName = "", json: Json = False, csv: Csv = False
-) -> None:
-    """List all feeds, or those that one chat gets, with how they fare.
-
-    Example: presagio feeds list --json
-    """
-
-    _run(context, list_feeds, chat=chat, json=json, csv=csv)
-
-
-@commands.command("add")
-def feeds_add(
-    context: typer.Context,
-    url: Page,
-    category: Annotated[
-        str, typer.Option("--category", help="Any word, such as news or tech.", callback=text)
-    ] = "",
-    chat: ChatName = "",
-    json: Json = False,
-) -> None:
-    """Let everybody get a feed, or one chat. It is read once to see that it is one.
-
-    Example: presagio feeds add https://example.org/rss --category news
-    """
-
-    _run(context, lambda command: add_feed(command, url, category=category), chat=chat, json=json)
-
-
-@commands.command("remove")
-def feeds_remove(context: typer.Context, url: Url, chat: ChatName = "", json: Json = False) -> None:
-    """Take a feed away that was added here, or in one chat.
-
-    Example: presagio feeds remove https://example.org/rss
-    """
-
-    _run(context, lambda command: remove_feed(command, url), chat=chat, json=json)
-
-
-@commands.command("test")
-def feeds_test(context: typer.Context, url: Page, json: Json = False) -> None:
-    """Fetch a feed, or find it on a page, and show what it holds. Nothing is stored.
-
-    Example: presagio feeds test https://example.org
-    """
-
-    _run(context, lambda command: test_feed(command, url), json=json)
-
-
-@commands.command("import")
-def feeds_import(
-    context: typer.Context,
-    file: Annotated[str, typer.Argument(help="An OPML file; - is standard input.")],
-    chat: ChatName = "",
-    json: Json = False,
-) -> None:
-    """Add the feeds of an OPML file, as feed readers export it. Folders are categories.
-
-    Example: presagio feeds import feeds.opml
-    """
-
-    _run(context, lambda command: import_feeds(command, file), chat=chat, json=json)
-
-
-@commands.command("export")
-def feeds_export(context: typer.Context, chat: ChatName = "") -> None:
-    """Print the feeds that everybody or one chat gets, as OPML.
-
-    Example: presagio feeds export
-    """
-
-    _run(context, export_feeds, chat=chat)
-
-
-def _run(
-    context: typer.Context,
-    work: "Callable[[FeedCommand], Awaitable[None]]",
-    *,
-    chat: str = "",
-    json: bool = False,
-    csv: bool = False,
-) -> None:
-    output, moment = Output.of_process(), now()
-    with_app(
-        settings_of(context),
-        lambda opened: work(
-            FeedCommand(app=opened, output=output, json=json, csv=csv, now=moment, chat=chat)
-        ),
-    )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import CorpusName, Csv, Json, command_in_app, text
+from bot.cli.shared import CorpusName, Csv, Json, command_of, text
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.find import find as look
@@ -68,4 +68,4 @@ async def write_finds(
         output.show(find_reply(found, words_for(DEFAULT, operator=True)))
 
 
-command = command_in_app(write_finds)
+command = command_of(write_finds)

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from bot.app import App, glossary_service
-from bot.cli.shared import CorpusName, Json, app_command, corpus_names, now, run_in_app, text, texts
+from bot.cli.shared import CorpusName, Json, app_command, corpus_names, text, texts
 from bot.console.screen import Output
 from bot.glossary_service import GlossaryService, SuggestionResult
 from engine.errors import InputError, UsageError
@@ -211,14 +211,28 @@ async def export(app: App, *, format: Form = None, output: Output) -> None:  # n
         output.line(line)
 
 
-async def import_file(
-    app: App, text: str, form: FileFormat, *, now: datetime, json: bool, output: Output
-) -> None:
-    """Store the entries of a file, or none of them if one is invalid.
+def _require_format(file: str, format: FileFormat | None) -> None:  # noqa: A002 - the option
+    if format is None:
+        format_of(file)
 
-    Raises InputError, CorpusNotFound.
+
+@app_command(commands, "import", before=_require_format)
+async def import_file(
+    app: App,
+    file: Annotated[str, typer.Argument(help="The file; - is standard input.")],
+    *,
+    format: Form = None,  # noqa: A002 - the option
+    json: Json = False,
+    now: datetime,
+    output: Output,
+) -> None:
+    """Read groups from a file. What was rejected before stays out.
+
+    Example: presagio glossary import glossary.yaml
     """
-    glossary, entries = glossary_service(app), read_entries(text, form)
+    # None is stored if one is invalid.
+    entries = read_entries(_content(file), format or format_of(file))
+    glossary = glossary_service(app)
     clean = [
         await _check_entry(glossary, number, entry) for number, entry in enumerate(entries, start=1)
     ]
@@ -369,23 +383,6 @@ def _read_entry(number: int, row: object) -> GlossaryEntry:
             f"Group {number} has an unknown status.", fix=f"Use one of: {', '.join(FileStatus)}."
         )
     return GlossaryEntry(terms=tuple(terms), corpus=corpus, status=FileStatus(status))
-
-
-@commands.command("import")
-def glossary_import(
-    context: typer.Context,
-    file: Annotated[str, typer.Argument(help="The file; - is standard input.")],
-    format: Form = None,  # noqa: A002 - the option
-    json: Json = False,
-) -> None:
-    """Read groups from a file. What was rejected before stays out.
-
-    Example: presagio glossary import glossary.yaml
-    """
-    form, content = format or format_of(file), _content(file)
-    run_in_app(
-        context, import_file, content, form, now=now(), json=json, output=Output.of_process()
-    )
 
 
 def _content(file: str) -> str:

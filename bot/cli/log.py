@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, Yes, command_in_app, confirm, now, run_in_app, text
+from bot.cli.shared import Json, Yes, command_of, confirm, text
 from bot.console.screen import Output
 from bot.query_log import log_of
 from bot.replies.limits import cut
@@ -69,13 +69,30 @@ def _log_row(entry: LogEntry) -> dict[str, object]:
     }
 
 
-command = command_in_app(show_log)
+command = command_of(show_log)
+
+
+def _confirm_deletion(name: str, yes: Yes = False) -> None:
+    if not yes:
+        confirm(f"Delete for good what is stored about {name!r}?")
 
 
 async def delete_stored(
-    app: "App", name: str, *, now: datetime, json: bool = False, output: Output
+    app: "App",
+    name: Annotated[
+        str, typer.Argument(help="Person or chat, such as telegram:42.", callback=text)
+    ],
+    *,
+    json: Json = False,
+    now: datetime,
+    output: Output,
 ) -> None:
-    """Delete what is stored about "platform:id" and say how much it was. Raises UsageError."""
+    """Delete what is stored about a person or a chat.
+
+    A private chat of Slack has a name of its own, slack:D0123, to be forgotten beside the person.
+
+    Example: presagio forget telegram:42 --yes
+    """
     platform, separator, external_id = name.partition(":")
     if not (platform and separator and external_id):
         raise UsageError(f"{name!r} names nobody.", fix="Write it as telegram:42 or slack:U0123.")
@@ -96,20 +113,4 @@ async def delete_stored(
         output.line(f"Nothing was stored about {name}.")
 
 
-def forget_command(
-    context: typer.Context,
-    name: Annotated[
-        str, typer.Argument(help="Person or chat, such as telegram:42.", callback=text)
-    ],
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
-    """Delete what is stored about a person or a chat.
-
-    A private chat of Slack has a name of its own, slack:D0123, to be forgotten beside the person.
-
-    Example: presagio forget telegram:42 --yes
-    """
-    if not yes:
-        confirm(f"Delete for good what is stored about {name!r}?")
-    run_in_app(context, delete_stored, name, now=now(), json=json, output=Output.of_process())
+forget_command = command_of(delete_stored, before=_confirm_deletion)

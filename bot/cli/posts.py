@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.feeds import ChatName, chat_named
-from bot.cli.shared import Csv, Json, now, run_in_app
+from bot.cli.shared import Csv, Json, command_of
 from bot.commands.upcoming import reason_of
 from bot.console.screen import Output
 from bot.i18n.words import words_for
@@ -32,20 +32,47 @@ _SPAN = re.compile(r"(\d{1,4})([mhd])", re.ASCII)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
+def read_span(text: str) -> timedelta:
+    """Parse a duration such as "90m", "24h" or "2d". Raises UsageError."""
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None:
+        raise UsageError(f"{text!r} is no span of time.", fix="Write it as 90m, 24h or 2d.")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _require_dry_run(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Post nothing: show what would be posted.")
+    ] = False,
+) -> None:
+    if not dry_run:
+        raise UsageError(
+            "Nothing was posted: presagio serve and presagio run-once do that.",
+            fix="Pass --dry-run to see what they would post.",
+        )
+
+
 async def write_previews(
     app: "App",
-    chat: str,
     *,
-    since: timedelta,
-    json: bool,
-    csv: bool = False,
+    since: Annotated[
+        timedelta,
+        typer.Option(
+            "--since",
+            parser=read_span,
+            metavar="<str>",
+            help="How far to look back, such as 90m, 24h or 2d.",
+        ),
+    ] = "24h",  # type: ignore[assignment]  # the parser reads it
+    chat: ChatName = "",
+    json: Json = False,
+    csv: Csv = False,
     now: datetime,
     output: Output,
 ) -> None:
-    """Write what would be posted now in a chat, or if it is "", in every subscribed one; as CSV
-    a line for each post.
+    """Show what would be posted in each chat, and why not the rest.
 
-    Raises InputError for an unknown chat.
+    Example: presagio posts --dry-run --since 24h
     """
     deciding = deciding_of(app)
     subscriptions = await _subscriptions(app, deciding, chat)
@@ -66,6 +93,9 @@ async def write_previews(
             output.line()
         for line in preview.lines():
             output.line(line)
+
+
+command = command_of(write_previews, before=_require_dry_run)
 
 
 async def _subscriptions(app: "App", deciding: Deciding, name: str) -> Sequence[Subscription]:
@@ -168,44 +198,3 @@ def _post_row(chosen: Chosen) -> dict[str, object]:
         "judgment": judgment_of(chosen.hit),
         "score": round(chosen.hit.score, 4),
     }
-
-
-def command(
-    context: typer.Context,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Post nothing: show what would be posted.")
-    ] = False,
-    since: Annotated[
-        str, typer.Option("--since", help="How far to look back, such as 90m, 24h or 2d.")
-    ] = "24h",
-    chat: ChatName = "",
-    json: Json = False,
-    csv: Csv = False,
-) -> None:
-    """Show what would be posted in each chat, and why not the rest.
-
-    Example: presagio posts --dry-run --since 24h
-    """
-    if not dry_run:
-        raise UsageError(
-            "Nothing was posted: presagio serve and presagio run-once do that.",
-            fix="Pass --dry-run to see what they would post.",
-        )
-    run_in_app(
-        context,
-        write_previews,
-        chat,
-        since=read_span(since),
-        json=json,
-        csv=csv,
-        now=now(),
-        output=Output.of_process(),
-    )
-
-
-def read_span(text: str) -> timedelta:
-    """Parse a duration such as "90m", "24h" or "2d". Raises UsageError."""
-    found = _SPAN.fullmatch(text.strip().lower())
-    if found is None:
-        raise UsageError(f"{text!r} is no span of time.", fix="Write it as 90m, 24h or 2d.")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})

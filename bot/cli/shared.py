@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import fields
 from datetime import UTC, datetime
 from inspect import Parameter, Signature, signature
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # not needed to print help
 _Arguments = ParamSpec("_Arguments")
 _Options = TypeVar("_Options")
 _Result = TypeVar("_Result")
-_Work = TypeVar("_Work", bound=Callable[..., Awaitable[object]])
+_Work = TypeVar("_Work", bound=Callable[..., Coroutine[Any, Any, object]])
 
 _COMPLETION_SECONDS = 3.0  # nobody waits longer at a shell prompt
 _UNDECODED = re.compile("[\ud800-\udfff]")
@@ -38,7 +38,7 @@ SearchMode = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 NoWeb = Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")]
 NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
-_GIVEN = frozenset({"app", "now", "output"})  # parameters that nobody types
+_GIVEN = frozenset({"app", "settings", "now", "output"})  # parameters that nobody types
 
 
 def text(value: str | None) -> str | None:
@@ -165,19 +165,32 @@ def run_in_app(
     return with_app(settings_of(context), lambda opened: work(opened, *arguments, **options))
 
 
-def command_in_app(work: Callable[..., Awaitable[object]]) -> Callable[..., None]:
+def command_of(
+    work: Callable[..., Coroutine[Any, Any, object]], before: Callable[..., None] | None = None
+) -> Callable[..., None]:
     """Return the command that runs `work`, whose help is the docstring of `work`.
 
-    Its arguments are the parameters of `work`, but for the App, the time and the output.
+    Its arguments are the parameters of `work`, but for the App or the settings, the time and the
+    output. `before` looks at arguments, some of which may be its own, before anything is opened.
     """
-    parameters = signature(work).parameters
+    of_work = signature(work).parameters
+    of_both = dict(signature(before).parameters) | dict(of_work) if before else dict(of_work)
 
     def command(context: typer.Context, **arguments: object) -> None:
+        if before:
+            before(**{name: arguments[name] for name in signature(before).parameters})
         given = {"now": now(), "output": Output.of_process()}
-        arguments |= {name: value for name, value in given.items() if name in parameters}
-        run_in_app(context, work, **arguments)
+        passed = {name: value for name, value in (arguments | given).items() if name in of_work}
+        if "app" in of_work:
+            run_in_app(context, work, **passed)
+        else:
+            run_until_signal(work(settings_of(context), **passed))
 
-    asked = [known for name, known in parameters.items() if name not in _GIVEN]
+    asked = [
+        known.replace(kind=Parameter.KEYWORD_ONLY)
+        for name, known in of_both.items()
+        if name not in _GIVEN
+    ]
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     command.__signature__ = Signature([context, *asked])  # type: ignore[attr-defined]  # typer reads it
     command.__annotations__ = {}
@@ -185,11 +198,13 @@ def command_in_app(work: Callable[..., Awaitable[object]]) -> Callable[..., None
     return command
 
 
-def app_command(commands: typer.Typer, name: str) -> Callable[[_Work], _Work]:
+def app_command(
+    commands: typer.Typer, name: str, before: Callable[..., None] | None = None
+) -> Callable[[_Work], _Work]:
     """Make a command of a group from each function that it decorates, which stays as it is."""
 
     def add(work: _Work) -> _Work:
-        commands.command(name)(command_in_app(work))
+        commands.command(name)(command_of(work, before))
         return work
 
     return add

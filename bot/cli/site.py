@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, unquote, urljoin, urlsplit
 
 import typer
 
-from bot.cli.shared import command_in_app, text
+from bot.cli.shared import command_of, text
 from bot.console.screen import Output, progress_bar
 from engine.errors import InputError
 
@@ -253,4 +253,4 @@ async def _build_search(target: Path) -> bool:
     return ended.returncode == 0
 
 
-command = command_in_app(write_site)
+command = command_of(write_site)

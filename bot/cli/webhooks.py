@@ -9,7 +9,7 @@ import orjson
 import typer
 
 from bot.adapter import DeliveryError
-from bot.cli.shared import Json, now, settings_of, text, with_app
+from bot.cli.shared import Json, app_command, run_in_app, text
 from bot.console.screen import Output
 from bot.i18n.words import words_for
 from bot.reply import Event, Reply
@@ -39,43 +39,15 @@ HookName = Annotated[str, typer.Argument(help="Name of the webhook.", callback=t
 def webhooks_alone(context: typer.Context, json: Json = False) -> None:
     """List the webhooks when no command is named."""
     if context.invoked_subcommand is None:
-        webhooks_list(context, json=json)
+        run_in_app(context, list_webhooks, json=json, output=Output.of_process())
 
 
-@commands.command("list")
-def webhooks_list(context: typer.Context, json: Json = False) -> None:
+@app_command(commands, "list")
+async def list_webhooks(app: "App", *, json: Json = False, output: Output) -> None:
     """List the webhooks of the settings, with how they fare.
 
     Example: presagio webhooks list
     """
-    settings = settings_of(context)
-    with_app(settings, lambda app: _list(app, json=json, output=Output.of_process()))
-
-
-@commands.command("test")
-def webhooks_test(context: typer.Context, name: HookName) -> None:
-    """Post a signed test event, and print how it was answered.
-
-    Example: presagio webhooks test news
-    """
-    from bot.signals import run_until_signal
-
-    settings = settings_of(context)
-    run_until_signal(_test(settings, _find_webhook(settings, name), now(), Output.of_process()))
-
-
-@commands.command("resume")
-def webhooks_resume(context: typer.Context, name: HookName) -> None:
-    """Turn a webhook on again, which its receiver had turned off.
-
-    Example: presagio webhooks resume news
-    """
-    settings = settings_of(context)
-    hook = _find_webhook(settings, name)
-    with_app(settings, lambda app: _resume(app, hook, Output.of_process()))
-
-
-async def _list(app: "App", *, json: bool, output: Output) -> None:
     from bot.webhooks import webhook_states
 
     states = await webhook_states(app.database, app.settings.webhooks)
@@ -103,14 +75,22 @@ def _lines(state: "WebhookState") -> Iterator[str]:
         yield f"  Last error: {state.last_error}"
 
 
-async def _test(settings: Settings, hook: WebhookSettings, at: datetime, output: Output) -> None:
+@app_command(commands, "test")
+async def test_webhook(
+    settings: Settings, name: HookName, *, now: datetime, output: Output
+) -> None:
+    """Post a signed test event, and print how it was answered.
+
+    Example: presagio webhooks test news
+    """
     from bot.webhooks import WebhookPoster, targets_of
 
+    hook = _find_webhook(settings, name)
     poster = WebhookPoster(
-        targets_of(settings), contact=settings.fetch.user_agent_contact, now=lambda: at
+        targets_of(settings), contact=settings.fetch.user_agent_contact, now=lambda: now
     )
-    body = orjson.dumps({"type": "test", "timestamp": at.isoformat(), "data": {}})
-    event = Event(id=f"msg_test_{at:%Y%m%d%H%M%S%f}", body=body)
+    body = orjson.dumps({"type": "test", "timestamp": now.isoformat(), "data": {}})
+    event = Event(id=f"msg_test_{now:%Y%m%d%H%M%S%f}", body=body)
     chat = Chat(id=0, platform=WEBHOOKS, external_id=hook.name, private=True)
     try:
         reply = Reply(words=words_for("en", operator=True), event=event)
@@ -122,7 +102,13 @@ async def _test(settings: Settings, hook: WebhookSettings, at: datetime, output:
     output.line(f"{hook.name} has accepted the event {event.id}.")
 
 
-async def _resume(app: "App", hook: WebhookSettings, output: Output) -> None:
+@app_command(commands, "resume")
+async def resume_webhook(app: "App", name: HookName, *, output: Output) -> None:
+    """Turn a webhook on again, which its receiver had turned off.
+
+    Example: presagio webhooks resume news
+    """
+    hook = _find_webhook(app.settings, name)
     await Chats(app.database).set_active(WEBHOOKS, hook.name, active=True)
     output.line(f"{hook.name} is told again of what is found from now on.")
 
