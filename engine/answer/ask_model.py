@@ -21,7 +21,15 @@ from engine.answer.cited_answer import (
     without_brackets,
 )
 from engine.errors import ModelError
-from engine.llm.asking import ModelQuestion, Prompt, ask_and_repair, objects
+from engine.llm.asking import (
+    ModelQuestion,
+    Prompt,
+    ask_and_repair,
+    compact_json,
+    list_of,
+    objects,
+    strict,
+)
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.search import told_date
@@ -65,29 +73,17 @@ Answer with one JSON object and nothing else: \
 
 Your last answer could not be read. Answer exactly in this form: \
 {"claims": [{"text": "She says that prices will rise.", "sources": [2]}]}""",
-    schema={
-        "name": "answer",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {
-                "claims": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "text": {"type": "string"},
-                            "sources": {"type": "array", "items": {"type": "integer"}},
-                        },
-                        "required": ["text", "sources"],
-                        "additionalProperties": False,
-                    },
+    schema=strict(
+        "answer",
+        {
+            "claims": list_of(
+                {
+                    "text": {"type": "string"},
+                    "sources": {"type": "array", "items": {"type": "integer"}},
                 }
-            },
-            "required": ["claims"],
-            "additionalProperties": False,
+            )
         },
-    },
+    ),
 )
 
 
@@ -225,7 +221,7 @@ def _question(question: Question) -> str:
     if question.earlier:
         earlier = question.earlier[-EARLIER:]
         asked["earlier"] = [one_line(text, QUESTION_LENGTH) for text in earlier]
-    return _json(asked)
+    return compact_json(asked)
 
 
 def _passage_line(number: int, passage: Passage, wording: Wording, length: int) -> str:
@@ -241,7 +237,7 @@ def _passage_line(number: int, passage: Passage, wording: Wording, length: int) 
     if found.context:
         shown["reply_to"] = without_brackets(one_line(found.context, _CONTEXT_LENGTH))
     shown["text"] = shown_excerpt(found.text, wording, length)
-    return _json(shown)
+    return compact_json(shown)
 
 
 def shown_excerpt(text: str, wording: Wording, length: int) -> str:
@@ -249,10 +245,6 @@ def shown_excerpt(text: str, wording: Wording, length: int) -> str:
     found = wording.window(text, length // 2)
     before, after = (_CUT if cut else "" for cut in (found.before, found.after))
     return before + without_brackets(visible_lines(found.text, length)) + after
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)

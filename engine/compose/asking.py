@@ -1,7 +1,6 @@
 """One question of a step to the model: asked within the step's deadline, and read tolerantly."""
 
 import asyncio
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Generic, TypeVar
 from engine.answer.cited_answer import without_brackets
 from engine.compose.composition import SourcePassage
 from engine.errors import BudgetExhausted, ModelError
-from engine.llm.asking import ChatModel, ModelQuestion, Prompt, ask_and_repair
+from engine.llm.asking import ChatModel, ModelQuestion, Prompt, ask_and_repair, compact_json
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.search import told_date
@@ -124,11 +123,6 @@ class _Hearing(Generic[T]):
         return Message("The model answered nothing that can be read.")
 
 
-def as_line(value: Mapping[str, object]) -> str:
-    """Return one JSON object on one line, without spaces, which would cost tokens."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def passage_line(number: int, passage: SourcePassage, length: int) -> str:
     """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
     shown: dict[str, object] = {"passage": number, "from": passage.kind.value}
@@ -139,7 +133,7 @@ def passage_line(number: int, passage: SourcePassage, length: int) -> str:
     if passage.flags.passed_on:
         shown["passed_on"] = passage.flags.passed_on
     shown["text"] = without_brackets(visible_lines(passage.text, length))
-    return as_line(shown)
+    return compact_json(shown)
 
 
 def plain(text: str, length: int) -> str:
@@ -162,18 +156,3 @@ def integer(value: object) -> int | None:
         digits = "".join(character for character in value if character in "0123456789")
         return int(digits) if 0 < len(digits) <= 4 else None
     return value if isinstance(value, int) else None
-
-
-def strict(name: str, properties: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a schema in strict mode: every property required and nothing else allowed."""
-    return {"name": name, "strict": True, "schema": close_schema(properties)}
-
-
-def close_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the schema of an object that has exactly these properties."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }

@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from engine.compose.asking import (
-    as_line,
     as_list,
-    close_schema,
     integer,
     passage_line,
     plain,
-    strict,
 )
 from engine.compose.composition import ComposeRequest, Draft, Fact, Removal, SourcePassage
 from engine.compose.figures import YEAR, figures, stems
 from engine.compose.guard import first_words, normal, stands_in
-from engine.llm.asking import Prompt, objects
+from engine.llm.asking import Prompt, compact_json, list_of, objects, strict
 from engine.messages import Message
 from engine.text.clean import without_links, without_markup
 from engine.web.results import Web
@@ -55,18 +52,15 @@ Your last answer could not be read. Answer exactly in this form: \
     schema=strict(
         "gaps",
         {
-            "gaps": {
-                "type": "array",
-                "items": close_schema(
-                    {
-                        "missing": {
-                            "type": "string",
-                            "enum": ["numbers", "recent data", "visuals", "voices", "other"],
-                        },
-                        "query": {"type": "string"},
-                    }
-                ),
-            }
+            "gaps": list_of(
+                {
+                    "missing": {
+                        "type": "string",
+                        "enum": ["numbers", "recent data", "visuals", "voices", "other"],
+                    },
+                    "query": {"type": "string"},
+                }
+            )
         },
     ),
 )
@@ -95,11 +89,7 @@ def no_web(request: ComposeRequest, web: Web | None) -> Message | None:
 
 def gaps_content(request: ComposeRequest, passages: Sequence[SourcePassage]) -> str:
     """Return the message to the model."""
-    lines = [
-        passage_line(number, passage, GAPS_EXCERPT)
-        for number, passage in enumerate(passages[:GAPS_PASSAGES], start=1)
-    ]
-    return "\n".join([as_line({"request": plain(request.prompt, _REQUEST_LENGTH)}), *lines])
+    return evidence_content(request, passages[:GAPS_PASSAGES], length=GAPS_EXCERPT)
 
 
 def read_gaps(text: str, damage: Counter[str], *, most: int) -> tuple[str, ...] | None:
@@ -156,17 +146,14 @@ by 4 % in 2019.", "quote": "rents rose by 4 % in 2019", "passage": 2, "confidenc
     schema=strict(
         "evidence",
         {
-            "facts": {
-                "type": "array",
-                "items": close_schema(
-                    {
-                        "text": {"type": "string"},
-                        "quote": {"type": "string"},
-                        "passage": {"type": "integer"},
-                        "confidence": {"type": "number"},
-                    }
-                ),
-            }
+            "facts": list_of(
+                {
+                    "text": {"type": "string"},
+                    "quote": {"type": "string"},
+                    "passage": {"type": "integer"},
+                    "confidence": {"type": "number"},
+                }
+            )
         },
     ),
 )
@@ -187,7 +174,7 @@ def evidence_content(
     lines = [
         passage_line(number, passage, length) for number, passage in enumerate(passages, start=1)
     ]
-    return "\n".join([as_line({"request": plain(request.prompt, _REQUEST_LENGTH)}), *lines])
+    return "\n".join([compact_json({"request": plain(request.prompt, _REQUEST_LENGTH)}), *lines])
 
 
 def read_evidence(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
 
-from engine.compose.asking import as_line, as_list, close_schema, integer, passage_line, strict
+from engine.compose.asking import as_list, integer, passage_line
 from engine.compose.composition import (
     ComposedSource,
     Draft,
@@ -32,7 +32,7 @@ from engine.compose.tweets import (
     tweet_text,
 )
 from engine.compose.write import read_sentence
-from engine.llm.asking import Prompt, objects
+from engine.llm.asking import Prompt, compact_json, list_of, objects, strict
 from engine.messages import Message
 from engine.text.clean import without_markup
 
@@ -77,17 +77,14 @@ Your last answer could not be read. Answer exactly in this form: {"checks": [{"i
     schema=strict(
         "check",
         {
-            "checks": {
-                "type": "array",
-                "items": close_schema(
-                    {
-                        "i": {"type": "integer"},
-                        "verdict": {"type": "string", "enum": ["supported", "partly", "not"]},
-                        "sources": {"type": "array", "items": {"type": "integer"}},
-                        "edit": {"type": "string"},
-                    }
-                ),
-            }
+            "checks": list_of(
+                {
+                    "i": {"type": "integer"},
+                    "verdict": {"type": "string", "enum": ["supported", "partly", "not"]},
+                    "sources": {"type": "array", "items": {"type": "integer"}},
+                    "edit": {"type": "string"},
+                }
+            )
         },
     ),
 )
@@ -119,7 +116,7 @@ def check_content(
         shown |= {"text": sentence.text, "sources": list(sentence.sources)}
         if found := faults.get(number - 1):
             shown["fault"] = " ".join(finding.said for finding in found)
-        lines.append(as_line(shown))
+        lines.append(compact_json(shown))
     cited = sorted({number for sentence in sentences for number in sentence.sources})
     lines += [passage_line(number, passages[number - 1], length) for number in cited]
     return "\n".join(lines)

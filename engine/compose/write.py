@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise, takewhile
 
 from engine.answer.cited_answer import split_citations
-from engine.compose.asking import as_line, as_list, close_schema, plain, strict
+from engine.compose.asking import as_list, plain
 from engine.compose.composition import ComposeRequest, Draft, DraftSentence, Fact, SourcePassage
 from engine.compose.guard import makes_claim, open_quotation, outside_quotations, without_quotations
 from engine.compose.tweets import MOST_TWEETS, over_long
-from engine.llm.asking import Prompt, objects
+from engine.llm.asking import Prompt, compact_json, list_of, objects, strict
 from engine.search import told_date
 from engine.settings.models import Voice
 from engine.text.chunks import sentences
@@ -67,10 +67,7 @@ exactly in this form: \
         "draft",
         {
             "language": {"type": "string"},
-            "variants": {
-                "type": "array",
-                "items": close_schema({"tweets": {"type": "array", "items": {"type": "string"}}}),
-            },
+            "variants": list_of({"tweets": {"type": "array", "items": {"type": "string"}}}),
         },
     ),
 )
@@ -121,7 +118,7 @@ def draft_content(
         "voice": request.voice or voice,
     }
     lines = [_fact_line(fact, passages[fact.passage - 1]) for fact in facts]
-    return "\n".join([as_line(asked), *lines])
+    return "\n".join([compact_json(asked), *lines])
 
 
 def _fact_line(fact: Fact, passage: SourcePassage) -> str:
@@ -134,7 +131,7 @@ def _fact_line(fact: Fact, passage: SourcePassage) -> str:
     if passage.author:
         shown["author"] = plain(passage.author, 120)
     shown |= told_date(passage.date, passage.dated_by)
-    return as_line(shown)
+    return compact_json(shown)
 
 
 def read_drafts(

@@ -4,7 +4,6 @@ The model gets numbered terms and returns pairs of numbers, so no word of its ow
 glossary.
 """
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +13,16 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engine.errors import ExtraMissing, ModelAnswerInvalid
-from engine.llm.asking import ModelQuestion, Prompt, ask_and_repair, is_unreadable, objects
+from engine.llm.asking import (
+    ModelQuestion,
+    Prompt,
+    ask_and_repair,
+    compact_json,
+    is_unreadable,
+    list_of,
+    objects,
+    strict,
+)
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.text.snippet import one_line
@@ -83,31 +91,19 @@ Answer with one JSON object and nothing else: {"n": how many terms you read, \
 
 Your last answer could not be read. Answer exactly in this form: \
 {"n": 3, "pairs": [{"a": 1, "b": 3, "sure": false}]}""",
-    schema={
-        "name": "pairs",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {
-                "n": {"type": "integer"},
-                "pairs": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "a": {"type": "integer"},
-                            "b": {"type": "integer"},
-                            "sure": {"type": "boolean"},
-                        },
-                        "required": ["a", "b", "sure"],
-                        "additionalProperties": False,
-                    },
-                },
-            },
-            "required": ["n", "pairs"],
-            "additionalProperties": False,
+    schema=strict(
+        "pairs",
+        {
+            "n": {"type": "integer"},
+            "pairs": list_of(
+                {
+                    "a": {"type": "integer"},
+                    "b": {"type": "integer"},
+                    "sure": {"type": "boolean"},
+                }
+            ),
         },
-    },
+    ),
 )
 
 
@@ -193,7 +189,7 @@ def _term_line(number: int, term: AskedTerm) -> str:
     shown: dict[str, object] = {"i": number, "term": one_line(term.text, _LONGEST_TERM)}
     if term.missed:
         shown["asked"] = True
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return compact_json(shown)
 
 
 def read_pairs(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import CorpusWithheld, ModelError
 from engine.judge.answer import JudgeAnswer, read_judgments
-from engine.llm.asking import ModelQuestion, Prompt, SingleFlight, ask_and_repair
+from engine.llm.asking import ModelQuestion, Prompt, SingleFlight, ask_and_repair, list_of, strict
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.ports import Cache
@@ -43,15 +43,7 @@ _SCORES: Mapping[str, object] = {
 }
 logger = logging.getLogger("presagio.judge")
 PURPOSE = "judge"
-_WHY: Mapping[str, object] = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"i": {"type": "integer"}, "why": {"type": "string"}},
-        "required": ["i", "why"],
-        "additionalProperties": False,
-    },
-}
+_WHY = list_of({"i": {"type": "integer"}, "why": {"type": "string"}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,25 +186,11 @@ Answer with one JSON object and nothing else: {"n": how many tweets you read, \
 "scores": [[i, score], ...]}, with those of 3 or more in their order."""
 
 
-def _judgments(properties: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a schema in strict mode: every property required and nothing else allowed."""
-    return {
-        "name": "judgments",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": dict(properties),
-            "required": list(properties),
-            "additionalProperties": False,
-        },
-    }
-
-
-JUDGE = Prompt(system=_SYSTEM, repair=_REPAIR, schema=_judgments(_SCORES))
+JUDGE = Prompt(system=_SYSTEM, repair=_REPAIR, schema=strict("judgments", _SCORES))
 JUDGE_WITH_REASONS = Prompt(
     system=_SYSTEM + _REASONS,
     repair=_REPAIR.replace("]]}", ']], "why": []}'),
-    schema=_judgments({**_SCORES, "why": _WHY}),
+    schema=strict("judgments", {**_SCORES, "why": _WHY}),
 )
 
 

@@ -117,6 +117,30 @@ def objects(text: str) -> Iterator[dict[str, object]]:
         at = text.find("{", end)
 
 
+def compact_json(value: object) -> str:
+    """Return a value as JSON on one line, without spaces, which would cost tokens."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def strict(name: str, properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a schema in strict mode: every property required and nothing else allowed."""
+    return {"name": name, "strict": True, "schema": _close_schema(properties)}
+
+
+def list_of(properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the schema of a list of objects that have exactly these properties."""
+    return {"type": "array", "items": _close_schema(properties)}
+
+
+def _close_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """The system prompt, what to add to it the second time, and the schema of the answer.
