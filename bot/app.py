@@ -202,16 +202,15 @@ async def _open_model(
     from db.model_cache import Expansions, Judgments, Ledger
     from engine.judge.judge import Judge
     from engine.llm.client import BREAKER_PAUSE, ChatClient
+    from engine.llm.spending import Account
     from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
 
     client = await stack.enter_async_context(
         ChatClient(
             settings.llm,
             api_key=settings.chat_endpoint().api_key,
-            ledger=Ledger(database),
+            account=Account(Ledger(database), settings.budget, source),
             clock=time.monotonic,
-            budget=settings.budget,
-            source=source,
         )
     )
     judge = Judge(client, Judgments(database), reasons=settings.llm.reasons)

@@ -103,6 +103,7 @@ class LateWeb:
     async def _open(self) -> "WebGatherer":
         from db.model_cache import Ledger, WebPages
         from engine.fetch.client import Fetcher
+        from engine.llm.spending import Account
         from engine.page.article import ArticleReader
         from engine.web.gather import WebGatherer
         from engine.web.pages import Pages, Robots
@@ -120,9 +121,8 @@ class LateWeb:
             Providers(clients, clock=clock, failed=self._failed),
             Pages(fetcher, reader, robots, cache),
             settings.web_search,
-            ledger=Ledger(self._database),
-            budget=replace(settings.budget, tokens=None),  # searches use none
-            source=source,
+            # Searches use no tokens.
+            account=Account(Ledger(self._database), replace(settings.budget, tokens=None), source),
         )
 
 
@@ -186,15 +186,16 @@ class _RemoteRerankers:
             return self._local(corpora)
         if self._opened is None:
             from db.model_cache import Ledger
+            from engine.llm.spending import Account
             from engine.rerank import RemoteReranker
 
             self._opened = opened = RemoteReranker(
                 self._settings.rerank,
                 api_key=self._key,
-                ledger=Ledger(self._database),
+                account=Account(
+                    Ledger(self._database), Budget.for_embeddings(self._settings.llm), source
+                ),
                 clock=lambda: datetime.now(UTC),
-                budget=Budget.for_embeddings(self._settings.llm),
-                source=source,
             )
             self._stack.push_async_callback(opened.aclose)
         return self._opened
@@ -309,14 +310,13 @@ def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
     """Return the client of the endpoint, to be closed. Raises SettingsError."""
     from db.model_cache import Ledger
     from engine.embed.remote import RemoteEmbedder
+    from engine.llm.spending import Account
 
     return RemoteEmbedder(
         settings.embeddings,
         api_key=reveal_secret(settings.secrets.embeddings_api_key),
-        ledger=Ledger(database),
+        account=Account(Ledger(database), Budget.for_embeddings(settings.llm), source),
         clock=lambda: datetime.now(UTC),
-        budget=Budget.for_embeddings(settings.llm),
-        source=source,
     )
 
 

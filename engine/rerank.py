@@ -9,18 +9,18 @@ from types import MappingProxyType
 import httpx
 import orjson
 
-from engine.budget import Budget, BudgetSource, PlannedCall
+from engine.budget import PlannedCall
 from engine.embed.local import how_to_get, is_installed
 from engine.embed.native import CROSS_ENCODER, ONNX, ModelChoice, score_pairs
 from engine.embed.process import ModelProcess, Urgency
 from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable, SettingsError
 from engine.llm.endpoint import Fault, no_scores, rerank_endpoint, status_fault, too_slow
-from engine.llm.spending import within_budget
+from engine.llm.spending import Account
 from engine.llm.transport import Transport
 from engine.llm.wire import said_by
 from engine.messages import Message
-from engine.ports import Embedder, SetAsideTexts, UsageLedger
+from engine.ports import Embedder, SetAsideTexts
 from engine.settings.models import RerankSettings
 from engine.text.clean import searchable
 from engine.text.terms import FUNCTION_WORDS, folded_words
@@ -56,13 +56,10 @@ class RemoteReranker:
         settings: RerankSettings,
         *,
         api_key: str | None = None,
-        ledger: UsageLedger,
+        account: Account,
         clock: Callable[[], datetime],
-        budget: Budget = Budget(),  # noqa: B008 - frozen
-        source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
     ) -> None:
-        self._settings, self._ledger, self._clock = settings, ledger, clock
-        self._budget, self._source = budget, source
+        self._settings, self._account, self._clock = settings, account, clock
         self._endpoint = rerank_endpoint(settings, api_key)
         self.name = f"{self._endpoint.host}/{settings.model}".rstrip("/")
         self._inference = False  # whether it is Text Embeddings Inference
@@ -87,15 +84,15 @@ class RemoteReranker:
             return []
         now, settings = self._clock(), self._settings
         planned = PlannedCall(
-            source=self._source(),
+            source=self._account.source(),
             cost_usd=settings.usd_per_search,
             until=now + timedelta(seconds=2 * settings.timeout),
         )
-        async with within_budget(self._budget, planned, self._ledger, now=now):
+        async with self._account.hold(planned, now=now):
             scores = await self._within_timeout(
                 query, [text.text[:_LONGEST_TEXT] for text in texts]
             )
-            await self._ledger.record(
+            await self._account.ledger.record(
                 Usage(cost_usd=settings.usd_per_search or None),
                 model=settings.model or self._endpoint.host,
                 purpose=PURPOSE,

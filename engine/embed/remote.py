@@ -10,12 +10,11 @@ import httpx
 import orjson
 import stamina
 
-from engine.budget import Budget, BudgetSource, PlannedCall
+from engine.budget import BudgetSource, PlannedCall
 from engine.llm.endpoint import Fault, embeddings_endpoint, no_vectors, status_fault, too_slow
-from engine.llm.spending import within_budget
+from engine.llm.spending import Account
 from engine.llm.transport import Transport
 from engine.llm.wire import read_usage, said_by
-from engine.ports import UsageLedger
 from engine.settings.models import REMOTE_BATCH, EmbeddingSettings
 from engine.values import Closable, Usage
 from engine.vectors import Vector
@@ -97,10 +96,9 @@ def read_json_object(content: bytes) -> Mapping[str, object]:
 class RemoteEmbedder(Closable):
     """Calls one endpoint in batches, a few at once, with retries.
 
-    `clock` returns the current time, `source` the budget source of the current call. The usage of
-    each answer is recorded in the ledger. Tokens of embeddings cost next to nothing, so `budget`
-    should limit money only. It holds connections: close it, or use `async with`. Raises
-    SettingsError for unusable settings.
+    `clock` returns the current time. The usage of each answer is recorded. Tokens of embeddings
+    cost next to nothing, so the account should limit money only. It holds connections: close it,
+    or use `async with`. Raises SettingsError for unusable settings.
     """
 
     def __init__(
@@ -108,18 +106,14 @@ class RemoteEmbedder(Closable):
         settings: EmbeddingSettings,
         *,
         api_key: str | None = None,
-        ledger: UsageLedger,
+        account: Account,
         clock: Callable[[], datetime],
-        budget: Budget = Budget(),  # noqa: B008 - frozen
-        source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
         retries: int = _RETRIES,
     ) -> None:
         self._settings = settings
         self._retries = retries
-        self._ledger = ledger
+        self._account = account
         self._clock = clock
-        self._budget = budget
-        self._source = source
         self.dimensions = settings.dimensions or None
         self._endpoint = embeddings_endpoint(settings, api_key)
         wanted = f":{settings.dimensions}" if settings.dimensions else ""
@@ -172,7 +166,7 @@ class RemoteEmbedder(Closable):
 
     async def _batch(self, texts: list[str], turn: _Turn) -> list[Vector]:
         planned = self._plan_request(texts)
-        async with within_budget(self._budget, planned, self._ledger, now=self._clock()):
+        async with self._account.hold(planned, now=self._clock()):
             return await self._with_retries(texts, planned.source, turn)
 
     def _plan_request(self, texts: list[str]) -> PlannedCall:
@@ -180,7 +174,7 @@ class RemoteEmbedder(Closable):
         tokens = sum(map(len, texts)) // _CHARACTERS_A_TOKEN
         longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * self._retries
         return PlannedCall(
-            source=self._source(),
+            source=self._account.source(),
             cost_usd=tokens * settings.usd_per_million_tokens / 1e6,
             until=self._clock() + timedelta(seconds=longest),
         )
@@ -245,7 +239,7 @@ class RemoteEmbedder(Closable):
                 cost_usd=usage.prompt_tokens * price / 1e6 if price else None,
             )
         if usage != Usage():
-            await self._ledger.record(
+            await self._account.ledger.record(
                 usage, model=self._settings.model, purpose=PURPOSE, source=source, now=self._clock()
             )
 

@@ -6,7 +6,6 @@ import zipfile
 from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Protocol
 
 from engine.errors import InputError
 from engine.ingest.files import STANDARD_INPUT, Files, FolderFiles, OneStream, ZipFiles
@@ -30,8 +29,8 @@ _OF_DOCUMENTS = ("[Content_Types].xml", "META-INF/container.xml")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
-class Watch(Protocol):
-    """Observes the reading of a source."""
+class Watch:
+    """Observes the reading of a source; this one does nothing."""
 
     def turn_to(self, file: str) -> None:
         """Called before a file is read, or before its records are translated."""
@@ -41,19 +40,6 @@ class Watch(Protocol):
 
     def alive(self) -> None:
         """Called now and then while another program works on it."""
-
-
-class NoWatch:
-    """A watch that does nothing."""
-
-    def turn_to(self, file: str) -> None:
-        """Do nothing."""
-
-    def count(self, size: int) -> None:
-        """Do nothing."""
-
-    def alive(self) -> None:
-        """Do nothing."""
 
 
 class Source:
@@ -76,7 +62,7 @@ class Source:
         self.name, self.packed, self.bytes_read = name, packed, 0
         self.reading: str | None = None
         self._files = files
-        self._watch = watch or NoWatch()
+        self._watch = watch or Watch()
         self._skipped = skipped
         self._looked_at: dict[str, io.BufferedReader] = {}
         self._missed: list[Reject] = []

@@ -69,9 +69,7 @@ def array_items(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Ite
     return scanner.items()
 
 
-def named_arrays(
-    stream: io.BufferedReader, name: str, longest: int = LONGEST_RECORD
-) -> Iterator[tuple[bytes, Iterator[Piece]]]:
+def named_arrays(stream: io.BufferedReader, name: str) -> Iterator[tuple[bytes, Iterator[Piece]]]:
     """Yield every array that is the value of a key `name`, at any depth.
 
     Each comes with its header: the bytes before it, back to the previous array or as many as are
@@ -80,7 +78,7 @@ def named_arrays(
     """
     # Inside a string the quotes would be escaped.
     opening = re.compile(rb'[{,]\s*+"' + re.escape(name.encode()) + rb'"\s*+:\s*+\[')
-    scanner = _ArrayScanner(stream, longest)
+    scanner = _ArrayScanner(stream, LONGEST_RECORD)
     while (header := scanner.seek(opening)) is not None:
         yield header, scanner.items()
 

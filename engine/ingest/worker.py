@@ -24,6 +24,7 @@ from engine.ingest.records import (
     Reject,
     SourceRecord,
 )
+from engine.ingest.sources import Watch
 from engine.isolation.worker import Owner, allow, pack, pack_refusal, seconds_left, seconds_used
 from engine.values import Kind
 
@@ -33,7 +34,7 @@ _DOCUMENT_BYTES = 2 * _MEGABYTE  # the same for documents, which take long to pa
 _PART = 500  # documents
 
 
-class _Allowance:
+class _Allowance(Watch):
     """The processor time that each file may take: a fixed part, plus more for every megabyte."""
 
     def __init__(self, owner: Owner) -> None:

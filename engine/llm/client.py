@@ -12,10 +12,9 @@ from typing import Self
 import httpx
 import stamina
 
-from engine.budget import Budget, BudgetSource
 from engine.errors import ModelError, ModelPaused
 from engine.llm.endpoint import Consent, Fault, chat_endpoint, status_fault, too_slow
-from engine.llm.spending import CallOutcomes, ChatSpending, Reservation, log_answer
+from engine.llm.spending import Account, CallOutcomes, ChatSpending, Reservation, log_answer
 from engine.llm.transport import Transport
 from engine.llm.wire import (
     ChatAnswer,
@@ -29,7 +28,6 @@ from engine.llm.wire import (
     said_by,
 )
 from engine.messages import Message
-from engine.ports import UsageLedger
 from engine.settings.models import LlmSettings
 from engine.values import Closable, Usage
 
@@ -125,10 +123,9 @@ class _Call:
 class ChatClient(Closable):
     """Calls one endpoint with retries, within time limits and a budget.
 
-    Every answer that reports its usage is recorded in `ledger`, failed ones included. `clock`
-    returns monotonic seconds, `source` the budget source of the current call. The client holds
-    connections: close it, or use `async with`. Raises SettingsError for an unusable address or
-    key.
+    Every answer that reports its usage is recorded, failed ones included. `clock` returns monotonic
+    seconds. The client holds connections: close it, or use `async with`. Raises SettingsError for
+    an unusable address or key.
     """
 
     def __init__(
@@ -136,14 +133,12 @@ class ChatClient(Closable):
         settings: LlmSettings,
         *,
         api_key: str | None = None,
-        ledger: UsageLedger,
+        account: Account,
         clock: Callable[[], float],
-        budget: Budget = Budget(),  # noqa: B008 - frozen
-        source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
         breaker_failures: int = BREAKER_FAILURES,
     ) -> None:
         self._settings = settings
-        self._spending = ChatSpending(budget, ledger, source)
+        self._spending = ChatSpending(account)
         self._clock = clock
         self._breaker = Breaker(failures=breaker_failures, pause=BREAKER_PAUSE, clock=clock)
         self._failed: Callable[[ModelError], None] = _ignore_error

@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Self
@@ -81,41 +81,43 @@ def log_answer(purpose: str, answer: ChatAnswer, seconds: float) -> None:
     )
 
 
-@asynccontextmanager
-async def within_budget(
-    budget: Budget, planned: PlannedCall, ledger: UsageLedger, *, now: datetime
-) -> AsyncIterator[None]:
-    """Reserve budget while the block makes the call; the block itself must record the usage.
-
-    Raises BudgetExhausted before the block begins, and what the ledger raises.
-    """
-    require_open(budget, planned.source)
-    if not budget.is_limited:
-        yield
-        return
-
-    def check(spent: Mapping[BudgetSource, Usage]) -> None:
-        require_budget(budget, spent, planned.source, now=now)
-
-    place = await ledger.reserve(planned, check, now=now)
-    try:
-        yield
-    finally:
-        await ledger.release(place)
-
-
-class ChatSpending:
-    """What the calls of one chat model cost: estimated before a call, recorded after it.
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What calls are paid from: the ledger that records them, and the budget of the day.
 
     `source` returns the budget source of the current call.
     """
 
-    def __init__(
-        self, budget: Budget, ledger: UsageLedger, source: Callable[[], BudgetSource]
-    ) -> None:
-        self._budget = budget
-        self._ledger = ledger
-        self._source = source
+    ledger: UsageLedger
+    budget: Budget = Budget()  # noqa: RUF009 - frozen
+    source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE
+
+    @asynccontextmanager
+    async def hold(self, planned: PlannedCall, *, now: datetime) -> AsyncIterator[None]:
+        """Reserve budget while the block makes the call; the block itself must record the usage.
+
+        Raises BudgetExhausted before the block begins, and what the ledger raises.
+        """
+        require_open(self.budget, planned.source)
+        if not self.budget.is_limited:
+            yield
+            return
+
+        def check(spent: Mapping[BudgetSource, Usage]) -> None:
+            require_budget(self.budget, spent, planned.source, now=now)
+
+        place = await self.ledger.reserve(planned, check, now=now)
+        try:
+            yield
+        finally:
+            await self.ledger.release(place)
+
+
+class ChatSpending:
+    """What the calls of one chat model cost: estimated before a call, recorded after it."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
         self._price = 0.0  # US dollars per token, from the last answer that reported its cost
         self._reservation: Reservation | None = None
 
@@ -127,18 +129,18 @@ class ChatSpending:
 
     def reserve(self, tokens: Sequence[int], *, until: datetime, now: datetime) -> "Reservation":
         """Return a reservation for as many calls as `tokens` lists, an estimate of each."""
-        source = self._source()
+        source = self._account.source()
         planned = [
             PlannedCall(source=source, tokens=token, cost_usd=token * self._price, until=until)
             for token in tokens
         ]
-        return Reservation(self._budget, planned, self._ledger, now=now)
+        return Reservation(self._account, planned, now=now)
 
     def plan_call(self, characters: int, *, most_answered: int, until: datetime) -> PlannedCall:
         """Return the estimate of a call that sends `characters`."""
         tokens = characters // _CHARACTERS_A_TOKEN + most_answered
         return PlannedCall(
-            source=self._source(), tokens=tokens, cost_usd=tokens * self._price, until=until
+            source=self._account.source(), tokens=tokens, cost_usd=tokens * self._price, until=until
         )
 
     @asynccontextmanager
@@ -153,7 +155,7 @@ class ChatSpending:
         """Reserve budget while the block makes the call, then record what it added to `bills`.
 
         Bills are pairs of model and usage; those of a failed call are recorded as well. Raises
-        what `within_budget` raises.
+        what `Account.hold` raises.
         """
         async with self._allow_call(planned, now):
             try:
@@ -161,14 +163,14 @@ class ChatSpending:
             finally:
                 for model, usage in bills:
                     self._learn_price(usage)
-                    await self._ledger.record(
+                    await self._account.ledger.record(
                         usage, model=model, purpose=purpose, source=planned.source, now=now
                     )
 
     def _allow_call(self, planned: PlannedCall, now: datetime) -> AbstractAsyncContextManager[None]:
         if self._reservation:
             return self._reservation.call(now=now)
-        return within_budget(self._budget, planned, self._ledger, now=now)
+        return self._account.hold(planned, now=now)
 
     def _learn_price(self, usage: Usage) -> None:
         tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
@@ -185,13 +187,10 @@ class Reservation:
     Entering raises BudgetExhausted if the budget does not allow all of them together.
     """
 
-    def __init__(
-        self, budget: Budget, planned: Sequence[PlannedCall], ledger: UsageLedger, *, now: datetime
-    ) -> None:
-        self._budget = budget
+    def __init__(self, account: Account, planned: Sequence[PlannedCall], *, now: datetime) -> None:
+        self._budget, self._ledger = account.budget, account.ledger
         self._left = list(planned)
         self._source = planned[0].source
-        self._ledger = ledger
         self._now = now
         self._place: int | None = None
 

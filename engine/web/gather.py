@@ -1,17 +1,16 @@
 """Searches the web for several queries at once, and reads the pages found."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import zip_longest
 
-from engine.budget import Budget, BudgetSource, PlannedCall
+from engine.budget import BudgetSource, PlannedCall
 from engine.errors import BudgetExhausted, PresagioError, StorageError
 from engine.fetch import shown_host
-from engine.llm.spending import within_budget
+from engine.llm.spending import Account
 from engine.messages import Message
-from engine.ports import UsageLedger
 from engine.settings.reading import WebSearchSettings
 from engine.text.address import link_key
 from engine.values import Usage
@@ -48,11 +47,7 @@ class _Progress:
 
 
 class WebGatherer:
-    """Implements engine.web.results.Web.
-
-    Searches are recorded in `ledger` and reserved from `budget`; `source` returns the budget
-    source of the current call.
-    """
+    """Implements engine.web.results.Web. Searches are paid from `account`."""
 
     def __init__(
         self,
@@ -60,15 +55,13 @@ class WebGatherer:
         pages: Pages,
         settings: WebSearchSettings,
         *,
-        ledger: UsageLedger,
-        budget: Budget = Budget(),  # noqa: B008 - frozen
-        source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
+        account: Account,
         results: int = RESULTS,
     ) -> None:
         self._results = results
         self._providers, self._pages = providers, pages
         self._settings = settings
-        self._ledger, self._budget, self._source = ledger, budget, source
+        self._account = account
 
     @property
     def available(self) -> bool:
@@ -90,7 +83,7 @@ class WebGatherer:
         planned = self._plan_searches(len(asked), deadline, now)
         progress = _Progress()
         try:
-            async with within_budget(self._budget, planned, self._ledger, now=now):
+            async with self._account.hold(planned, now=now):
                 await self._search_and_read(asked, progress, deadline, planned.source, now)
         except BudgetExhausted as error:
             return WebFindings(notices=(error.said,))
@@ -138,7 +131,7 @@ class WebGatherer:
         found = await self._providers.search(query, limit=self._results, now=now)
         progress.searched[number] = found
         if found.provider:
-            await self._ledger.record(
+            await self._account.ledger.record(
                 Usage(cost_usd=found.cost_usd),
                 model=found.provider,
                 purpose=PURPOSE,
@@ -184,7 +177,7 @@ class WebGatherer:
         prices = self._settings.usd
         dearest = max((prices.get(name, 0.0) for name in self._providers.names), default=0.0)
         return PlannedCall(
-            source=self._source(),
+            source=self._account.source(),
             cost_usd=searches * dearest,
             until=now + timedelta(seconds=deadline + _MARGIN),
         )

@@ -14,6 +14,7 @@ from engine.answer.ask_model import ANSWER
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, ModelAnswer, Question
 from engine.budget import Budget
 from engine.llm.client import ChatClient
+from engine.llm.spending import Account
 from engine.messages import as_message
 from engine.settings.models import LlmSettings
 from engine.settings.searching import AnswerSettings
@@ -60,9 +61,8 @@ class Bench:
         """Put another answerer in front of the same server and memory."""
         self.client = ChatClient(
             LlmSettings(base_url=self.server.base_url, retries=retries),
-            ledger=self.ledger,
+            account=Account(self.ledger, budget or Budget()),
             clock=time.monotonic,
-            budget=budget or Budget(),
             breaker_failures=2,
         )
         self.answerer = Answerer(settings, self.client, self.cache)

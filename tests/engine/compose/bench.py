@@ -18,6 +18,7 @@ from engine.compose.models import ClientModels
 from engine.compose.run import ComposeParts, Composer
 from engine.errors import ModelUnreachable
 from engine.llm.client import ChatClient
+from engine.llm.spending import Account
 from engine.messages import Message
 from engine.settings.models import ComposeSettings, LlmSettings
 from engine.values import Corpus, Kind, ScoredText
@@ -129,9 +130,8 @@ class Bench:
 
         client = ChatClient(
             LlmSettings(base_url=self.base_url, retries=0, private_corpora=self.private_corpora),
-            ledger=self.ledger,
+            account=Account(self.ledger, self.budget),
             clock=time.monotonic,
-            budget=self.budget,
         )
         self.clients.append(client)
         reranker = self.reranker

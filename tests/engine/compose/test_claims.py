@@ -12,6 +12,7 @@ from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
 from engine.budget import Budget
 from engine.compose.models import PURPOSE, ClaimChecker, ClientModels
 from engine.llm.client import ChatClient
+from engine.llm.spending import Account
 from engine.settings.models import ComposeSettings, LlmSettings
 from engine.settings.searching import AnswerSettings
 from tests.engine.answer.test_answer import MemoryAnswers, claims
@@ -51,9 +52,8 @@ class Bench:
         """Put another answerer in front of the same server and memory."""
         client = ChatClient(
             LlmSettings(base_url=self.server.base_url, retries=0),
-            ledger=self.ledger,
+            account=Account(self.ledger, budget or Budget()),
             clock=time.monotonic,
-            budget=budget or Budget(),
         )
         self.clients.append(client)
         chosen = settings or AnswerSettings()

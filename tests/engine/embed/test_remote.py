@@ -19,6 +19,7 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
+from engine.llm.spending import Account
 from engine.settings.models import EmbeddingSettings
 from tests.fakes.embeddings import (
     DIMENSIONS,
@@ -63,9 +64,8 @@ async def client(
     async with RemoteEmbedder(
         EmbeddingSettings(**(settings | changes)),
         api_key="key-1234",
-        ledger=ledger or MemoryLedger(),
+        account=Account(ledger or MemoryLedger(), budget),
         clock=lambda: NOW,
-        budget=budget,
         retries=retries,
     ) as embedder:
         yield embedder

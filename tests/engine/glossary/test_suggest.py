@@ -21,6 +21,7 @@ from engine.glossary.suggest import (
     request,
 )
 from engine.llm.client import ChatClient
+from engine.llm.spending import Account
 from engine.settings.models import LlmSettings
 from tests.engine.passages import ME
 from tests.fakes.model import ModelServer, answer, failure
@@ -122,7 +123,7 @@ def ledger() -> MemoryLedger:
 
 def client(server: ModelServer, ledger: MemoryLedger, budget: Budget | None = None) -> ChatClient:
     settings = LlmSettings(base_url=server.base_url, total_timeout=PATIENCE / 2, retries=0)
-    return ChatClient(settings, ledger=ledger, clock=time.monotonic, budget=budget or Budget())
+    return ChatClient(settings, account=Account(ledger, budget or Budget()), clock=time.monotonic)
 
 
 async def test_one_question_with_a_strict_schema_paid_from_the_ledger(

@@ -17,6 +17,7 @@ from engine.budget import Budget
 from engine.judge.judge import JUDGE, JUDGE_WITH_REASONS, Judge
 from engine.llm.asking import Prompt
 from engine.llm.client import ChatClient
+from engine.llm.spending import Account
 from engine.search import Candidate, Headline, Verdict
 from engine.settings.models import LlmSettings
 from engine.values import Usage
@@ -66,9 +67,8 @@ class Bench:
         self.client = ChatClient(
             LlmSettings(**(values | changes)),
             api_key=KEY,
-            ledger=self.ledger,
+            account=Account(self.ledger, budget or Budget()),
             clock=time.monotonic,
-            budget=budget or Budget(),
         )
         self.judge = Judge(self.client, self.cache, reasons=reasons)
         return self.judge

@@ -27,7 +27,7 @@ from engine.errors import (
 from engine.judge.judge import JUDGE
 from engine.llm.client import BREAKER_FAILURES, ChatAnswer, ChatClient, PromptMessage
 from engine.llm.endpoint import Endpoint, chat_endpoint
-from engine.llm.spending import CallOutcome
+from engine.llm.spending import Account, CallOutcome
 from engine.llm.transport import MAX_ANSWER_BYTES
 from engine.settings.models import LlmSettings
 from engine.values import Usage
@@ -90,9 +90,8 @@ def client_for(
     return ChatClient(
         LlmSettings(**values),
         api_key=api_key,
-        ledger=ledger or MemoryLedger(),
+        account=Account(ledger or MemoryLedger(), budget or Budget()),
         clock=clock or time.monotonic,
-        budget=budget or Budget(),
         breaker_failures=breaker_failures,
     )
 
@@ -170,7 +169,7 @@ async def test_a_server_of_ones_own_needs_no_key(server: ModelServer) -> None:
 
 async def test_openrouter_without_a_key_is_refused_before_any_call() -> None:
     settings = LlmSettings()
-    async with ChatClient(settings, ledger=MemoryLedger(), clock=Clock()) as client:
+    async with ChatClient(settings, account=Account(MemoryLedger()), clock=Clock()) as client:
         with pytest.raises(ModelRefused, match="OPENROUTER_API_KEY"):
             await ask(client)
 
@@ -574,7 +573,10 @@ async def test_each_call_is_recorded_for_whom_it_was_made(server: ModelServer) -
     server.script = [answer("yes")]
     settings = LlmSettings(base_url=server.base_url)
     async with ChatClient(
-        settings, api_key=KEY, ledger=ledger, clock=time.monotonic, source=lambda: next(asking)
+        settings,
+        api_key=KEY,
+        account=Account(ledger, source=lambda: next(asking)),
+        clock=time.monotonic,
     ) as client:
         await ask(client)
         await ask(client)

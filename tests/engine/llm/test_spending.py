@@ -6,7 +6,7 @@ import pytest
 
 from engine.budget import Budget, BudgetSource, PlannedCall
 from engine.errors import BudgetExhausted
-from engine.llm.spending import Reservation
+from engine.llm.spending import Account, Reservation
 from engine.values import Usage
 from tests.fakes.ports import MemoryLedger
 
@@ -16,7 +16,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 def reservation(ledger: MemoryLedger, budget: Budget, *tokens: int) -> Reservation:
     until = NOW + timedelta(minutes=1)
     planned = [PlannedCall(source=BudgetSource.CHATS, tokens=one, until=until) for one in tokens]
-    return Reservation(budget, planned, ledger, now=NOW)
+    return Reservation(Account(ledger, budget), planned, now=NOW)
 
 
 async def test_each_call_gives_back_its_part() -> None:

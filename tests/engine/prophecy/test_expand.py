@@ -14,6 +14,7 @@ from aiohttp import web
 
 from engine.budget import Budget
 from engine.llm.client import ChatClient, PromptMessage
+from engine.llm.spending import Account
 from engine.prophecy.expand import EXPANSION, LONGEST_ANSWER, Expander, Punctuality
 from engine.search import Expansion, Headline
 from engine.settings.models import LlmSettings
@@ -89,9 +90,8 @@ class Bench:
         client = ChatClient(
             LlmSettings(**({"base_url": self.server.base_url} | changes)),
             api_key="sk-1",
-            ledger=self.ledger,
+            account=Account(self.ledger, budget or Budget()),
             clock=time.monotonic,
-            budget=budget or Budget(),
         )
         self.clients.append(client)
         hurried = client.for_small_calls(at_most, longest_answer=LONGEST_ANSWER)

@@ -17,6 +17,7 @@ from engine.errors import (
     ModelUnreachable,
     SettingsError,
 )
+from engine.llm.spending import Account
 from engine.rerank import RemoteReranker, probabilities, read_scores
 from engine.settings.models import RerankSettings
 from engine.values import Usage
@@ -52,9 +53,8 @@ async def opened(
     reranker = RemoteReranker(
         RerankSettings(base_url=server.base_url, model=model, **settings),
         api_key=key,
-        ledger=ledger or MemoryLedger(),
+        account=Account(ledger or MemoryLedger(), budget),
         clock=lambda: NOW,
-        budget=budget,
     )
     stack.push_async_callback(reranker.aclose)
     return reranker
@@ -108,7 +108,7 @@ async def test_failures(
 
 async def test_nobody_listens() -> None:
     settings = RerankSettings(base_url="http://127.0.0.1:9", timeout=1)
-    reranker = RemoteReranker(settings, ledger=MemoryLedger(), clock=lambda: NOW)
+    reranker = RemoteReranker(settings, account=Account(MemoryLedger()), clock=lambda: NOW)
     with pytest.raises(ModelUnreachable):
         await reranker.rerank(QUERY, TEXTS)
     await reranker.aclose()
@@ -134,7 +134,9 @@ def test_an_unusable_address_or_key_is_refused_at_once() -> None:
         (RerankSettings(), "two words"),
     ):
         with pytest.raises(SettingsError):
-            RemoteReranker(settings, api_key=key, ledger=MemoryLedger(), clock=lambda: NOW)
+            RemoteReranker(
+                settings, api_key=key, account=Account(MemoryLedger()), clock=lambda: NOW
+            )
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from db.pool import Database
 from engine.budget import Budget, BudgetSource
 from engine.errors import StorageError
 from engine.fetch.client import Fetcher
+from engine.llm.spending import Account
 from engine.page.article import Article, ArticleReader, article
 from engine.settings.reading import FetchSettings, WebSearchSettings
 from engine.values import Usage
@@ -130,9 +131,7 @@ async def build(database: Database) -> AsyncIterator[Build]:
                 Providers(clients, clock=lambda: world.seconds),
                 Pages(fetcher, reader or InProcess(), robots, WebPages(database)),
                 settings,
-                ledger=ledger,
-                budget=budget,
-                source=lambda: BudgetSource.CHATS,
+                account=Account(ledger, budget, lambda: BudgetSource.CHATS),
                 results=results,
             )
             return world
@@ -168,7 +167,10 @@ async def test_without_a_provider_or_a_query_nothing_is_asked(build: Build) -> N
     assert await world.gather("", "  ") == WebFindings()
     settings = WebSearchSettings()
     none = WebGatherer(
-        Providers([], clock=time.monotonic), world.gatherer._pages, settings, ledger=world.ledger
+        Providers([], clock=time.monotonic),
+        world.gatherer._pages,
+        settings,
+        account=Account(world.ledger),
     )
     assert not none.available
     assert await none.gather(["harbour"], deadline=1, now=NOW) == WebFindings()
