@@ -288,9 +288,9 @@ def open_reranker(
 
 def behind_others(embedder: Embedder) -> Embedder:
     """Return the embedder; a local model yields to other work on this machine."""
-    from engine.embed.local import InBackground, LocalEmbedder
+    from engine.embed.local import LocalEmbedder
 
-    return InBackground(embedder) if isinstance(embedder, LocalEmbedder) else embedder
+    return embedder.in_background if isinstance(embedder, LocalEmbedder) else embedder
 
 
 def batch_of(settings: Settings) -> int:

@@ -215,11 +215,11 @@ async def serve(
         )
         jobs = Scheduler(wiring.jobs(), leader=leader, outcomes=wiring.outcomes, now=now)
         if page:
-            page.metrics.job_ages = jobs.ages
+            page.metrics.job_ages = jobs.watchdog.ages
         _log_start(app, services)
         watching += [
             asyncio.create_task(jobs.run()),
-            asyncio.create_task(jobs.watch()),
+            asyncio.create_task(jobs.watchdog.watch()),
             asyncio.create_task(troubles.run()),
             asyncio.create_task(_tidy(app, claims, now)),
             asyncio.create_task(tell_status(services)),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import asyncpg
 
-from db.connection import FOREIGN, INTERRUPTED, Connection, find_worker, statements
+from db.connection import FOREIGN, INTERRUPTED, find_worker, statements
 from engine.errors import StorageInterrupted
 from engine.messages import Message
 
@@ -109,7 +109,8 @@ class CountingConnection(_Connection):
             session = await self.connect()
             try:
                 await session.execute(_ANSWER)
-                row = await _find_silent(session, corpora, worker)
+                silent = statements("placement")["silent"]
+                row = await session.fetchrow(silent, f"{{{','.join(map(str, corpora))}}}", worker)
             finally:
                 session.terminate()
             if row:
@@ -118,14 +119,6 @@ class CountingConnection(_Connection):
                     fix=Message("{name} can be used again as soon as it does.", name=row["name"]),
                 )
         return None
-
-
-async def _find_silent(
-    session: Connection, corpora: Collection[int], worker: str | None
-) -> asyncpg.Record | None:
-    return await session.fetchrow(
-        statements("placement")["silent"], f"{{{','.join(map(str, corpora))}}}", worker
-    )
 
 
 @lru_cache(maxsize=1024)

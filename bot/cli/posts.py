@@ -83,7 +83,12 @@ async def write_previews(
         for subscription in subscriptions
     ]
     if csv:
-        output.csv([row for preview in previews for row in preview.post_rows()], _POST_COLUMNS)
+        rows = [
+            {"chat": _name(preview.subscription)} | _post_row(post)
+            for preview in previews
+            for post in preview.choice.chosen
+        ]
+        output.csv(rows, _POST_COLUMNS)
         return
     for number, preview in enumerate(previews):
         if json:
@@ -134,11 +139,6 @@ class _Preview:
             ],
             "unfound": self.unfound,
         }
-
-    def post_rows(self) -> Iterator[dict[str, object]]:
-        """Yield each post as a row that names its chat."""
-        for post in self.choice.chosen:
-            yield {"chat": _name(self.subscription)} | _post_row(post)
 
     def lines(self) -> Iterator[str]:
         """Yield the preview as lines of text."""

@@ -45,6 +45,7 @@ _SETTLE_AGAIN_SECONDS = 0.5
 _LEASE_SECONDS = 60.0  # of one run; deliveries under way are then finished
 _LOOK_SECONDS = 1.0  # between two checks for owed deliveries, while some are under way
 _AT_ONCE = 20  # chats; Telegram accepts thirty messages a second from one bot
+_UNSURE = timedelta(seconds=30)  # after this, a message that arrived is surely shown
 _GIVE_UP_AFTER = timedelta(days=1)  # nobody wants yesterday's news
 # A message that may have arrived is looked up from this much before it was owed: clocks differ.
 _EARLIER = timedelta(minutes=10)
@@ -60,7 +61,6 @@ class Delivering:
     posters: Mapping[str, Poster]  # by platform
     pictures: Pictures
     jitter: Callable[[], float] = random.random
-    unsure: timedelta = timedelta(seconds=30)  # after this, a message that arrived is surely shown
     draft: Draft | None = None  # writes tweets; None without a language model
     report: Callable[[PresagioError], None] = ignore  # tells the operators
     seconds: float = DELIVERY_SECONDS  # for one delivery, lookups included
@@ -259,4 +259,4 @@ def _wait(work: Delivering, error: DeliveryError, attempts: int) -> timedelta:
     wait = pause_before(attempts, work.jitter())
     if isinstance(error, SlowDown | _NotAsked):
         wait = max(wait, timedelta(seconds=error.seconds))
-    return max(wait, work.unsure) if isinstance(error, Unsure) else wait
+    return max(wait, _UNSURE) if isinstance(error, Unsure) else wait

@@ -10,7 +10,7 @@ process begins them again. Every run has a total timeout, and its outcome is cou
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Never
@@ -115,7 +115,7 @@ class Watchdog:
 
 
 class Scheduler:
-    """Runs jobs until it is stopped."""
+    """Runs jobs until it is stopped. `watchdog` knows how their runs go."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Scheduler:
         self._leader = leader
         self._outcomes = outcomes
         self._now = now
-        self._watchdog = watchdog or Watchdog()
+        self.watchdog = watchdog or Watchdog()
         self._ticker = AsyncIOScheduler(timezone=UTC)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._counting: set[asyncio.Task[None]] = set()
@@ -154,14 +154,6 @@ class Scheduler:
         finally:
             following.cancel()
             self._ticker.shutdown(wait=False)
-
-    async def watch(self) -> Never:
-        """Warn about jobs that have stopped running, until cancelled."""
-        await self._watchdog.watch()
-
-    def ages(self) -> Mapping[str, float]:
-        """Return the seconds since the last run ended, for each job that should run here."""
-        return self._watchdog.ages()
 
     async def stop(self, seconds: float) -> None:
         """Cancel running jobs, but allow those that finish `seconds` to do so. Never raises."""
@@ -210,9 +202,9 @@ class Scheduler:
 
     async def _tick(self, job: Job) -> None:
         if job.leader and not self._leader.is_held:
-            self._watchdog.excuse(job)
+            self.watchdog.excuse(job)
             return
-        self._watchdog.expect(job)
+        self.watchdog.expect(job)
         if job.name in self._running:
             if job.counts_idle:  # the other jobs look for more work while they run
                 self._count(job.name, RunOutcome.SKIPPED)
@@ -223,11 +215,11 @@ class Scheduler:
 
     async def _run(self, job: Job) -> None:
         """Run a job once, and count its outcome."""
-        self._watchdog.began(job)
+        self.watchdog.began(job)
         try:
             await self._run_counted(job)
         finally:
-            self._watchdog.note_end(job)
+            self.watchdog.note_end(job)
 
     async def _run_counted(self, job: Job) -> None:
         try:
@@ -250,10 +242,7 @@ class Scheduler:
         self._count(event.job_id, RunOutcome.MISSED)
 
     def _count(self, name: str, outcome: RunOutcome) -> None:
-        self._aside(self._store(name, outcome))
-
-    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(self._store(name, outcome))
         self._counting.add(task)
         task.add_done_callback(self._counting.discard)
 

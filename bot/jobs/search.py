@@ -141,7 +141,7 @@ async def _search_in(work: Searching, name: str, configured: str, now: datetime)
         corpus = await _corpus(work, name)
         if corpus is None:
             break
-        await _at_most(_AT_ONCE, (_retrieve(work, corpus, story, now) for story in stories))
+        await _await_some(_retrieve(work, corpus, story, now) for story in stories)
         done += len(stories)
     return done
 
@@ -161,13 +161,10 @@ async def _judge(work: Searching, names: Sequence[str], now: datetime) -> int:
         name: await _corpus(work, name) for name in {story_find.corpus for story_find in waiting}
     }
     judging = _Judging(work, now)
-    await _at_most(
-        _AT_ONCE,
-        (
-            judging.judge(story_find, corpus)
-            for story_find in waiting
-            if (corpus := found[story_find.corpus])
-        ),
+    await _await_some(
+        judging.judge(story_find, corpus)
+        for story_find in waiting
+        if (corpus := found[story_find.corpus])
     )
     return judging.done
 
@@ -261,15 +258,15 @@ async def _prophesy(
     return await work.prophet.prophesy(corpus, request)
 
 
-async def _at_most(number: int, tasks: Iterable[Awaitable[None]]) -> None:
-    """Await the tasks in order, `number` at a time. Raises the error of the first that fails."""
+async def _await_some(tasks: Iterable[Awaitable[None]]) -> None:
+    """Await the tasks in order, a few at a time. Raises the error of the first that fails."""
     waiting = iter(tasks)
 
     async def worker() -> None:
         for task in waiting:
             await task
 
-    workers = (worker() for _ in range(number))
+    workers = (worker() for _ in range(_AT_ONCE))
     for ended in await asyncio.gather(*workers, return_exceptions=True):
         if isinstance(ended, BaseException):
             raise ended

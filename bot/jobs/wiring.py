@@ -77,7 +77,6 @@ class Embedding:
     keep_up: KeepUp
     begins: bool
     require_budget: Callable[[datetime], Awaitable[None]]
-    clock: Callable[[], float] = time.monotonic
 
 
 async def embed_missing(work: Embedding, *, now: datetime) -> int:
@@ -88,12 +87,12 @@ async def embed_missing(work: Embedding, *, now: datetime) -> int:
     """
     if work.embedders is None:
         return 0
-    until, done = work.clock() + _SECONDS, 0
+    until, done = time.monotonic() + _SECONDS, 0
     begun = await work.embeddings.coverage()
     try:
         for corpus in sorted(await work.corpora.list(), key=lambda known: known.documents):
             embedder = work.embedders(corpus)
-            if work.clock() >= until:
+            if time.monotonic() >= until:
                 break
             if work.begins or embedder.name in begun.get(corpus.name, {}):
                 await work.require_budget(now)
@@ -152,7 +151,6 @@ class Jobs:
     stories: Stories
     reindexing: Reindexing
     web_pages: WebPages
-    web_pages_bytes: int
     configured: Sequence[ConfiguredFeed]
     news_kept: timedelta
     now: Callable[[], datetime]
@@ -190,7 +188,7 @@ class Jobs:
         await self.polling.feeds.forget(before=now - _HEADLINES_KEPT)
         await self.delivering.outbox.forget(now=now)
         await self.outcomes.forget(now=now)
-        await self.web_pages.forget(before=now - CACHED_FOR, most_bytes=self.web_pages_bytes)
+        await self.web_pages.forget(before=now - CACHED_FOR, most_bytes=CACHE_BYTES)
         return 1
 
     async def reindex(self) -> int:
@@ -285,7 +283,6 @@ async def open_jobs(
             stories=stories,
             reindexing=Reindexing(database),
             web_pages=WebPages(database),
-            web_pages_bytes=CACHE_BYTES,
             configured=configured_feeds(settings),
             news_kept=timedelta(days=settings.polling.keep_days),
             now=now,

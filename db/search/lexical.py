@@ -36,7 +36,7 @@ from db.search.statements import (
     ranked_by_postings,
 )
 from engine.glossary.groups import Glossary, MatchedAlias, find_fired, glossary
-from engine.ranking import Bm25, expected_threshold
+from engine.ranking import DEFAULT, Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
 from engine.text.clean import searchable
 from engine.text.terms import find_own_language, headline_terms, misspelt, without_repeats
@@ -310,10 +310,8 @@ class AliasedSearch(LexicalIndex):
     If no group applies, it behaves as LexicalIndex at no extra cost.
     """
 
-    def __init__(
-        self, database: Database, glossaries: Glossaries, bm25: Bm25 | None = None, *, weight: float
-    ) -> None:
-        super().__init__(database, bm25)
+    def __init__(self, database: Database, glossaries: Glossaries, *, weight: float) -> None:
+        super().__init__(database)
         self._glossaries = glossaries
         self._weight = weight
 
@@ -348,9 +346,8 @@ class AliasedSearch(LexicalIndex):
 class CandidateReader:
     """Reads documents that were found by other means than words."""
 
-    def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._bm25 = bm25 or Bm25()
 
     async def describe_documents(
         self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
@@ -368,7 +365,7 @@ class CandidateReader:
             values = operand_values(lexemes)
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(
-                statement, *constants(self._bm25, corpus.average_length), list(ids), *values
+                statement, *constants(DEFAULT, corpus.average_length), list(ids), *values
             )
             where = places(terms, lexemes)
             return await add_places(reader, corpus, [ranked_candidate(row, where) for row in rows])

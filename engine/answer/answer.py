@@ -146,7 +146,9 @@ class Answerer:
         """
         if not gathered.passages:
             return _assemble_answer(question, gathered, AnswerOutcome.NOTHING)
-        said = await self._answer_by_model(question, gathered, now) if model else _skip_model()
+        said = ModelOutcome(None, notice=Message("Not answered by a model, as asked."))
+        if model:
+            said = await self._answer_by_model(question, gathered, now)
         if said.answer is None:
             return self._answer_by_extracts(question, gathered, said)
         claims = said.answer.claims
@@ -258,10 +260,6 @@ def _doubts(claims: Sequence[Claim], kept: Sequence[Claim]) -> Message | None:
         doubted=doubted,
         written=len(claims),
     )
-
-
-def _skip_model() -> ModelOutcome:
-    return ModelOutcome(None, notice=Message("Not answered by a model, as asked."))
 
 
 def _assemble_answer(

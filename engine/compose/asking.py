@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from engine.answer.cited_answer import without_brackets
 from engine.compose.composition import SourcePassage
-from engine.errors import BudgetExhausted, ModelError
+from engine.errors import ModelError
 from engine.llm.asking import ChatModel, ModelQuestion, Prompt, ask_and_repair, compact_json
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
@@ -116,8 +116,6 @@ class _Hearing(Generic[T]):
     def _failure(self) -> Message:
         if self.late:
             return Message("The model answered nothing within {seconds:g} s.", seconds=self.late)
-        if isinstance(self.error, BudgetExhausted):
-            return self.error.said
         if self.error:
             return self.error.said
         return Message("The model answered nothing that can be read.")

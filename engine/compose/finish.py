@@ -201,10 +201,11 @@ class GuardedDrafts:
         """Return the faults for which a sentence must not be shown."""
         return [finding for finding in self.findings[_bare(sentence)] if finding.vetoes]
 
-    def guard_again(self, sentence: DraftSentence, original: DraftSentence) -> tuple[Finding, ...]:
-        """Return the faults of what became of a sentence."""
+    def vetoes_again(self, sentence: DraftSentence, original: DraftSentence) -> list[Finding]:
+        """Return the faults for which what became of a sentence must not be shown."""
         before = self.before.get(_bare(original), ())
-        return guard(sentence, self.passages, before, any_language=self.any_language)
+        found = guard(sentence, self.passages, before, any_language=self.any_language)
+        return [finding for finding in found if finding.vetoes]
 
 
 def guard_drafts(
@@ -321,19 +322,13 @@ def settle_sentence(
         # A citation that supports nothing goes, unless the guard misses it.
         apart = replace(known, sources=verdict.sources or known.sources)
         for kept in dict.fromkeys((apart, known)):
-            if not _find_vetoes(result, kept, sentence):
+            if not result.vetoes_again(kept, sentence):
                 return kept, None
     why = faults[0].said if faults else _WHY.get(verdict.support, _UNCHECKED)
-    if verdict.edit is None or (again := _find_vetoes(result, verdict.edit, sentence)):
+    if verdict.edit is None or (again := result.vetoes_again(verdict.edit, sentence)):
         return None, again[0].said if verdict.edit and not faults else why
     edited = verdict.edit.text
     return verdict.edit, Message("{why} It became: “{edited}”", why=why, edited=edited)
-
-
-def _find_vetoes(
-    result: GuardedDrafts, sentence: DraftSentence, original: DraftSentence
-) -> list[Finding]:
-    return [finding for finding in result.guard_again(sentence, original) if finding.vetoes]
 
 
 def _keep_sentences(draft: Draft, outcome: _Outcome) -> Draft:

@@ -268,7 +268,11 @@ class ClaimChecker:
         guard's objections count, and `failure` says why. Raises only what the ledger raises.
         """
         passages = _select_shown(gathered, self._length)
-        sentences = {claim: _sentence(claim) for claim in claims if claim.passages}
+        sentences = {
+            claim: DraftSentence(text=claim.text, sources=claim.passages)
+            for claim in claims
+            if claim.passages
+        }
         result = guard_drafts([(tuple(sentences.values()),)], passages, any_language=True)
         told = await self._ask_checker(result, passages, gathered.corpora, now)
         verdicts = _verdicts(told, result)
@@ -306,10 +310,6 @@ class ClaimChecker:
                 )
         except ModelError as exc:
             return StepOutcome(failure=exc.said)
-
-
-def _sentence(claim: Claim) -> DraftSentence:
-    return DraftSentence(text=claim.text, sources=claim.passages)
 
 
 def _select_shown(gathered: GatheredPassages, length: int) -> list[SourcePassage]:

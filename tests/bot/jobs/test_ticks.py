@@ -202,13 +202,13 @@ async def test_a_stop_waits_for_no_count(stage: Stage) -> None:
 async def test_who_does_not_lead_expects_no_job_of_the_leader(stage: Stage) -> None:
     scheduler, _ = await stage.start(job(one_thing))
     await stage.move(7)
-    assert scheduler.ages() == {"job": 7}
+    assert scheduler.watchdog.ages() == {"job": 7}
     stage.leader.become(held=False)
     await stage.move(0)
-    assert scheduler.ages() == {}
+    assert scheduler.watchdog.ages() == {}
     stage.leader.become(held=True)
     await stage.move(0)
-    assert scheduler.ages() == {"job": 0}
+    assert scheduler.watchdog.ages() == {"job": 0}
 
 
 async def test_a_run_counts_as_one_from_its_beginning_to_its_end(
@@ -225,7 +225,7 @@ async def test_a_run_counts_as_one_from_its_beginning_to_its_end(
     scheduler, _ = await stage.start(
         job(last, name="long", every=1.0), job(one_thing, name="short", every=100.0, timeout=10.0)
     )
-    watching: asyncio.Task[None] = asyncio.create_task(scheduler.watch())
+    watching: asyncio.Task[None] = asyncio.create_task(scheduler.watchdog.watch())
     for _ in range(12):
         await stage.move(5)
     assert caplog.messages == []
@@ -240,7 +240,7 @@ async def test_what_is_wrong_is_looked_for_every_five_seconds(
     scheduler = stage.scheduler()
     stage.watchdog.expect(job(one_thing, every=1.0))
     stage.seconds += 29.0
-    watching: asyncio.Task[None] = asyncio.create_task(scheduler.watch())
+    watching: asyncio.Task[None] = asyncio.create_task(scheduler.watchdog.watch())
     await stage.move(0)
     await stage.move(4.9)
     assert caplog.messages == []

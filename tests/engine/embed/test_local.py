@@ -18,7 +18,7 @@ import orjson
 import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
-from engine.embed.local import InBackground, LocalEmbedder, is_installed
+from engine.embed.local import LocalEmbedder, is_installed
 from engine.embed.native import MINILM, find_file
 from engine.embed.process import LONGEST, clean_for_models
 from engine.embed.store import SCALES
@@ -333,7 +333,7 @@ async def test_the_background_has_a_process_of_its_own_behind_all_others(
 ) -> None:
     monkeypatch.setattr("engine.embed.local._IDLE_BEHIND", 0.05)
     async with embedding(tiny) as embedder:
-        behind = InBackground(embedder)
+        behind = embedder.in_background
         assert (behind.name, behind.dimensions) == (embedder.name, None)
         texts = asyncio.create_task(behind.embed_documents(["wait", "bb", "ccc"]))
         assert await behind.embed_query("four") == [4.0]
