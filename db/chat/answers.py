@@ -214,8 +214,7 @@ class Answers(Store, sql="conversation"):
     async def finish(self, answer: Answer) -> bool:
         """Put a finished prophecy in place of a stored one, unless somebody has voted on that."""
         finished = prophecy_to_json(answer.prophecy)
-        async with self._database.connection() as connection:
-            return bool(await connection.fetchval(self._sql["finish_answer"], answer.id, finished))
+        return bool(await self._fetch_value("finish_answer", answer.id, finished))
 
     async def turn_page(self, answer: Answer) -> None:
         """Store which hits were shown last. The answer must be stored already."""

@@ -15,7 +15,7 @@ import orjson
 
 from db.connection import Connection, statements
 from db.corpus.corpora import ALL_POSTED, about_corpus, partition, postings_table, staged_table
-from db.pool import Database
+from db.pool import Store
 from engine.errors import CorpusNotFound, UsageError
 from engine.messages import Message
 from engine.values import Corpus
@@ -89,12 +89,8 @@ class CitusWorker:
     undecided: int = 0  # transactions that were prepared more than a minute ago
 
 
-class Placement:
+class Placement(Store, sql="placement"):
     """Moves corpora to workers and back."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("placement")
 
     async def places(self) -> dict[str, str]:
         """Return the worker of each placed corpus, as host:port."""

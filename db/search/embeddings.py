@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from db.connection import Connection, statements
+from db.connection import Connection
 from db.lease import Lease, LeaseTimes
-from db.pool import Database
+from db.pool import Database, Store
 from db.search.nearest import ToEmbed, as_text, embedding_table, index_name
 from engine.embed.store import RangeClaim
 from engine.errors import EmbeddedElsewhere, StorageRights, UsageError, VectorsUnsupported
@@ -32,12 +32,12 @@ _TIMEOUT = 3600  # seconds for pruning and counting
 _LONGEST_VECTOR = 4000  # dimensions that pgvector indexes as halfvec
 
 
-class VectorIndexes:
+class VectorIndexes(Store, sql="embeddings"):
     """Indexes by name. One is built at a time in a database, by the process that has the lease."""
 
     def __init__(self, database: Database, times: LeaseTimes | None = None) -> None:
-        self._database, self._times = database, times
-        self._sql = statements("embeddings")
+        super().__init__(database)
+        self._times = times
 
     async def build(self, name: str, create: str) -> None:
         """Have a valid index of this name; `create` has a place for {concurrently}.
@@ -90,8 +90,7 @@ class VectorIndexes:
 
     async def _is_valid(self, name: str) -> bool | None:
         """Return whether the index is complete, or None if there is none."""
-        async with self._database.connection() as connection:
-            return cast("bool | None", await connection.fetchval(self._sql["is_valid"], name))
+        return cast("bool | None", await self._fetch_value("is_valid", name))
 
     @asynccontextmanager
     async def _hold_build_lease(self) -> AsyncIterator[None]:
@@ -165,8 +164,7 @@ class Embeddings(ToEmbed):
 
     async def models(self) -> list[KeptModel]:
         """Return all models with stored vectors, sorted by name."""
-        async with self._database.connection() as connection:
-            return [KeptModel(**row) for row in await connection.fetch(self._sql["models"], None)]
+        return [KeptModel(**row) for row in await self._fetch_rows("models", None)]
 
     async def clear(self, model: str) -> None:
         """Remove all vectors of a model. Raises UsageError if there is none of that name."""
@@ -257,8 +255,7 @@ class Embeddings(ToEmbed):
 
     async def count_measured(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents had a vector when the scale was measured; 0 = never."""
-        async with self._database.connection() as connection:
-            measured = await connection.fetchval(self._sql["measured"], corpus.id, model_id)
+        measured = await self._fetch_value("measured", corpus.id, model_id)
         return int(measured or 0)
 
     async def keep_scale(
@@ -275,10 +272,8 @@ class Embeddings(ToEmbed):
         Stores nothing if `claim` is given and no longer holds.
         """
         figures = (documents, scale.mean, scale.deviation, scale.same)
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["keep_scale"], corpus.id, model_id, *figures, *_describe_claim(claim)
-            )
+        values = (corpus.id, model_id, *figures, *_describe_claim(claim))
+        await self._execute("keep_scale", *values)
         self._database.note_change()
 
     async def _model(self, connection: Connection, name: str) -> KeptModel | None:

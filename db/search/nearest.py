@@ -9,9 +9,9 @@ from operator import itemgetter
 import asyncpg
 import orjson
 
-from db.connection import Connection, statements
+from db.connection import Connection
 from db.corpus.corpora import partition
-from db.pool import Database
+from db.pool import Store
 from db.search.rows import passes
 from engine.embed.store import VectorTally, range_of
 from engine.search import Filters
@@ -39,12 +39,8 @@ _WALK = (
 _PAGE = 500  # documents to read at once; other tasks run in between
 
 
-class CorpusVocabulary:
+class CorpusVocabulary(Store, sql="embeddings"):
     """Reads texts with the corpus' text-search configuration and its document frequencies."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("embeddings")
 
     async def lexemes(
         self, corpus: Corpus, texts: Sequence[str]
@@ -84,12 +80,8 @@ def as_text(vector: Vector) -> str:
     return orjson.dumps(list(vector)).decode()
 
 
-class Nearest:
+class Nearest(Store, sql="embeddings"):
     """Compares a question with all vectors of a corpus, or with those that an index proposes."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("embeddings")
 
     async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
         """Return what is known about the vectors, or None if there are none."""
@@ -248,13 +240,11 @@ class ToEmbed(Nearest):
         """
         shares = orjson.dumps(dict(words.shares)).decode()
         values = (shares, words.index_version, int(anew), words.generation)
-        async with self._database.connection() as connection:
-            return bool(await connection.fetchval(self._sql["renew"], corpus.id, model_id, *values))
+        return bool(await self._fetch_value("renew", corpus.id, model_id, *values))
 
     async def coverage(self) -> dict[str, dict[str, float]]:
         """Return, by corpus and model, the share of documents that have been embedded, if any."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["coverage"])
+        rows = await self._fetch_rows("coverage")
         shares: dict[str, dict[str, float]] = {}
         for row in rows:
             shares.setdefault(row["corpus"], {})[row["model"]] = row["share"]
@@ -265,8 +255,7 @@ class ToEmbed(Nearest):
         return int(state["generation"]) if state else 0
 
     async def _state(self, corpus: Corpus, model_id: int) -> asyncpg.Record | None:
-        async with self._database.connection() as connection:
-            return await connection.fetchrow(self._sql["state"], corpus.id, model_id)
+        return await self._fetch_row("state", corpus.id, model_id)
 
     async def _rows(
         self, name: str, corpus: Corpus, model_id: int, *arguments: object
@@ -305,23 +294,17 @@ class SetAsideOfModel:
     questions: int
 
 
-class SetAside:
+class SetAside(Store, sql="embeddings"):
     """Keeps the texts that models on this machine break down over."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("embeddings")
 
     async def sources(self, model: str) -> set[str]:
         """Return the texts of a model, as engine.vectors.source_of names them."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["set_aside"], model)
+        rows = await self._fetch_rows("set_aside", model)
         return {row["source"] for row in rows}
 
     async def add(self, model: str, source: str, *, characters: int) -> None:
         """Keep one more text, of so many characters."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["add_set_aside"], model, source, characters)
+        await self._execute("add_set_aside", model, source, characters)
 
     async def by_model(self) -> list[SetAsideOfModel]:
         """Return all of them, by model."""

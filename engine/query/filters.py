@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from engine.messages import Message, join_messages
 from engine.query.query import Filter
@@ -18,6 +19,16 @@ _DATE = re.compile(
 _YEARS = range(1000, 9999)
 _LANGUAGE = re.compile(r"([a-z]+)(?:[-_]\w+)?")
 _CORPUS = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+# The fields of conditions by their filters: one of several must match, or each must.
+_ANY_OF = {
+    "authors": "from",
+    "languages": "lang",
+    "platforms": "platform",
+    "roles": "role",
+    "domains": "domain",
+    "threads": "thread",
+}
+_ALL_OF = {"tags": "tag", "mentions": "mention"}
 _MOST_DIGITS = 9  # that fit the engagement column
 _HAS: Mapping[str, Flag] = {"media": Flag.MEDIA}
 _IS: Mapping[str, Flag] = {
@@ -190,33 +201,21 @@ def conditions(filters: Sequence[Filter]) -> Conditions:
     """Return the combined conditions of the filters; `in:` sets no condition on documents."""
     wanted = [condition for condition in filters if not condition.negated]
     unwanted = [condition for condition in filters if condition.negated]
-    found = Conditions(
+    lists: dict[str, Any] = {
+        **{field: _values_of(wanted, name) or None for field, name in _ANY_OF.items()},
+        **{field: _values_of(wanted, name) for field, name in _ALL_OF.items()},
+    }
+    for field, name in (_ANY_OF | _ALL_OF).items():
+        lists[f"not_{field}"] = _values_of(unwanted, name)
+    return Conditions(
+        before=min(_ends(wanted, unwanted), default=None),
+        after=max(_starts(wanted, unwanted), default=None),
+        not_during=tuple(_stretches(unwanted, "on")),
         require=_flags(wanted),
         exclude=_flags(unwanted),
         least=max(map(int, _values_of(wanted, "min")), default=None),
         below=min(map(int, _values_of(unwanted, "min")), default=None),
-        authors=_values_of(wanted, "from") or None,
-        languages=_values_of(wanted, "lang") or None,
-        platforms=_values_of(wanted, "platform") or None,
-        roles=_values_of(wanted, "role") or None,
-        domains=_values_of(wanted, "domain") or None,
-        threads=_values_of(wanted, "thread") or None,
-        tags=_values_of(wanted, "tag"),
-        mentions=_values_of(wanted, "mention"),
-        not_authors=_values_of(unwanted, "from"),
-        not_languages=_values_of(unwanted, "lang"),
-        not_platforms=_values_of(unwanted, "platform"),
-        not_roles=_values_of(unwanted, "role"),
-        not_domains=_values_of(unwanted, "domain"),
-        not_threads=_values_of(unwanted, "thread"),
-        not_tags=_values_of(unwanted, "tag"),
-        not_mentions=_values_of(unwanted, "mention"),
-    )
-    return replace(
-        found,
-        before=min(_ends(wanted, unwanted), default=None),
-        after=max(_starts(wanted, unwanted), default=None),
-        not_during=tuple(_stretches(unwanted, "on")),
+        **lists,
     )
 
 
