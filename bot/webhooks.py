@@ -24,8 +24,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.chat import WEBHOOKS, Chat
 from engine.errors import FetchError, FetchRefused, SettingsError
-from engine.feeds.decide import requested_pause
-from engine.fetch import PostResponse, shown_host
+from engine.fetch import PostResponse, requested_pause, shown_host
 from engine.fetch.client import Fetcher
 from engine.messages import Message
 from engine.posting.delivery import DeliveryState, PostingMode, Subscription
@@ -280,7 +279,7 @@ def _require_accepted(answered: PostResponse, host: str, now: datetime) -> None:
     status = answered.status
     if status // 100 == 2:
         return
-    pause = min(requested_pause(answered.retry_after, now), _LONGEST_PAUSE)
+    pause = min(requested_pause(answered.retry_after, now) or 0.0, _LONGEST_PAUSE)
     if status in _LIMITED and pause:
         raise SlowDown(pause)
     if status // 100 == 3:

@@ -6,7 +6,6 @@ that has already been found, comparing the first letters of words is enough.
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Protocol, Self
 
 from engine.messages import Message
 from engine.search import Hit, Mode
+from engine.text.clean import fold
 from engine.text.snippet import Excerpt, Spot, window, words
 from engine.values import Corpus, Usage
 
@@ -285,7 +285,4 @@ def _beginnings(matched: str) -> Iterable[str]:
 
 
 def _word_beginning(word: str) -> str:
-    apart = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(character for character in apart if not unicodedata.combining(character))[
-        :_BEGINNING
-    ]
+    return fold(word)[:_BEGINNING]

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 
 from engine.errors import FeedUnreadable, FetchError, FetchStatus
@@ -25,6 +24,7 @@ from engine.feeds.feed import (
     Read,
 )
 from engine.feeds.markup import plain_words
+from engine.fetch import http_date, requested_pause
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.settings.reading import PollingSettings
@@ -224,7 +224,7 @@ def wait_after_success(
         settings.interval,
         ttl or 0.0,
         _fresh_for(said, now),
-        requested_pause(said.get("retry-after"), now),
+        requested_pause(said.get("retry-after"), now) or 0.0,
     )
     return min(max(asked), LONGEST)
 
@@ -237,16 +237,8 @@ def wait_after_failure(
     `asked` is the Retry-After header.
     """
     doublings = min(max(failures - 1, 0), _MOST_DOUBLINGS)
-    wait = max(settings.interval * 2.0**doublings, requested_pause(asked, now))
+    wait = max(settings.interval * 2.0**doublings, requested_pause(asked, now) or 0.0)
     return min(wait, LONGEST)
-
-
-def requested_pause(header: str | None, now: datetime) -> float:
-    """Return the seconds that a Retry-After header (a number or a date) asks for; 0 if none."""
-    text = (header or "").strip()
-    if _SECONDS.fullmatch(text):
-        return float(text)
-    return _seconds_until(text, now)
 
 
 def spread(wait: float, *, jitter: float) -> float:
@@ -263,20 +255,12 @@ def _fresh_for(said: Mapping[str, str], now: datetime) -> float:
         age = said.get("age", "").strip()
         return float(found[1]) - (float(age) if _SECONDS.fullmatch(age) else 0.0)
     # The server's clock may be wrong, but both dates come from it.
-    return _seconds_until(said.get("expires", ""), _http_date(said.get("date", "")) or now)
+    return _seconds_until(said.get("expires", ""), http_date(said.get("date", "")) or now)
 
 
 def _seconds_until(written: str, now: datetime) -> float:
-    date = _http_date(written)
+    date = http_date(written)
     return max((date - now).total_seconds(), 0.0) if date else 0.0
-
-
-def _http_date(written: str) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(written)
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
 
 
 def decide(

@@ -4,8 +4,11 @@ Provides `Fetcher` (in `client`) to feeds, to pages and to everything else that 
 stands here loads no HTTP client.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,27 @@ class PostResponse:
 
     status: int
     retry_after: str | None  # the unparsed header
+
+
+def http_date(written: str) -> datetime | None:
+    """Return the moment that a header names, or None if it names none."""
+    try:
+        date = parsedate_to_datetime(written)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def requested_pause(header: str | None, now: datetime) -> float | None:
+    """Read a Retry-After header (RFC 9110, 10.2.3) as seconds from `now`; None if unusable."""
+    try:
+        seconds = float(header or "")
+    except ValueError:
+        date = http_date(header or "")
+        if date is None:
+            return None
+        seconds = (date - now).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def shown_host(url: str) -> str:

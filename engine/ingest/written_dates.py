@@ -1,7 +1,6 @@
 """Reads times as people and spreadsheets write them, with the zone and the order that they mean."""
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from enum import Enum
@@ -11,6 +10,7 @@ from zoneinfo import ZoneInfo
 from engine.errors import RecordError
 from engine.ingest.dates import iso_form, written_at
 from engine.messages import Message
+from engine.text.clean import fold
 
 _EPOCH, _FIRST_OF_EXCEL = datetime(1970, 1, 1, tzinfo=UTC), datetime(1899, 12, 30)  # noqa: DTZ001 - as Excel counts: in no zone
 # Numbers below these count seconds, milliseconds, microseconds; others nanoseconds.
@@ -281,8 +281,7 @@ def _whole_year(digits: str) -> int:
 
 
 def _fold(word: str) -> str:
-    letters = unicodedata.normalize("NFKD", word.casefold().strip("."))
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return fold(word.strip("."))
 
 
 def _is_weekday(word: str) -> bool:

@@ -4,8 +4,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from engine.errors import (
     ModelUnreachable,
     SettingsError,
 )
+from engine.fetch import requested_pause
 from engine.messages import Message
 from engine.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from engine.values import Corpus
@@ -216,7 +216,7 @@ def status_fault(
         else Message("{head}.", head=head)
     )
     if status == 429:
-        wait = retry_after(headers.get("retry-after"), now)
+        wait = requested_pause(headers.get("retry-after"), now)
         fix = (
             Message("Wait {seconds} s.", seconds=math.ceil(wait))
             if wait is not None
@@ -225,7 +225,7 @@ def status_fault(
         return Fault(ModelRateLimited(message, fix=fix), retry_after=wait)
     if status == 408 or status >= 500:
         error = ModelUnreachable(message, fix=Message("Try again later."))
-        return Fault(error, retry_after=retry_after(headers.get("retry-after"), now))
+        return Fault(error, retry_after=requested_pause(headers.get("retry-after"), now))
     refusal = ModelUnpaid if status == 402 else ModelRefused
     return Fault(refusal(message, fix=_fix(status, endpoint)), schema_refused=schema_refused)
 
@@ -298,27 +298,6 @@ def quote(said: str, api_key: str | None) -> str:
         line = line.replace(api_key, "***")
     line = _KEY_SHAPED.sub("***", line)
     return line if len(line) <= QUOTE_LENGTH else line[: QUOTE_LENGTH - 1] + "…"
-
-
-def retry_after(value: str | None, now: datetime) -> float | None:
-    """Read a Retry-After header (RFC 9110, 10.2.3) as seconds from `now`; None if unusable."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = _seconds_until(value, now)
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _seconds_until(http_date: str, now: datetime) -> float:
-    try:
-        moment = parsedate_to_datetime(http_date)
-    except ValueError:
-        return math.nan
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - now).total_seconds()
 
 
 def what_happened(status: int) -> Message:

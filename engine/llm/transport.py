@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 
 import httpx
 
 from engine.errors import ModelRefused, ModelUnreachable
+from engine.fetch import http_date
 from engine.llm.endpoint import Endpoint, Fault, bad_address, model_unreachable, too_long, too_slow
 from engine.messages import Message
 
@@ -34,15 +34,7 @@ async def check_endpoint(endpoint: Endpoint) -> EndpointAnswer:
     url = endpoint.url("key" if endpoint.is_openrouter else "models")
     response = await _send_request(endpoint, url, None, _TOTAL)
     line = f"{endpoint.model} at {endpoint.host}"
-    return EndpointAnswer(line=line, date=_header_date(response.headers.get("Date", "")))
-
-
-def _header_date(header: str) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    return date if date.tzinfo else None
+    return EndpointAnswer(line=line, date=http_date(response.headers.get("Date", "")))
 
 
 async def check_model(endpoint: Endpoint) -> str:

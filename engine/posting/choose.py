@@ -1,7 +1,6 @@
 """Chooses when a chat is posted to and with which finds, without repeating a story or a text."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -15,6 +14,7 @@ from engine.feeds.feed import Story
 from engine.posting.delivery import Chosen, PostedTweet, PostingMode, StoryFind, Subscription
 from engine.ranking import bare
 from engine.search import HIGHEST_JUDGMENT, Hit, Prophecy
+from engine.text.clean import fold
 
 _FIRST = 5.0  # seconds
 _LONGEST = 15 * 60.0
@@ -192,18 +192,13 @@ def wants(subscription: Subscription, story: Story) -> MismatchReason | None:
     Whole words of the title are compared, ignoring case and accents. A story without a language or
     category does not pass a filter on it.
     """
-
-    def occur(words: Iterable[str]) -> bool:
-        said = f" {_normal_words(story.title)} "
-        return any(f" {plain} " in said for word in words if (plain := _normal_words(word)))
-
     if subscription.since and story.first_seen_at < subscription.since:
         return MismatchReason.OLD
     if unwanted := _not_from(subscription, story):
         return unwanted
-    if subscription.must and not occur(subscription.must):
+    if subscription.must and not _occur(subscription.must, story.title):
         return MismatchReason.WORD_MISSING
-    if subscription.must_not and occur(subscription.must_not):
+    if _occur(subscription.must_not, story.title):
         return MismatchReason.WORD_PRESENT
     return None
 
@@ -212,24 +207,22 @@ def _not_from(subscription: Subscription, story: Story) -> MismatchReason | None
     """Return why the subscription does not want news from where the story comes from."""
     if subscription.categories and not _common(subscription.categories, story.categories):
         return MismatchReason.CATEGORY
-    if subscription.feeds and not _is_named(subscription.feeds, story.source or ""):
+    if subscription.feeds and not _occur(subscription.feeds, story.source or ""):
         return MismatchReason.FEED
     if subscription.languages and not _common(subscription.languages, (story.language or "",)):
         return MismatchReason.LANGUAGE
     return None
 
 
-def _is_named(wanted: Iterable[str], feed: str) -> bool:
-    """Tell whether one of the wanted words occurs in the name of a feed."""
-    named = f" {_normal_words(feed)} "
-    return any(f" {plain} " in named for word in wanted if (plain := _normal_words(word)))
+def _occur(wanted: Iterable[str], text: str) -> bool:
+    """Tell whether one of the wanted words occurs in a text."""
+    said = f" {_normal_words(text)} "
+    return any(f" {plain} " in said for word in wanted if (plain := _normal_words(word)))
 
 
 def _normal_words(text: str) -> str:
     """Return the words of a text in the form that is compared, single-spaced."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    return " ".join(_NOT_WORD.sub(" ", bare).split())
+    return " ".join(_NOT_WORD.sub(" ", fold(text)).split())
 
 
 def _common(wanted: Iterable[str], given: Iterable[str]) -> bool:

@@ -1,6 +1,5 @@
 """The results of a query of the dialect: hits, their receipts, and how each hit is presented."""
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from engine.query.query import Plan, PlannedSearch, Query, Sought, Unit
 from engine.ranking import Bm25, idf
 from engine.search import Candidate
 from engine.text.address import address_candidate
-from engine.text.clean import searchable
+from engine.text.clean import fold, searchable
 from engine.text.snippet import (
     RADIUS,
     Excerpt,
@@ -261,7 +260,7 @@ def _near(hit: FindHit) -> Iterable[str]:
     """Return the words of a hit that may be its matches."""
     lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
     distinct = {spot.word for spot in searched_words(_hit_text(hit))}
-    return (word for word in distinct if may_match(word, lexemes, _fold_word))
+    return (word for word in distinct if may_match(word, lexemes, fold))
 
 
 def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
@@ -293,8 +292,3 @@ async def _count_known_words(
         )
         for unit, readings in by_word.items()
     }
-
-
-def _fold_word(word: str) -> str:
-    apart = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(character for character in apart if not unicodedata.combining(character))

@@ -239,6 +239,12 @@ def respell_search_text(searched: str, text: str, *, title: str | None = None) -
     return known
 
 
+def fold(text: str) -> str:
+    """Return text as it is compared: without case and accents."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(character for character in apart if not unicodedata.combining(character))
+
+
 def camel_parts(word: str) -> tuple[str, ...]:
     """Return the parts of a compound written without spaces, in order.
 

@@ -17,7 +17,8 @@ from engine.errors import (
     WebSearchSpent,
     WebSearchUnreachable,
 )
-from engine.llm.endpoint import quote, retry_after, what_happened
+from engine.fetch import requested_pause
+from engine.llm.endpoint import quote, what_happened
 from engine.llm.wire import decode, said_by
 from engine.messages import Message
 from engine.settings.reading import WebSearchSettings
@@ -66,7 +67,7 @@ def status_error(
         if quoted
         else Message("{head}.", head=head)
     )
-    wait = retry_after(headers.get("retry-after"), now)
+    wait = requested_pause(headers.get("retry-after"), now)
     month = _reset_of_the_month(headers) if status == 429 else None
     spent = 400 <= status < 500 and bool(_SPENT_WORDS.search(said))
     if spent or status in _SPENT_STATUSES or month is not None:

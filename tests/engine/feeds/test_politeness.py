@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from engine.feeds.decide import (
     LONGEST,
-    requested_pause,
     spread,
     wait_after_failure,
     wait_after_success,
@@ -56,26 +55,6 @@ def test_the_longest_wait_that_anybody_asks_for_counts(
     headers: dict[str, str], ttl: float | None, wait: float
 ) -> None:
     assert wait_after_success(headers, ttl, now=NOW, settings=SETTINGS) == wait
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("120", 120),
-        (" 120 ", 120),
-        ("Sun, 22 Nov 2026 13:00:00 GMT", 3600),
-        ("Sunday, 22-Nov-26 13:00:00 GMT", 3600),
-        ("Sun, 22 Nov 2026 11:00:00 GMT", 0),
-        ("-5", 0),
-        ("soon", 0),
-        ("1.5", 0),
-        ("٣", 0),
-        ("", 0),
-        (None, 0),
-    ],
-)
-def test_retry_after_is_a_number_or_a_date(header: str | None, seconds: float) -> None:
-    assert requested_pause(header, NOW) == seconds
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.llm.endpoint import QUOTE_LENGTH, quote, retry_after
+from engine.fetch import requested_pause
+from engine.llm.endpoint import QUOTE_LENGTH, quote
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -16,10 +17,13 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
     [
         (None, None),
         ("3", 3.0),
+        (" 120 ", 120.0),
         ("0", 0.0),
         ("0.5", 0.5),
         ("-5", 0.0),
         ("Sun, 01 Mar 2026 12:00:30 GMT", 30.0),
+        ("Sunday, 01-Mar-26 12:00:30 GMT", 30.0),
+        ("Fri, 31 Dec 9999 23:59:59 -2300", None),  # past all dates
         ("Sun, 01 Mar 2026 12:00:30 -0000", 30.0),
         ("Sun, 01 Mar 2026 09:00:30 -0300", 30.0),
         ("Sun, 01 Mar 2026 11:00:00 GMT", 0.0),
@@ -31,7 +35,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
     ],
 )
 def test_retry_after(header: str | None, seconds: float | None) -> None:
-    assert retry_after(header, NOW) == seconds
+    assert requested_pause(header, NOW) == seconds
 
 
 @given(st.text(), st.text(), st.from_regex(r"\A[A-Za-z0-9_-]{12,40}\Z"))
