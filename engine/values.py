@@ -1,6 +1,7 @@
 """What all stages share: corpora, the flags of documents, the usage of models, what is closed."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
 from typing import Self, TypeVar
@@ -140,6 +141,12 @@ class Usage:
             completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
             cost_usd=_sum(self.cost_usd, other.cost_usd),
         )
+
+
+def add_usage(usages: Iterable[Usage | None]) -> Usage | None:
+    """Return what several calls consumed together; None if none did."""
+    known = [usage for usage in usages if usage]
+    return sum(known, Usage()) if known else None
 
 
 class Closable(ABC):

@@ -33,12 +33,12 @@ from engine.answer.cited_answer import (
     without_brackets,
 )
 from engine.llm.asking import SingleFlight
-from engine.llm.wire import add_usage
 from engine.messages import Message, join_messages
 from engine.ports import Cache
 from engine.settings.searching import AnswerSettings
 from engine.text.chunks import sentences
 from engine.text.snippet import one_line
+from engine.values import add_usage
 
 _QUOTES = 3  # sentences of an answer that no model has written
 
@@ -221,11 +221,10 @@ class Answerer:
         checked = replace(answer, claims=found.claims, checked=found.failure is None)
         if self._cache and checked.checked:
             await self._cache.put(key, checked, now=now)
-        usage = add_usage(spent for spent in (said.usage, found.usage) if spent)
         return replace(
             said,
             answer=checked,
-            usage=usage if said.usage or found.usage else None,
+            usage=add_usage([said.usage, found.usage]),
             cached=said.cached and found.usage is None,
             notice=found.failure,
         )

@@ -30,13 +30,13 @@ from engine.llm.asking import (
     objects,
     strict,
 )
-from engine.llm.wire import ChatAnswer, add_usage
+from engine.llm.wire import ChatAnswer
 from engine.messages import Message
 from engine.search import told_date
 from engine.text.chunks import sentences
 from engine.text.clean import without_links, without_markup
 from engine.text.snippet import one_line, visible_lines
-from engine.values import Corpus, Usage
+from engine.values import Corpus, Usage, add_usage
 
 ANSWER = Prompt(
     system="""\
@@ -299,7 +299,7 @@ class Hearing:
         return self.claims is not None and not self.damage["unfinished"]
 
     def said(self) -> ModelOutcome:
-        usage = add_usage(answer.usage for answer in self.answers) if self.answers else None
+        usage = add_usage(answer.usage for answer in self.answers)
         if self.claims is None:
             return ModelOutcome(None, usage=usage, notice=self._why_not())
         return ModelOutcome(

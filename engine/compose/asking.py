@@ -12,11 +12,11 @@ from engine.answer.cited_answer import without_brackets
 from engine.compose.composition import SourcePassage
 from engine.errors import ModelError
 from engine.llm.asking import ChatModel, ModelQuestion, Prompt, ask_and_repair, compact_json
-from engine.llm.wire import ChatAnswer, add_usage
+from engine.llm.wire import ChatAnswer
 from engine.messages import Message
 from engine.search import told_date
 from engine.text.snippet import one_line, visible_lines
-from engine.values import Corpus, Usage
+from engine.values import Corpus, Usage, add_usage
 
 logger = logging.getLogger("presagio.compose")
 
@@ -107,7 +107,7 @@ class _Hearing(Generic[T]):
     def to_told(self) -> StepOutcome[T]:
         return StepOutcome(
             value=self.value,
-            usage=add_usage(answer.usage for answer in self.answers) if self.answers else None,
+            usage=add_usage(answer.usage for answer in self.answers),
             model=self.answers[-1].model if self.answers else None,
             failure=self._failure() if self.value is None else None,
             damage=dict(+self.damage),

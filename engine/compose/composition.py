@@ -9,7 +9,7 @@ from engine.answer.cited_answer import Passage as Found
 from engine.messages import Message
 from engine.settings.models import Voice
 from engine.text.snippet import one_line
-from engine.values import Corpus, DateKind, Flag, Usage
+from engine.values import Corpus, DateKind, Flag, Usage, add_usage
 
 
 class StepName(StrEnum):
@@ -201,11 +201,7 @@ class Composition:
     @property
     def usage(self) -> Usage | None:
         """The usage of all steps; None if nothing was spent."""
-        total: Usage | None = None
-        for step in self.steps:
-            if step.usage:
-                total = total + step.usage if total else step.usage
-        return total
+        return add_usage(step.usage for step in self.steps)
 
     @property
     def elapsed_ms(self) -> float:

@@ -23,10 +23,10 @@ from engine.llm.asking import (
     objects,
     strict,
 )
-from engine.llm.wire import ChatAnswer, add_usage
+from engine.llm.wire import ChatAnswer
 from engine.messages import Message
 from engine.text.snippet import one_line
-from engine.values import Corpus, Usage
+from engine.values import Corpus, Usage, add_usage
 
 # The names of the lists, and the text-search languages that they serve.
 _LISTS = {

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from engine.errors import CorpusWithheld, ModelError
 from engine.judge.answer import JudgeAnswer, read_judgments
 from engine.llm.asking import ModelQuestion, Prompt, SingleFlight, ask_and_repair, list_of, strict
-from engine.llm.wire import ChatAnswer, add_usage
+from engine.llm.wire import ChatAnswer
 from engine.messages import Message
 from engine.ports import Cache
 from engine.search import Candidate, Headline, Verdict
 from engine.text.clean import drop_links
 from engine.text.snippet import one_line, window, words
-from engine.values import Corpus
+from engine.values import Corpus, add_usage
 
 HEADLINE_LENGTH = 500
 DESCRIPTION_LENGTH = 500  # of an archive
@@ -293,7 +293,7 @@ class _Hearing:
         return Verdict(
             scores=self.scores,
             model=self.answers[-1].model if self.answers else None,
-            usage=add_usage(answer.usage for answer in self.answers) if self.answers else None,
+            usage=add_usage(answer.usage for answer in self.answers),
             notice=self._notice(),
             withheld=isinstance(self.error, CorpusWithheld),
             damage=dict(self.damage),

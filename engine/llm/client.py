@@ -19,7 +19,6 @@ from engine.llm.transport import Transport
 from engine.llm.wire import (
     ChatAnswer,
     PromptMessage,
-    add_usage,
     error_in_payload,
     read_choice,
     read_completion,
@@ -29,7 +28,7 @@ from engine.llm.wire import (
 )
 from engine.messages import Message
 from engine.settings.models import LlmSettings
-from engine.values import Closable, Usage
+from engine.values import Closable, Usage, add_usage
 
 _CONNECT_SECONDS = 5.0
 BREAKER_FAILURES = 5  # in a row, after which the endpoint is left alone
@@ -261,7 +260,7 @@ class ChatClient(Closable):
                 with self._breaker.guard():
                     answer = await self._within_total(call)
         log_answer(call.purpose, answer, self._clock() - call.started)
-        return replace(answer, usage=add_usage(usage for _, usage in call.bills))
+        return replace(answer, usage=add_usage(usage for _, usage in call.bills) or Usage())
 
     async def _within_total(self, call: _Call) -> ChatAnswer:
         """Make the call within the total timeout, and unwrap the last fault."""

@@ -5,9 +5,9 @@ Source of the OpenRouter fields: its guides on model fallbacks, provider routing
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 from engine.errors import ModelAnswerCut
 from engine.llm.endpoint import Endpoint, Fault, unreadable_answer
@@ -15,7 +15,6 @@ from engine.messages import Message
 from engine.settings.models import LlmSettings
 from engine.values import Usage
 
-Number = TypeVar("Number", int, float)
 
 # Status for an error inside a 200 that has none: the upstream model failed after it had started.
 FAILED_AFTER_START = 502
@@ -143,21 +142,6 @@ def read_usage(payload: Mapping[str, object]) -> Usage | None:
         cost_usd=_amount(usage.get("cost")),
     )
     return read if read != Usage() else None
-
-
-def add_usage(usages: Iterable[Usage]) -> Usage:
-    """Sum each figure, ignoring unknown values; a figure unknown everywhere stays unknown."""
-    parts = list(usages)
-    return Usage(
-        prompt_tokens=_sum(part.prompt_tokens for part in parts),
-        completion_tokens=_sum(part.completion_tokens for part in parts),
-        cost_usd=_sum(part.cost_usd for part in parts),
-    )
-
-
-def _sum(figures: Iterable[Number | None]) -> Number | None:
-    known = [figure for figure in figures if figure is not None]
-    return sum(known[1:], known[0]) if known else None
 
 
 def _read_count(value: object) -> int | None:

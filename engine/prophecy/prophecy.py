@@ -37,7 +37,7 @@ from engine.search import (
 from engine.settings.searching import ProphecySettings, ScoreSettings
 from engine.text.address import address_candidate
 from engine.text.terms import has_own_words, is_generic
-from engine.values import Corpus, Usage
+from engine.values import Corpus, add_usage
 
 if TYPE_CHECKING:
     from engine.prophecy.expand import Phrases
@@ -392,7 +392,7 @@ def _terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:
 
 def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
     judging = [verdict for verdict in verdicts if verdict.scores]
-    usage = _sum(verdict.usage for verdict in verdicts if not verdict.cached)
+    usage = add_usage(verdict.usage for verdict in verdicts if not verdict.cached)
     return replace(
         judging[0] if judging else verdicts[0],
         scores={key: score for verdict in verdicts for key, score in verdict.scores.items()},
@@ -413,7 +413,7 @@ def _expansion(expansions: Sequence[Expansion]) -> Expansion:
         phrases=tuple(
             dict.fromkeys(chain.from_iterable(expansion.phrases for expansion in expansions))
         ),
-        usage=_sum(expansion.usage for expansion in expansions),
+        usage=add_usage(expansion.usage for expansion in expansions),
         cached=bool(naming) and all(expansion.cached for expansion in naming),
         late=any(expansion.late for expansion in expansions),
         seconds=max(
@@ -421,11 +421,6 @@ def _expansion(expansions: Sequence[Expansion]) -> Expansion:
             default=None,
         ),
     )
-
-
-def _sum(usages: Iterable[Usage | None]) -> Usage | None:
-    known = [usage for usage in usages if usage]
-    return sum(known, Usage()) if known else None
 
 
 def _distinct(notices: Iterable[Message | None]) -> Message | None:

@@ -139,9 +139,14 @@ def shorten_query(query: str) -> str:
     return line if len(line) <= _LONGEST_QUERY else line[:_LONGEST_QUERY].rpartition(" ")[0]
 
 
-def _exa(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-    for entry in _objects(payload.get("results")):
-        yield from _result(entry, text=entry.get("text"), date=entry.get("publishedDate"))
+def _read_list(at: str, **keys: str) -> Callable[[Mapping[str, Any]], Iterable[WebResult]]:
+    """Return a function that reads the results at a key, whose fields have these names."""
+
+    def read(payload: Mapping[str, Any]) -> Iterable[WebResult]:
+        for entry in _objects(payload.get(at)):
+            yield from _result(entry, **{name: entry.get(key) for name, key in keys.items()})
+
+    return read
 
 
 def _exa_cost(payload: Mapping[str, Any]) -> float | None:
@@ -151,25 +156,10 @@ def _exa_cost(payload: Mapping[str, Any]) -> float | None:
     return float(total) if known and total is not None else None
 
 
-def _serper(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-    for entry in _objects(payload.get("organic")):
-        yield from _result(entry, url=entry.get("link"))
-
-
 def _brave(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     web = payload.get("web")
     for entry in _objects(web.get("results") if isinstance(web, Mapping) else None):
         yield from _result(entry, date=entry.get("page_age"))
-
-
-def _read_tavily(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-    for entry in _objects(payload.get("results")):
-        yield from _result(entry, date=entry.get("published_date"))
-
-
-def _searxng(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-    for entry in _objects(payload.get("results")):
-        yield from _result(entry, date=entry.get("publishedDate"))
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
@@ -230,7 +220,7 @@ FORMS: Mapping[str, Form] = {
                     "contents": {"text": {"maxCharacters": 20_000}},
                 }
             ),
-            results=_exa,
+            results=_read_list("results", text="text", date="publishedDate"),
             cost=_exa_cost,
         ),
         Form(
@@ -239,7 +229,7 @@ FORMS: Mapping[str, Form] = {
             key_variable="SERPER_API_KEY",
             headers=lambda key: {"X-API-KEY": key},
             request=lambda query, limit: ProviderRequest(body={"q": query, "num": limit}),
-            results=_serper,
+            results=_read_list("organic", url="link"),
             signs=frozenset({"organic", "searchParameters"}),
         ),
         Form(
@@ -262,7 +252,7 @@ FORMS: Mapping[str, Form] = {
             request=lambda query, limit: ProviderRequest(
                 body={"query": query, "max_results": limit, "search_depth": "basic"}
             ),
-            results=_read_tavily,
+            results=_read_list("results", date="published_date"),
         ),
         Form(
             name="searxng",
@@ -270,7 +260,7 @@ FORMS: Mapping[str, Form] = {
             key_variable="",
             headers=lambda _: {},
             request=lambda query, _: ProviderRequest(query={"q": query, "format": "json"}),
-            results=_searxng,
+            results=_read_list("results", date="publishedDate"),
         ),
     )
 }

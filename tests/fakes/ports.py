@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from engine.budget import BudgetSource, PlannedCall
-from engine.llm.wire import add_usage
 from engine.search import Verdict
-from engine.values import Usage
+from engine.values import Usage, add_usage
 
 
 @dataclass
@@ -37,7 +36,7 @@ class MemoryLedger:
         for source, (called, _, _, usage) in zip(self.sources, self.calls, strict=True):
             if called == day:
                 found[source].append(usage)
-        return {source: add_usage(usages) for source, usages in found.items()}
+        return {source: add_usage(usages) or Usage() for source, usages in found.items()}
 
     async def record(
         self, usage: Usage, *, model: str, purpose: str, source: BudgetSource, now: datetime
@@ -55,7 +54,7 @@ class MemoryLedger:
         spent = await self.spent(now.astimezone(UTC).date())
         for one in self.under_way.values():
             guessed = Usage(prompt_tokens=one.tokens, completion_tokens=0, cost_usd=one.cost_usd)
-            spent[one.source] = add_usage([spent.get(one.source, Usage()), guessed])
+            spent[one.source] = spent.get(one.source, Usage()) + guessed
         check(spent)
         place = max(self.under_way, default=0) + 1
         self.under_way[place] = planned
