@@ -15,7 +15,6 @@ from engine.messages import Message
 from engine.settings.models import LlmSettings
 from engine.values import Usage
 
-
 # Status for an error inside a 200 that has none: the upstream model failed after it had started.
 FAILED_AFTER_START = 502
 
