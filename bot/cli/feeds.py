@@ -1,16 +1,14 @@
 """`presagio feeds`: lists, adds, removes and tests feeds; reads and writes lists of them."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Csv, Json, app_command, now, run_in_app, text
+from bot.cli.shared import Csv, Json, app_command, now, read_input, run_in_app, text
 from bot.console.screen import Output
 from bot.conversation.wiring import open_news_services
 from bot.jobs.wiring import configured_feeds
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from bot.app import App
 
 _LONGEST = 60  # characters of a name
-_STDIN = "-"
 _SHOWN = 5
 _LONGEST_FILE = 10_000_000  # bytes
 ChatName = Annotated[
@@ -229,7 +226,7 @@ async def import_feeds(
     Example: presagio feeds import feeds.opml
     """
     whose = await _chat(app, chat)
-    body = await asyncio.to_thread(_bytes_of, file)
+    body = await asyncio.to_thread(read_input, file, _LONGEST_FILE)
     feeds = await read_list(app.isolation, body)
     known = {feed.url for feed in await _list_feeds_of(app, chat, now)}
     new = [feed for feed in feeds if feed.url not in known]
@@ -315,14 +312,3 @@ def _write_found(found: Sequence[FoundFeed], *, json: bool, output: Output) -> N
     for feed in found:
         text = f"{feed.url}  {feed.title or ''}".rstrip()
         output.tell({"url": feed.url, "title": feed.title}, text, json=json)
-
-
-def _bytes_of(file: str) -> bytes:
-    """Read a file up to the size limit of a list of feeds. Raises InputError."""
-    try:
-        if file == _STDIN:
-            return sys.stdin.buffer.read(_LONGEST_FILE)
-        with Path(file).open("rb") as opened:
-            return opened.read(_LONGEST_FILE)
-    except OSError as exc:
-        raise InputError(f"{file} cannot be read: {exc.strerror}.") from exc

@@ -2,19 +2,18 @@
 
 import csv
 import io
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Annotated
 
 import typer
 
 from bot.app import App, glossary_service
-from bot.cli.shared import CorpusName, Json, app_command, corpus_names, text, texts
+from bot.cli.shared import CorpusName, Json, app_command, corpus_names, read_input, text, texts
 from bot.console.screen import Output
 from bot.glossary_service import GlossaryService, SuggestionResult
 from engine.errors import InputError, UsageError
@@ -231,7 +230,11 @@ async def import_file(
     Example: presagio glossary import glossary.yaml
     """
     # None is stored if one is invalid.
-    entries = read_entries(_content(file), format or format_of(file))
+    try:
+        content = read_input(file).decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise InputError(f"{file} is not UTF-8.") from exc
+    entries = read_entries(content, format or format_of(file))
     glossary = glossary_service(app)
     clean = [
         await _check_entry(glossary, number, entry) for number, entry in enumerate(entries, start=1)
@@ -383,14 +386,3 @@ def _read_entry(number: int, row: object) -> GlossaryEntry:
             f"Group {number} has an unknown status.", fix=f"Use one of: {', '.join(FileStatus)}."
         )
     return GlossaryEntry(terms=tuple(terms), corpus=corpus, status=FileStatus(status))
-
-
-def _content(file: str) -> str:
-    """Return the text of a file. Raises InputError."""
-    try:
-        read = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return read.decode("utf-8")
-    except OSError as exc:
-        raise InputError(f"{file} cannot be read: {exc.strerror}.") from exc
-    except UnicodeDecodeError as exc:
-        raise InputError(f"{file} is not UTF-8.") from exc

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import fields
 from datetime import UTC, datetime
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
@@ -15,7 +16,7 @@ import typer
 from bot.cli.main import VERBOSE
 from bot.console.screen import Output
 from bot.signals import run_until_signal
-from engine.errors import PresagioError, UsageError
+from engine.errors import InputError, PresagioError, UsageError
 from engine.search import Mode
 
 if TYPE_CHECKING:  # not needed to print help
@@ -232,6 +233,20 @@ def spread_options(options: type[_Options]) -> Callable[[Callable[..., None]], C
         return command
 
     return spread
+
+
+def read_input(file: str, most: int = -1) -> bytes:
+    """Return what a file holds, or standard input for "-", at most so many bytes.
+
+    Raises InputError.
+    """
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read(most)
+        with Path(file).open("rb") as opened:
+            return opened.read(most)
+    except OSError as exc:
+        raise InputError(f"{file} cannot be read: {exc.strerror}.") from exc
 
 
 def confirm(question: str) -> None:
