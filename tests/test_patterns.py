@@ -41,6 +41,7 @@ def hostile(use: Use) -> str | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["engine", "bot"])
 def test_time_grows_no_faster_than_a_text(package: str) -> None:
     found = uses(package)
