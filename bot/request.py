@@ -139,7 +139,7 @@ class Request:
     now: datetime
     written_at: datetime | None = None  # when the text was written, if before the event
     quoted: RepliedMessage = RepliedMessage()
-    in_passing: bool = False  # the bot's name stands amid other words
+    around_name: tuple[str, str] | None = None  # the words before and after the bot's, if amid some
     one_of_several: bool = False  # in private, others were written within a minute
     unreadable: bool = False  # a picture, a voice or a file, without a word
     attachment: SentFile | None = None  # in private, the file that came with it
@@ -254,11 +254,11 @@ def message_event(chat_id: str, message: object) -> str:
     return f"{chat_id}:{message}"
 
 
-def is_in_passing(text: str, name: re.Pattern[str]) -> bool:
-    """Return whether a name stands amid other words, and not only after a greeting: "I asked @bot
-    about that"."""
-    before, *after = name.split(text)
-    return len(before.split()) > 1 and bool(after) and bool(after[-1].strip(" \n?!.,"))
+def split_around(text: str, name: re.Pattern[str]) -> tuple[str, str] | None:
+    """Return what stands before and after a name amid other words: "I asked @bot about that"."""
+    before, *after = (part.strip() for part in name.split(text))
+    told = " ".join(filter(None, after)).lstrip(",:;.?! ")
+    return (before, told) if before and told.strip("?!., ") else None
 
 
 def _clean_text(text: str) -> str:

@@ -3,7 +3,7 @@ question, or a command without its slash."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from bot.commands.headline_detection import (
@@ -81,18 +81,6 @@ _BESIDE_LINKS = """
     miren mira mirá lean lee leé leer vean ve fíjate fijate nota noticia artículo enlace link
     increíble que un una los las en me lo mandaron pasaron vi
 """
-# What is said to the bot about its answers in place of a command, in English or Spanish.
-_BARE_COMMANDS: Mapping[str, str] = {
-    "why": "why", "por qué": "why", "por que": "why", "porqué": "why", "porque": "why",
-    "more": "more", "más": "more", "mas": "more",
-    "another one": "more", "one more": "more", "otra": "more", "otro": "more", "una más": "more",
-    "picture": "picture", "imagen": "picture",
-    "help": "help", "ayuda": "help",
-}  # fmt: skip
-_BARE_COMMAND = re.compile(
-    rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?(?:,? (?:please|por favor))?\s?[?!.]?",
-    re.IGNORECASE,
-)
 MOST_HEADLINES = 3  # of a message
 _NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
 _REMARK_WORDS = """
@@ -141,13 +129,6 @@ _ARGUMENTS: Mapping[str, str] = {
     "ask": r".+",
     "prophecy": r".+",
 }
-# How a message begins that goes on with a question.
-_ASKING = re.compile(
-    r"(?:(?:and|but|y|pero)\b[\s,]*)?¿?(?:what|who|whom|whose|which|when|where|why|how|did|does|has"
-    r"|and|in|before|after|since|about|qué|que|quién|quien|cuándo|cuando|dónde|donde|cómo|como|cuál"
-    r"|y|en|antes|después|desde|sobre)\b",
-    re.IGNORECASE,
-)
 _ABOUT_AN_ANSWER_WORDS = """
     source sources proof date second third fuente fuentes prueba fecha segundo segunda
 """
@@ -224,30 +205,6 @@ def read_plain(text: str, commands: frozenset[str]) -> PlainText:
     return PlainText(Plain.HEADLINE)
 
 
-def name_command(request: Request) -> Request:
-    """Return a request in which "why 2", said to the bot, is the command that it means."""
-    found = _BARE_COMMAND.fullmatch(request.text)
-    if found is None or request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY):
-        return request
-    written = f"/{_BARE_COMMANDS[found[1].lower()]} {found[2] or ''}".rstrip()
-    return replace(request, text=written)
-
-
-def goes_on_asking(request: Request) -> bool:
-    """Return whether a message may follow the question that it replies to: "and tea?"
-
-    Without the bot's name beside it, only if it is plainly a question, as people talk to others
-    about an answer too.
-    """
-    text = request.text.strip()
-    if first_link(text) or not _find_telling_words(text):
-        return False
-    if text.endswith("?"):
-        return True
-    named = request.trigger is Trigger.ADDRESSED
-    return named and _ASKING.match(text) is not None and not looks_like_headline(text)
-
-
 def may_wait(text: str) -> bool:
     """Return whether a message is worth an answer that comes later: not a greeting."""
     return bool(text) and read_plain(text, frozenset()).kind in {Plain.HEADLINE, Plain.QUESTION}
@@ -255,15 +212,16 @@ def may_wait(text: str) -> bool:
 
 def is_remark(text: str) -> bool:
     """Return whether the text beside a link is only a remark about it: "look at this! lol"."""
-    return len(_find_telling_words(text)) < _FEWEST_TELLING
+    return len(find_telling_words(text)) < _FEWEST_TELLING
 
 
 def tells_something(text: str) -> bool:
     """Return whether a text beside a link has two words to search for: "lol Musk fined again"."""
-    return len(_find_telling_words(text)) >= _FEWEST_WITHOUT_PAGE
+    return len(find_telling_words(text)) >= _FEWEST_WITHOUT_PAGE
 
 
-def _find_telling_words(text: str) -> list[str]:
+def find_telling_words(text: str) -> list[str]:
+    """Return the words of a text that are not only a remark."""
     words = fold_words(text)
     return [word for word in words if word not in _REMARKS]
 
@@ -368,7 +326,7 @@ def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnsw
         return PlainAnswer(reaction=WELCOME)
     if among_others and (plain.kind is Plain.REMARK or is_said_to_me(request.text)):
         return PlainAnswer()
-    if among_others and request.in_passing and not looks_like_headline(request.text):
+    if among_others and request.around_name and not looks_like_headline(request.text):
         return PlainAnswer()
     if among_others and plain.kind is Plain.HEADLINE and _is_no_headline(request):
         plain = PlainText(Plain.HELP)
@@ -384,7 +342,7 @@ def _is_no_headline(request: Request) -> bool:
     text = request.text
     if request.trigger is not Trigger.ADDRESSED or not text or first_link(text):
         return False
-    telling = {*_find_telling_words(text)} - _ABOUT_AN_ANSWER
+    telling = {*find_telling_words(text)} - _ABOUT_AN_ANSWER
     return not telling or talks_to_somebody(text)
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from bot.commands.addressing import goes_on_asking
 from bot.commands.archives import points_to_corpora
-from bot.commands.plain_text import goes_on_asking
 from bot.commands.prophecy import found_page, is_compact, name_longest_step
 from bot.commands.registry import Command
 from bot.commands.rights import SEARCHES

@@ -12,7 +12,7 @@ from functools import partial
 from weakref import WeakValueDictionary
 
 from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused
-from bot.commands.plain_text import name_command
+from bot.commands.addressing import read_address
 from bot.commands.queries import name_question
 from bot.commands.registry import Registry
 from bot.commands.services import Services
@@ -91,7 +91,7 @@ class Conversation:
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
-        request = name_command(request.strip_unstorable())
+        request = read_address(request.strip_unstorable())
         self._pasted.note(request)
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)

@@ -18,8 +18,8 @@ from bot.request import (
     Revision,
     SentFile,
     Trigger,
-    is_in_passing,
     message_event,
+    split_around,
 )
 
 PLATFORM = "slack"
@@ -88,6 +88,7 @@ async def read_message(
     mention = f"<@{myself.user_id}>"
     text = event.get("text") or ""
     said = plain_text(text.replace(mention, " "))
+    around = split_around(text, re.compile(re.escape(mention)))
     shared = shared_part(event) if not said else {}
     private = is_private(event["channel"])
     addressed = private or mention in text or event["type"] == "app_mention"
@@ -112,7 +113,7 @@ async def read_message(
         text=plain_text(str(quoted.get("text", ""))) if about_thread else said,
         now=now,
         written_at=moment_of((quoted if about_thread else shared).get("ts")),
-        in_passing=is_in_passing(text, re.compile(re.escape(mention))),
+        around_name=around and (plain_text(around[0]), plain_text(around[1])),
         unreadable=unreadable,
         attachment=_read_attachment(event, myself) if private else None,
         quoted=RepliedMessage(

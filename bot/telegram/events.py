@@ -37,8 +37,8 @@ from bot.request import (
     Revision,
     SentFile,
     Trigger,
-    is_in_passing,
     message_event,
+    split_around,
 )
 from bot.telegram.client import MOST_DOWNLOADED
 
@@ -195,7 +195,9 @@ def _said(
         text=words,
         now=now,
         written_at=_written_at(source, message),
-        in_passing=trigger is Trigger.ADDRESSED and is_in_passing(text, _find_own_name(myself)),
+        around_name=split_around(text, _find_own_name(myself))
+        if trigger is Trigger.ADDRESSED
+        else None,
         unreadable=unreadable,
         attachment=_read_attachment(message, myself) if place.private else None,
         quoted=_read_quoted(message, myself),

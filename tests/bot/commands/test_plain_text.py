@@ -1,6 +1,7 @@
 """A plain message is searched for only if it is a headline; the rest gets a hint."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from bot.commands import standard_commands
 from bot.commands.headline_detection import is_news_reply, talks_to_somebody
 from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
-from bot.request import Person, RepliedMessage, Trigger
+from bot.request import Person, RepliedMessage, Trigger, split_around
 from bot.settings.sections import ChatSettings
 from db.pool import Database
 from tests.bot.conversing import GROUP, Bot, bot_on, event
@@ -152,19 +153,38 @@ async def test_what_a_group_says_to_the_bot_that_is_no_headline_gets_a_hint(
     assert bot.engine.calls == []
 
 
+NEWS = "Senate votes to repeal Obamacare"
+
+
 @pytest.mark.parametrize(
     ("text", "searched"),
     [
-        ("I already asked   about that yesterday", False),
-        ("hey Luz, did you see what   said?", False),
-        ("Look, Luz: Senate votes to repeal   Obamacare", True),
+        ("I already asked @bot about that yesterday", None),
+        ("hey Luz, did you see what @bot said?", None),
+        ("did you see this @bot answer about the border wall?", None),
+        ("who added this @bot thing to our group", None),
+        ("Luz, @bot is the one I told you about", None),
+        ("Trump fans will hate @bot for this", None),
+        ("qué dijo @bot sobre Irán?", None),
+        (
+            "Look, Luz: Senate votes to repeal @bot Obamacare",
+            "Look, Luz: Senate votes to repeal Obamacare",
+        ),
+        (f"this headline @bot {NEWS}", NEWS),
+        (f"what about this one, @bot: {NEWS.lower()}", NEWS.lower()),
+        (f"mirá esta noticia @bot {NEWS.lower()}", NEWS.lower()),
+        (f"{NEWS} @bot what do you think?", NEWS),
+        (f"hey @bot {NEWS.lower()}", NEWS.lower()),
     ],
 )
-async def test_who_only_names_the_bot_to_others_gets_no_answer(
-    bot: Bot, text: str, searched: bool
+async def test_of_a_message_with_the_bot_s_name_amid_it_the_part_for_the_bot_is_answered(
+    bot: Bot, text: str, searched: str | None
 ) -> None:
-    said = await bot.hear(event(text, place=GROUP, in_passing=True))
-    assert (said is not None, bool(bot.engine.calls)) == (searched, searched)
+    around = split_around(text, re.compile("@bot"))
+    plain = text.replace(" @bot", "").replace(",:", ":")
+    said = await bot.hear(event(plain, place=GROUP, around_name=around))
+    assert (said is not None) is (searched is not None)
+    assert [call[0] for call in bot.engine.calls] == [searched] * (searched is not None)
 
 
 @pytest.mark.parametrize("language", ["en", "es"])

@@ -117,13 +117,22 @@ async def test_a_message_is_placed(
 
 
 @pytest.mark.parametrize(
-    ("text", "in_passing"),
-    [("<@UBOT> Coffee", False), ("I asked <@UBOT> about that", True), ("I asked", False)],
+    ("text", "around"),
+    [
+        ("<@UBOT> Coffee", None),
+        (
+            "I asked <@UBOT> about <https://example.com/a|that>",
+            ("I asked", "about https://example.com/a"),
+        ),
+        ("I asked", None),
+    ],
 )
-async def test_a_name_amid_other_words_is_told(text: str, in_passing: bool) -> None:
+async def test_a_name_divides_the_words_around_it(
+    text: str, around: tuple[str, str] | None
+) -> None:
     request = await read_message({**SAID, "text": text}, {}, MYSELF, now=NOW)
     assert request is not None
-    assert request.in_passing is in_passing
+    assert request.around_name == around
 
 
 @pytest.mark.parametrize(

@@ -78,19 +78,19 @@ def test_who_is_spoken_to(chat: dict[str, Any], text: str, trigger: Trigger, mea
 
 
 @pytest.mark.parametrize(
-    ("text", "in_passing"),
+    ("text", "around"),
     [
-        ("@presagio_bot It rains", False),
-        ("Hey @presagio_bot it rains", False),
-        ("It rains again, @presagio_bot!", False),
-        ("I asked @Presagio_bot about that", True),
-        ("I asked about that", False),
+        ("@presagio_bot It rains", None),
+        ("Hey @presagio_bot it rains", ("Hey", "it rains")),
+        ("It rains again, @presagio_bot!", None),
+        ("I asked @Presagio_bot, about that", ("I asked", "about that")),
+        ("I asked about that", None),
     ],
 )
-def test_a_name_amid_other_words_is_told(text: str, in_passing: bool) -> None:
+def test_a_name_divides_the_words_around_it(text: str, around: tuple[str, str] | None) -> None:
     request = read(text=text)
     assert request
-    assert request.in_passing is in_passing
+    assert request.around_name == around
 
 
 @pytest.mark.parametrize("text", ["/p@other_bot x", "/nonsense", "/why@presagio_bot2"])

@@ -1,0 +1,93 @@
+"""What a message to the bot asks of it: a command in other words, the words around its name, or a
+question that goes on with another one."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from bot.commands.headline_detection import (
+    TALK,
+    fold_words,
+    looks_like_headline,
+    talks_to_somebody,
+)
+from bot.commands.plain_text import find_telling_words, is_remark
+from bot.request import Request, Trigger
+from engine.page.article import first_link
+
+# What is said to the bot about its answers in place of a command, in English or Spanish.
+_BARE_COMMANDS: Mapping[str, str] = {
+    "why": "why", "por qué": "why", "por que": "why", "porqué": "why", "porque": "why",
+    "more": "more", "más": "more", "mas": "more",
+    "another one": "more", "one more": "more", "otra": "more", "otro": "more", "una más": "more",
+    "picture": "picture", "imagen": "picture",
+    "help": "help", "ayuda": "help",
+}  # fmt: skip
+_BARE_COMMAND = re.compile(
+    rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?(?:,? (?:please|por favor))?\s?[?!.]?",
+    re.IGNORECASE,
+)
+# What stands before the bot's name if a headline follows it: "what about this one @bot ...".
+_POINTS_AHEAD = re.compile(
+    r"\b(?:this|these|here|est[aeo]s?|ést[aeo]s?|ac[aá]|aqu[ií])"
+    r"(?: (?:one|headline|news|story|article|titular|noticia|nota))?\s?[:,]?\Z",
+    re.IGNORECASE,
+)
+# What follows the name of somebody who is spoken about: "Luz, @bot is the one I meant".
+_SPOKEN_ABOUT = re.compile(
+    r"(?:is|isn['’]t|was|says|said|has|found|finds|knows|es|era|fue|dijo|dice|sabe|encontró)\b"
+)
+# How a message begins that goes on with a question.
+_ASKING = re.compile(
+    r"(?:(?:and|but|y|pero)\b[\s,]*)?¿?(?:what|who|whom|whose|which|when|where|why|how|did|does|has"
+    r"|and|in|before|after|since|about|qué|que|quién|quien|cuándo|cuando|dónde|donde|cómo|como|cuál"
+    r"|y|en|antes|después|desde|sobre)\b",
+    re.IGNORECASE,
+)
+
+
+def read_address(request: Request) -> Request:
+    """Return a request whose text is what is said to the bot, "why 2" as the command that it means.
+
+    A name amid other words divides what is said to the bot from what is said to others. Where none
+    of it is said to the bot, `around_name` stays.
+    """
+    if request.around_name and not request.place.private:
+        request = _read_around_name(request, *request.around_name)
+    found = _BARE_COMMAND.fullmatch(request.text)
+    if found is None or request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY):
+        return request
+    written = f"/{_BARE_COMMANDS[found[1].lower()]} {found[2] or ''}".rstrip()
+    return replace(request, text=written)
+
+
+def _read_around_name(request: Request, before: str, after: str) -> Request:
+    """Return a request for the part that is a headline for the bot: what follows the name, or what
+    stands before it and a question to the bot; or for all of it, after a greeting."""
+    follows = is_remark(before) and _POINTS_AHEAD.search(before) is not None
+    tells = not is_remark(after) and not after.endswith("?")
+    if looks_like_headline(after) or (follows and tells):
+        return replace(request, text=after, around_name=None)
+    if looks_like_headline(before) and talks_to_somebody(after):
+        return replace(request, text=before, around_name=None)
+    called = fold_words(before)
+    if len(called) > 1:
+        return request
+    if TALK.issuperset(called):
+        return replace(request, text=after, around_name=None)
+    return request if _SPOKEN_ABOUT.match(after) else replace(request, around_name=None)
+
+
+def goes_on_asking(request: Request) -> bool:
+    """Return whether a message may follow the question that it replies to: "and tea?"
+
+    Without the bot's name beside it, only if it is plainly a question, as people talk to others
+    about an answer too.
+    """
+    text = request.text.strip()
+    if first_link(text) or not find_telling_words(text):
+        return False
+    if text.endswith("?"):
+        return True
+    named = request.trigger is Trigger.ADDRESSED
+    return named and _ASKING.match(text) is not None and not looks_like_headline(text)
