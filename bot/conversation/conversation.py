@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from weakref import WeakValueDictionary
 
-from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused
+from bot.adapter import Adapter, DeliveryError
 from bot.commands.addressing import read_address
 from bot.commands.queries import name_question
 from bot.commands.registry import Registry
@@ -19,6 +19,7 @@ from bot.commands.services import Services
 from bot.commands.votes import count_reaction
 from bot.conversation.admission import Stop
 from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, not_meant
+from bot.conversation.sending import Sender
 from bot.conversation.steps import SHOWN_FOR, steps_shown
 from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
@@ -77,6 +78,7 @@ class Conversation:
         self._source = source
         self._step_after = step_after  # seconds
         self._writing = writing
+        self._sender = Sender(chats, writing)
         self._report = report
         self._again_after = again_after  # seconds between attempts without a database
         self._patience = patience
@@ -163,7 +165,7 @@ class Conversation:
         if room is Room.FULL:
             logger.warning("%s %s: left alone, there is too much to do", *request.event)
             if reply := self._gates.turned_away(request):
-                await self._deliver(request, reply, adapter)
+                await self._sender.deliver(request, reply, adapter)
             return
         with self._crowd.count_event(chat):
             if room is Room.CROWDED:
@@ -203,7 +205,9 @@ class Conversation:
                     if reply is not None and await claim.begin_answer():
                         several = self._pasted.is_one_of_several(admitted)
                         admitted = replace(admitted, one_of_several=several)
-                        claim.message = await self._deliver(admitted, reply, adapter, steps.take())
+                        claim.message = await self._sender.deliver(
+                            admitted, reply, adapter, steps.take()
+                        )
                         claim.shows, claim.votes_in = reply.shows, reply.votes_in
                         if reply.finish:
                             finishes = self._finish(admitted, adapter, claim.message, reply.finish)
@@ -246,12 +250,12 @@ class Conversation:
             return
         if revision.deleted:
             if await claim.begin_answer():
-                await self._sent(request, partial(adapter.withdraw, request, message))
+                await self._sender.send(request, partial(adapter.withdraw, request, message))
             return
         admitted, reply = await self._consider_request(request, adapter, crowded=crowded)
         if reply and not reply.picture and await claim.begin_answer():
             change = partial(adapter.change, admitted, message, reply)
-            claim.message = await self._sent(admitted, change)
+            claim.message = await self._sender.send(admitted, change)
             claim.shows, claim.votes_in = reply.shows, reply.votes_in
 
     async def _consider_request(
@@ -307,52 +311,16 @@ class Conversation:
                         reply = self._commands.write_for(request.place.platform, reply)
                         show = partial(adapter.deliver, request, reply)
                         change = partial(adapter.change, request, message or "", reply)
-                        await self._sent(request, change if message else show)
+                        await self._sender.send(request, change if message else show)
         except Exception as error:
             logger.warning("%s %s stays unfinished: %s", *request.event, reason(error))
         finally:
             self._unfinished.discard(request.event)
 
-    async def _deliver(
-        self, request: Request, reply: Reply, adapter: Adapter, step: str | None = None
-    ) -> str | None:
-        """Send the reply once, in place of the message of a `step`; return its message's id."""
-        if reply.writes is not None and self._writing:
-            announce = partial(self._writing.announce, request, reply, adapter, step)
-            return await self._sent(request, announce)
-        if step is None:
-            return await self._sent(request, partial(adapter.deliver, request, reply))
-        if reply.picture or (reply.ephemeral and not request.place.private):
-            await self._sent(request, partial(adapter.withdraw, request, step))
-            return await self._sent(request, partial(adapter.deliver, request, reply))
-        return await self._sent(request, partial(_replace, request, reply, adapter, step))
-
-    async def _sent(
-        self, request: Request, send: Callable[[], Awaitable[str | None]]
-    ) -> str | None:
-        """Return what `send` returns; a failed delivery is logged, not repeated."""
-        try:
-            return await send()
-        except ChatGone as error:
-            logger.info("%s %s: the chat is gone: %s", *request.event, error)
-            await self._deactivate(request)
-        except DeliveryError as error:
-            logger.warning("%s %s was not delivered: %s", *request.event, error)
-        except Exception as error:
-            logger.error("%s %s was not delivered: %s", *request.event, reason(error))  # noqa: TRY400 - a traceback may quote a message
-        return None
-
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._later.add(task)
         task.add_done_callback(self._later.discard)
-
-    async def _deactivate(self, request: Request) -> None:
-        try:
-            place = request.place
-            await self._chats.set_active(place.platform, place.chat_id, active=False)
-        except StorageError as error:
-            logger.warning("%s %s stays active: %s", *request.event, reason(error))
 
     async def _apologise(self, request: Request, adapter: Adapter, error: Exception) -> None:
         """Report the error to the asker once, even if the database is unavailable."""
@@ -363,7 +331,7 @@ class Conversation:
         again = isinstance(error, StorageError) and self._may_ask_again(request)
         said = apology(request, error, again=again)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
-            message = await self._deliver(request, said, adapter)
+            message = await self._sender.deliver(request, said, adapter)
             if again:
                 self._start(self._answer_again(request, adapter, message))
 
@@ -394,17 +362,8 @@ class Conversation:
     ) -> None:
         admitted, reply = await self._consider_request(request, adapter, crowded=False)
         if reply is not None and await claim.begin_answer():
-            claim.message = await self._deliver(admitted, reply, adapter, message)
+            claim.message = await self._sender.deliver(admitted, reply, adapter, message)
             claim.shows, claim.votes_in = reply.shows, reply.votes_in
-
-
-async def _replace(request: Request, reply: Reply, adapter: Adapter, step: str) -> str | None:
-    """Put a reply in place of a step; send it if somebody has deleted the step's message."""
-    try:
-        return await adapter.change(request, step, reply)
-    except DeliveryRefused as error:
-        logger.info("%s %s: the step was not replaced: %s", *request.event, error)
-        return await adapter.deliver(request, reply)
 
 
 def _chat_name(request: Request) -> str:
