@@ -193,6 +193,7 @@ class Ownership:
             title=title,
             language=request.person.language,
             now=request.now,
+            thread=place.thread,
         ):
             return True
         if await self._tell(owner.platform, owner.chat, _question(owner, request, title)):

@@ -131,12 +131,18 @@ class Access(Store, sql="access"):
         return True
 
     async def ask(
-        self, platform: str, chat: str, *, title: str | None, language: str, now: datetime
+        self,
+        platform: str,
+        chat: str,
+        *,
+        title: str | None,
+        language: str,
+        now: datetime,
+        thread: str | None = None,
     ) -> bool:
         """Note that a chat asks for leave. Return False if it asked before, or too many wait."""
-        return bool(
-            await self._fetch_value("ask", platform, chat, title, language, now, _MOST_WAITING)
-        )
+        asked = platform, chat, title, language, now, _MOST_WAITING, thread
+        return bool(await self._fetch_value("ask", *asked))
 
     async def keep_message(
         self, platform: str, chat: str, message: str, *, thread: str | None, now: datetime

@@ -25,10 +25,10 @@ ON CONFLICT (platform) DO UPDATE
    SET person = excluded.person, chat = excluded.chat, language = excluded.language,
        since = excluded.since
 
--- name: ask(platform, external_id, title, language, since, most)
+-- name: ask(platform, external_id, title, language, since, most, thread)
 -- Returns nothing if the chat has asked before, or if too many wait.
-INSERT INTO admission (platform, external_id, title, language, state, since)
-SELECT $1, $2, $3, $4, 'asked', $5::timestamptz
+INSERT INTO admission (platform, external_id, title, language, state, since, thread)
+SELECT $1, $2, $3, $4, 'asked', $5::timestamptz, $7
  WHERE (SELECT count(*) FROM admission WHERE platform = $1 AND state = 'asked') < $6::integer
 ON CONFLICT (platform, external_id) DO NOTHING
 RETURNING true

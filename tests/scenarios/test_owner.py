@@ -55,6 +55,21 @@ async def test_on_telegram_a_group_is_greeted_and_let_in_when_the_owner_adds_the
         assert "Friends (telegram:" in cost
 
 
+async def test_who_asked_in_a_topic_is_told_there_that_the_bot_was_let_in(stage: Stage) -> None:
+    stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
+    telegram = stage.telegram
+    alice, bob = telegram.user("Alice"), telegram.user("Bob")
+    home, forum = telegram.private_chat(alice), telegram.group("Forum", admins=[bob], forum=True)
+    topic = forum.topic("News")
+    async with stage.serving():
+        await (await alice.says(home, f"/start {await code(stage, 'telegram')}")).answer()
+        waits = await (await bob.says(forum, "/help", thread=topic)).answer()
+        question = await home.until(lambda message: "asks to use this bot" in message.text)
+        await alice.presses(question, "Allow")
+        told = await forum.until(lambda message: "has let you in" in message.text)
+    assert waits.thread_id == told.thread_id == topic.id
+
+
 async def test_on_slack_the_owner_lets_a_direct_message_in_and_a_channel_is_greeted(
     coffee_url: str,
 ) -> None:
