@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Self, TypeVar
 
-from engine.errors import BudgetExhausted
+from engine.errors import BudgetClosed, BudgetExhausted
 from engine.messages import Message
 from engine.settings import UNLIMITED
 from engine.settings.models import LlmSettings
@@ -101,10 +101,10 @@ class PlannedCall:
 
 
 def require_open(budget: Budget, source: BudgetSource) -> None:
-    """Raise BudgetExhausted if no model may be called for this source."""
+    """Raise BudgetClosed if no model may be called for this source."""
     if source in budget.closed:
         closed = Message("Without a key no model is asked here.")
-        raise BudgetExhausted(
+        raise BudgetClosed(
             closed, fix=Message("Whoever runs this can set web.judge = true."), plain=closed
         )
 

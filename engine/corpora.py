@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
+from engine.errors import CorpusNotFound, NoCorpora, NotAnswerable, SeveralCorpora
 from engine.messages import Message, for_operators
 from engine.values import Corpus, CorpusRole, DateKind, Flag, Kind
 
@@ -133,8 +133,8 @@ def resolve_corpus(
 
     `corpora` are the visible ones; `name` is the one requested. Without a name, return the
     `configured` one, which must exist unless the request is limited to `kinds`; otherwise the only
-    one that `meant_corpora` returns. Raises CorpusNotFound, SeveralCorpora, and UsageError if
-    the named corpus is of another kind.
+    one that `meant_corpora` returns. Raises CorpusNotFound, SeveralCorpora, and NotAnswerable
+    if the named corpus is of another kind.
     """
     name = name or ("" if kinds else configured)
     if name in without:
@@ -248,7 +248,7 @@ def outdated_notice(corpus: Corpus) -> Message | None:
 
 def _of_kind(corpus: Corpus, kinds: Sequence[Kind]) -> Corpus:
     if kinds and corpus.kind not in kinds:
-        raise UsageError(
+        raise NotAnswerable(
             Message(
                 "Corpus {name} is of kind {kind}, not {kinds}.",
                 name=corpus.name,

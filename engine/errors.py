@@ -2,6 +2,7 @@
 
     PresagioError
     ├── UsageError               wrong arguments or settings (exit code 2)
+    │   ├── NotAnswerable        well-formed, but what is stored does not allow it
     │   └── SettingsError
     ├── InputError               a file or text that cannot be used
     │   ├── UnknownFormat
@@ -47,6 +48,7 @@
         ├── CorpusWithheld       private texts may not be sent there
         ├── TextSetAside         the text breaks a model on this machine
         └── BudgetExhausted
+            └── BudgetClosed     to whom no model may be asked at all
 
 `str(error)` is one line for the user: what happened, then what to do.
 """
@@ -87,6 +89,10 @@ class PresagioError(Exception):
 
 class UsageError(PresagioError):
     """Wrong arguments."""
+
+
+class NotAnswerable(UsageError):
+    """A request that is well-formed, but not of what is stored: not of this kind, no vectors."""
 
 
 class SettingsError(UsageError):
@@ -320,6 +326,10 @@ class BudgetExhausted(ModelError):
     """The daily budget in tokens or money is spent."""
 
     plain = Message("My model has done all that it may today. Try again tomorrow.")
+
+
+class BudgetClosed(BudgetExhausted):
+    """No model is asked for whoever asks, on any day."""
 
 
 def reason(error: BaseException) -> str:

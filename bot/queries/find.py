@@ -24,7 +24,7 @@ from engine.contracts.results import (
     result_of,
 )
 from engine.corpora import ALL
-from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
+from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.glossary.aliases import widen_query
 from engine.messages import Message
 from engine.prophecy.question import describe_partial_vectors, question_of, similarities
@@ -151,9 +151,8 @@ async def _nearest(
 ) -> QueryAnswer:
     text = meant_by(query)
     if not text:
-        raise UsageError(
-            Message("There is no word whose meaning could be looked for."),
-            fix=Message("Write some, or leave the mode out."),
+        return _find_nothing(
+            query, corpus, Message("There is no word whose meaning could be looked for.")
         )
     question = await question_of(app.retrieval.meaning, corpus, text)
     if question is None:

@@ -31,7 +31,7 @@ from db.search.shown import DocumentLookup, DocumentOrigin
 from engine.contracts.answers import ProphecyAnswer, QuestionAnswer
 from engine.contracts.results import DocumentAnswer, FindAnswer
 from engine.corpora import ALL, news_corpus
-from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
+from engine.errors import CorpusNotFound
 from engine.messages import Message
 from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
@@ -115,17 +115,12 @@ class Scope:
 
     @classmethod
     async def of(cls, shared: SharedState, asked: FilterParameters) -> Self:
-        """Return the scope of a request: where several corpora fit and none is named, all of them.
+        """Return the scope of a request.
 
-        Raises CorpusNotFound, UsageError, also for a category that is not known, StorageError.
+        Raises CorpusNotFound, NotAnswerable, StorageError, and Refusal of an unknown category.
         """
         if not asked.category:
-            kinds = (asked.kind,) if asked.kind else ()
-            try:
-                corpora = [await shared.app.corpus(asked.corpus or "", kinds=kinds)]
-            except SeveralCorpora:
-                every = await shared.app.choose_corpora(ALL)
-                corpora = [each for each in every if asked.kind in (None, each.kind)]
+            corpora = await shared.choose_corpora(asked.corpus or "", asked.kind)
             return cls(shared=shared, corpora=tuple(corpora), tag=None)
         return await cls._of_category(shared, asked, asked.category)
 
@@ -136,17 +131,17 @@ class Scope:
         shown, tag = DocumentLookup(shared.app.database), category.casefold()
         known = await shown.categories()
         if asked.corpus or asked.kind:
-            corpus = await shared.corpus(asked.corpus or "", asked.kind)
+            corpora = await shared.choose_corpora(asked.corpus or "", asked.kind)
         else:
             try:
-                corpus = news_corpus(await shared.app.corpora.list())
+                corpora = [news_corpus(await shared.app.corpora.list())]
             except CorpusNotFound:
                 if tag in known:
                     raise
                 raise _refuse_category(category, known) from None
-        if tag not in known and not await shown.has_tag(corpus, tag):
+        if tag not in known and not any([await shown.has_tag(each, tag) for each in corpora]):
             raise _refuse_category(category, known)
-        return cls(shared=shared, corpora=(corpus,), tag=tag)
+        return cls(shared=shared, corpora=tuple(corpora), tag=tag)
 
     def searcher(self) -> Prophet:
         """Return a Prophet that searches it and gives no weight to the age of texts."""
@@ -181,8 +176,9 @@ class Scope:
         return [asdict(known[number]) if number in known else _UNKNOWN for number in ids]
 
 
-def _refuse_category(name: str, known: Sequence[str]) -> UsageError:
-    return UsageError(
+def _refuse_category(name: str, known: Sequence[str]) -> Refusal:
+    return Refusal(
+        HTTPStatus.NOT_FOUND,
         Message("There is no category {name!r}.", name=name),
         fix=Message("There are: {names}.", names=", ".join(known)) if known else None,
     )
@@ -191,7 +187,7 @@ def _refuse_category(name: str, known: Sequence[str]) -> UsageError:
 async def search_corpus(shared: SharedState, asked: SearchParameters) -> SearchAnswer:
     """Return what `presagio search --json` prints, with counts and the request.
 
-    Raises CorpusNotFound, UsageError, StorageError.
+    Raises CorpusNotFound, NotAnswerable, Refusal, StorageError.
     """
     started, now = time.perf_counter(), shared.now()
     scope = await Scope.of(shared, asked)
@@ -224,10 +220,11 @@ async def find_texts(shared: SharedState, asked: FindParameters) -> FindAnswer:
     """Return what `presagio find --json` prints. Raises CorpusNotFound, UsageError, StorageError,
     and where vectors are compared, the model's errors."""
     started = time.perf_counter()
+    corpora = await shared.choose_corpora(asked.corpus or "")
     found = await find(
         shared.app,
         asked.query,
-        corpus=asked.corpus or "",
+        corpus=corpora[0].name if len(corpora) == 1 else ALL,
         limit=asked.limit,
         voice=True,
         mode=asked.mode,
@@ -238,7 +235,7 @@ async def find_texts(shared: SharedState, asked: FindParameters) -> FindAnswer:
 async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> ProphecyAnswer:
     """Return what `presagio search --json` prints about a headline.
 
-    Raises CorpusNotFound, UsageError, StorageError.
+    Raises CorpusNotFound, NotAnswerable, Refusal, StorageError.
     """
     started, now = time.perf_counter(), shared.now()
     request = SearchRequest(
@@ -248,10 +245,8 @@ async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> Pro
         mode=asked.mode,
         exclude_recent=asked.exclude_recent,
     )
-    name = asked.corpus or ""
-    if name != ALL:
-        name = (await shared.corpus(name)).name
-    prophecy = await shared.app.prophesy(request, corpus=name)
+    corpora = await shared.choose_corpora(asked.corpus or "")
+    prophecy = await shared.prophesy_from(corpora, request, shared.app.prophet)
     elapsed_ms = (time.perf_counter() - started) * 1000
     return prophecy_answer(prophecy, now=now, elapsed_ms=elapsed_ms)
 
@@ -259,7 +254,7 @@ async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> Pro
 async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswer:
     """Return what `presagio ask --json` prints, with the request.
 
-    Raises CorpusNotFound, UsageError, StorageError.
+    Raises CorpusNotFound, NotAnswerable, Refusal, StorageError.
     """
     started, now = time.perf_counter(), shared.now()
     scope = await Scope.of(shared, asked)
@@ -285,7 +280,7 @@ async def answer_question(shared: SharedState, asked: AskParameters) -> AskAnswe
 @router.get(
     "/search",
     response_model=SearchAnswer,
-    responses=describe_problems(400, 401, 403, 404, 429, 503),
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
     summary="Find texts by words and by meaning",
 )
 async def _search(shared: SharedOf, asked: Annotated[SearchParameters, Query()]) -> SearchAnswer:
@@ -296,7 +291,7 @@ async def _search(shared: SharedOf, asked: Annotated[SearchParameters, Query()])
 @router.get(
     "/find",
     response_model=FindAnswer,
-    responses=describe_problems(400, 401, 403, 404, 429, 503),
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
     summary="Find exactly the texts that meet a query",
 )
 async def _find(shared: SharedOf, asked: Annotated[FindParameters, Query()]) -> FindAnswer:
@@ -307,7 +302,7 @@ async def _find(shared: SharedOf, asked: Annotated[FindParameters, Query()]) -> 
 @router.get(
     "/prophecy",
     response_model=ProphecyAnswer,
-    responses=describe_problems(400, 401, 403, 404, 429, 503),
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
     summary="Find the old texts that foretold a headline",
     dependencies=_DEAR,
 )
@@ -321,7 +316,7 @@ async def _prophecy(
 @router.get(
     "/ask",
     response_model=AskAnswer,
-    responses=describe_problems(400, 401, 403, 404, 429, 503),
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
     summary="Answer a question from the texts",
     dependencies=_DEAR,
 )
@@ -371,7 +366,7 @@ async def read_document(
     shared: SharedState, corpus: str, external_id: str
 ) -> tuple[Corpus, FoundDocument]:
     """Return a document with its corpus. Raises CorpusNotFound, Refusal, StorageError."""
-    known = await shared.corpus(corpus)
+    known = await shared.app.corpus(corpus)
     document = await DocumentLookup(shared.app.database).document(known, external_id)
     if document is None:
         raise Refusal(

@@ -2,18 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from bot.i18n.words import Words
 from bot.queries.compose import composer
 from bot.query_log import source
 from bot.replies.composition import STEPS, source_title
-from bot.web.failures import Refusal, describe_problems
+from bot.web.failures import describe_problems
 from bot.web.rendering import render, render_fragment, web_address
 from bot.web.schemas import LONGEST_TEXT, CorpusName, Text
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
@@ -22,11 +21,17 @@ from bot.web.visitor import ProphecyForm, find_visitor, list_choices, read_form
 from engine.budget import require_open
 from engine.compose.composition import ComposeRequest, Composition, Progress, StepName
 from engine.contracts.composition import ComposeAnswer
-from engine.errors import UsageError
+from engine.errors import NotAnswerable, UsageError
 from engine.messages import Message
 from engine.settings.models import Voice
 
 _Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0-9]{2,8})?$")]
+
+# 2.0 is an integer in JSON, and not in Python.
+_Whole = Annotated[
+    int,
+    BeforeValidator(lambda said: int(said) if isinstance(said, float) and said % 1 == 0 else said),
+]
 
 _VARIANTS = 3  # on the page
 _DEAR = [Depends(limit_answers)]
@@ -49,21 +54,21 @@ class ComposeBody(BaseModel):
     corpora: list[CorpusName] = Field(
         [],
         max_length=10,
-        description="Corpora to take the evidence from; none: the configured or only one.",
+        description="Corpora to take the evidence from; none: the configured one, else all.",
     )
     language: _Language | None = Field(
         None, description="To write in, such as es; left out, the language of the prompt."
     )
     voice: Voice | None = Field(None, description="Plain, or dry; left out, that of the settings.")
     thread: bool = Field(False, description="A thread of 2 to 6 tweets.")
-    variants: int = Field(1, ge=1, le=3, description="Variants to choose from.")
+    variants: _Whole = Field(1, ge=1, le=3, description="Variants to choose from.")
     web: bool = Field(True, description="Whether the web is asked for what the corpora lack.")
 
 
 @programs.post(
     "/compose",
     response_model=ComposeAnswer,
-    responses=describe_problems(400, 401, 403, 404, 429, 503)
+    responses=describe_problems(400, 401, 403, 404, 409, 429, 503)
     | {200: {"content": {EVENTS: {"schema": {"type": "string"}}}}},
     summary="Write a tweet in which each claim has a source",
     dependencies=_DEAR,
@@ -82,9 +87,12 @@ async def _compose(request: Request, shared: SharedOf, asked: ComposeBody) -> An
 
 async def read_request(shared: SharedState, asked: ComposeBody) -> ComposeRequest:
     """Return what a program asks for. Raises the errors of unknown corpora."""
+    chosen = [
+        corpus for name in asked.corpora or [""] for corpus in await shared.choose_corpora(name)
+    ]
     return ComposeRequest(
         prompt=asked.prompt,
-        corpora=tuple([await shared.corpus(name) for name in dict.fromkeys(asked.corpora or [""])]),
+        corpora=tuple(dict.fromkeys(chosen)),
         language=asked.language,
         voice=asked.voice,
         thread=asked.thread,
@@ -117,7 +125,7 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
     _, chosen = await list_choices(shared, corpus)
     request_to_write = ComposeRequest(
         prompt=prompt,
-        corpora=(await shared.corpus(chosen),),
+        corpora=(await shared.app.corpus(chosen),),
         thread=form.get("thread") == "on",
         variants=_VARIANTS,
     )
@@ -181,14 +189,12 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
 
 
 def _prepare(shared: SharedState, request: ComposeRequest) -> Run:
-    """Return what writes, once it is called. Raises Refusal where there is no model, and
-    BudgetExhausted where this asker may not have it asked."""
+    """Return what writes, once it is called. Raises NotAnswerable where there is no model, and
+    BudgetClosed where this asker may not have it asked."""
     if shared.app.client is None:
-        raise Refusal(
-            HTTPStatus.SERVICE_UNAVAILABLE,
+        raise NotAnswerable(
             Message("No language model is set up, and without one nothing is written."),
             fix=Message("Ask a question instead: /api/ask answers without a model."),
-            headers={"Retry-After": "3600"},
         )
     require_open(shared.settings.budget, source())
     writer, now = composer(shared.app), shared.now()

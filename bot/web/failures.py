@@ -15,11 +15,13 @@ from starlette.exceptions import HTTPException
 
 from bot.i18n.words import DEFAULT, Words, words_for
 from engine.errors import (
+    BudgetClosed,
     CorpusNotFound,
     ExtraMissing,
     FetchError,
     InputError,
     ModelError,
+    NotAnswerable,
     PresagioError,
     StorageError,
     UsageError,
@@ -34,11 +36,13 @@ _AGAIN = {"Retry-After": "5"}  # seconds after which the database may be back
 # The first match counts.
 _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
     (CorpusNotFound, HTTPStatus.NOT_FOUND),
+    (NotAnswerable, HTTPStatus.CONFLICT),
     (UsageError, HTTPStatus.BAD_REQUEST),
     (InputError, HTTPStatus.BAD_REQUEST),
     (FetchError, HTTPStatus.BAD_REQUEST),
     (ExtraMissing, HTTPStatus.NOT_IMPLEMENTED),
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (BudgetClosed, HTTPStatus.FORBIDDEN),
     (ModelError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 _NO_DATABASE = (
@@ -64,6 +68,11 @@ _PROBLEMS: dict[int, _ProblemExample] = {
         {},
     ),
     404: ("There is no corpus 'me'.", "There are: demo, news.", {}),
+    409: (
+        "Corpus news is of kind published, not library.",
+        "Name another corpus, or another kind.",
+        {},
+    ),
     429: ("Too many requests from this address.", "Wait 3 s.", _RETRY_HEADER),
     503: ("The database does not answer.", "Start it.", _RETRY_HEADER),
 }

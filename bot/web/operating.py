@@ -245,7 +245,7 @@ async def _metrics(shared: SharedOf) -> Response:
 @steering.delete(
     "/vectors",
     response_model=ClearedModel,
-    responses=describe_problems(400, 401, 403, 429, 503, steering=True),
+    responses=describe_problems(400, 401, 403, 409, 429, 503, steering=True),
     summary="Remove all vectors of a model",
 )
 async def _clear(

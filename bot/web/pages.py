@@ -177,7 +177,7 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
         return render(request, "home.html", asked=None, corpora=(), leads=(), examples=())
     corpora, chosen = await list_choices(shared, request.query_params.get("corpus", "").strip())
     asked = ProphecyForm(headline="", date=None, corpus=chosen)
-    known = await shared.corpus(chosen)
+    known = await shared.app.corpus(chosen)
     lead = await choose_lead(shared, corpora, known, visitor.words)
     return render(
         request,
@@ -280,7 +280,7 @@ async def _describe_findings(
     together = asked.corpus == ALL
     return {
         "asked": asked,
-        "voice": None if together else (await shared.corpus(asked.corpus)).voice,
+        "voice": None if together else (await shared.app.corpus(asked.corpus)).voice,
         "judging": judging,
         "pictures": has_picture(prophecy),
         "votable": usual if votes else 0,
@@ -305,7 +305,7 @@ async def _mark_words(
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)
     shown, marked = DocumentLookup(shared.app.database), dict[int, str]()
     for name, listed in ids.items():
-        marked |= await shown.mark_words(await shared.corpus(name), listed, lexemes)
+        marked |= await shown.mark_words(await shared.app.corpus(name), listed, lexemes)
     return marked
 
 

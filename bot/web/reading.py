@@ -140,14 +140,14 @@ async def timeline(
 
     Raises CorpusNotFound, UsageError, StorageError.
     """
-    known = await shared.corpus(corpus)
+    known = await shared.app.corpus(corpus)
     if when:
         if not _SPAN.fullmatch(when):
             raise UsageError(Message("{when!r} is no year or month.", when=when))
         query = f"on:{when} {query}"  # in front, where no open quote can swallow it
     found = await find(shared.app, query, corpus=known.name, limit=MOST)
     if found.hits and found.corpus != known.name:  # the query names another corpus
-        known = await shared.corpus(found.corpus)
+        known = await shared.app.corpus(found.corpus)
     lexemes = {lexeme for hit in found.hits for match in hit.matched for lexeme in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
     marked = await DocumentLookup(shared.app.database).mark_words(known, ids, lexemes)
@@ -235,7 +235,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
     when = values.get("when", "").strip()
     found = await timeline(shared, query, chosen, words, when) if query else None
     notices = [words.render(said) for said in found.found.notices] if found else []
-    exhibit = None if found else await read_exhibit(shared, await shared.corpus(chosen))
+    exhibit = None if found else await read_exhibit(shared, await shared.app.corpus(chosen))
     bars = draw_bars(exhibit.months) if exhibit else ()
     return render(
         request,
@@ -277,7 +277,9 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
         )
     longest, subjects = await read_exhibits_together(shared)
     _, chosen = await list_choices(shared, "")
-    examples = [] if cards else await choose_examples(shared, await shared.corpus(chosen), words)
+    examples = (
+        [] if cards else await choose_examples(shared, await shared.app.corpus(chosen), words)
+    )
     return render(
         request,
         "wall.html",

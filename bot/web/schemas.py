@@ -29,7 +29,17 @@ CorpusName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62
 Moment = Annotated[
     datetime,
     BeforeValidator(lambda text: read_date(str(text))),
-    WithJsonSchema({"type": "string", "examples": ["2015", "2015-03-02", "2015-03-02T14:00Z"]}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "anyOf": [
+                {"format": "date", "pattern": "^[1-9]"},
+                {"format": "date-time", "pattern": "^[1-9]"},
+                {"pattern": "^[1-9][0-9]{3}(-(0[1-9]|1[0-2]))?$"},
+            ],
+            "examples": ["2015", "2015-03-02", "2015-03-02T14:00Z"],
+        }
+    ),
 ]
 
 
@@ -39,7 +49,9 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     corpus: CorpusName | None = Field(
-        None, description="Corpus to search; left out, the configured or only one.", examples=["me"]
+        None,
+        description="Corpus to search, or all; left out, the configured one, else all.",
+        examples=["me"],
     )
 
 
@@ -78,11 +90,6 @@ class SearchParameters(FilterParameters):
 class ProphecyParameters(Parameters):
     """A headline."""
 
-    corpus: CorpusName | None = Field(
-        None,
-        description="Corpus to search, or all; left out, the configured or only one.",
-        examples=["me"],
-    )
     headline: Text = Field(
         description="The headline.", examples=["Coffee prices hit a record high"]
     )

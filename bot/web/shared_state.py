@@ -41,8 +41,8 @@ from db.corpus.corpora import Corpora
 from db.logs import SearchJob
 from db.pool import Database
 from engine.budget import BudgetSource
-from engine.corpora import ALL, corpus_named
-from engine.errors import SeveralCorpora, UsageError
+from engine.corpora import ALL, corpora_of_kind, corpus_named
+from engine.errors import SeveralCorpora
 from engine.messages import Message
 from engine.prophecy.prophecy import Prophet, prophesy_from_all
 from engine.search import Prophecy, SearchRequest
@@ -261,15 +261,19 @@ class SharedState:
             requests=RateLimit(web.requests_per_minute), answers=RateLimit(web.answers_per_minute)
         )
 
-    async def corpus(self, name: str = "", kind: Kind | None = None) -> Corpus:
-        """Return the corpus called `name`, or the default one, of a given kind if one is asked for.
+    async def choose_corpora(self, name: str = "", kind: Kind | None = None) -> list[Corpus]:
+        """Return the corpora, of a kind or of any, that a program asks: the one it names, or with
+        "all" every archive, which is also meant where it names none and several fit.
 
-        Raises CorpusNotFound, UsageError when several fit or it is of another kind, StorageError.
+        Raises CorpusNotFound, NotAnswerable if the named one is of another kind, StorageError.
         """
         try:
-            return await self.app.corpus(name, kinds=(kind,) if kind else ())
-        except SeveralCorpora as error:
-            raise UsageError(error.message, fix=Message("Name one with corpus=NAME.")) from None
+            if kind and name != ALL:
+                return [await self.app.corpus(name, kinds=[kind])]
+            chosen = await self.app.choose_corpora(name)
+        except SeveralCorpora:
+            chosen = await self.app.choose_corpora(ALL)
+        return corpora_of_kind(chosen, kind) if kind else chosen
 
     async def prophesy(
         self, corpus: Corpus, request: SearchRequest, searcher: Prophet | None = None

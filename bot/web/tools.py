@@ -130,7 +130,7 @@ class ForetoldParameters(BaseModel):
 
     headline: Text = Field(description="The headline, or a sentence about what happened.")
     corpus: CorpusName | None = Field(
-        None, description="Corpus to search; left out, the configured or only one."
+        None, description="Corpus to search, or all; left out, the configured one, else all."
     )
 
 

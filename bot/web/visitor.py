@@ -275,7 +275,7 @@ async def list_choices(
         every = chosen_corpora(shown, ALL)
         return shown, ALL if len(every) > 1 else every[0].name
     if asked or len(shown) < 2:
-        return shown, (await shared.corpus(asked)).name
+        return shown, (await shared.app.corpus(asked)).name
     meant = meant_corpora(shown, configured=shared.settings.search.corpus)
     return shown, max(meant, key=lambda corpus: (corpus.documents, corpus.name)).name
 

@@ -15,7 +15,13 @@ from db.lease import Lease, LeaseTimes
 from db.pool import Database, Store
 from db.search.nearest import ToEmbed, as_text, embedding_table, index_name
 from engine.embed.store import RangeClaim
-from engine.errors import EmbeddedElsewhere, StorageRights, UsageError, VectorsUnsupported
+from engine.errors import (
+    EmbeddedElsewhere,
+    NotAnswerable,
+    StorageRights,
+    UsageError,
+    VectorsUnsupported,
+)
 from engine.messages import Message
 from engine.values import Corpus
 from engine.vectors import NewVector, Scale
@@ -167,7 +173,7 @@ class Embeddings(ToEmbed):
         return [KeptModel(**row) for row in await self._fetch_rows("models", None)]
 
     async def clear(self, model: str) -> None:
-        """Remove all vectors of a model. Raises UsageError if there is none of that name."""
+        """Remove all vectors of a model. Raises NotAnswerable if there is none."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock"])
             await connection.execute(self._sql["forget_set_aside"], model)
@@ -176,7 +182,7 @@ class Embeddings(ToEmbed):
                 await connection.execute(f"DROP TABLE {embedding_table(model_id)}")
         if model_id is None:
             names = ", ".join(kept.name for kept in await self.models())
-            raise UsageError(
+            raise NotAnswerable(
                 Message("No vectors of a model {model!r} are kept.", model=model),
                 fix=Message("There are: {names}.", names=names) if names else None,
             )

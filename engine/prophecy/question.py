@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.embed.local import how_to_embed
 from engine.embed.store import SCALES
-from engine.errors import ModelError, ModelUnreachable, UsageError
+from engine.errors import ModelError, ModelUnreachable, NotAnswerable
 from engine.messages import Message, for_operators
 from engine.ports import Descriptions, Embedder, VectorIndex
 from engine.prophecy.rerank import HeadlineReranker
@@ -74,17 +74,17 @@ class VectorQuestion:
 async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> VectorQuestion | None:
     """Return a text as a question to the vectors of a corpus, or None if its vector is zero.
 
-    Raises UsageError if there is no model or no vector, and what the model raises.
+    Raises NotAnswerable if there is no model or no vector, and what the model raises.
     """
     embedder = embedder_of(meaning, corpus)
     if meaning is None or embedder is None:
-        raise UsageError(
+        raise NotAnswerable(
             Message("No embeddings are set up."),
             fix=for_operators(how_to_embed()),
         )
     space = await meaning.vectors.space(corpus, embedder.name)
     if space is None:
-        raise UsageError(
+        raise NotAnswerable(
             Message("{corpus} has no vectors yet.", corpus=corpus.name),
             fix=for_operators(Message("Run: presagio embed --corpus {corpus}", corpus=corpus.name)),
         )

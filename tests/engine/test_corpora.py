@@ -11,7 +11,7 @@ from engine.corpora import (
     resolve_corpus,
     role_of_new,
 )
-from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
+from engine.errors import CorpusNotFound, NoCorpora, NotAnswerable, SeveralCorpora
 from engine.values import Corpus, CorpusRole, Kind
 
 
@@ -96,7 +96,7 @@ def test_one_is_meant(corpora: Sequence[Corpus], asked: dict[str, object], expec
         (
             [MINE],
             {"name": "mine", "kinds": [Kind.PUBLISHED, Kind.LIBRARY]},
-            UsageError,
+            NotAnswerable,
             "Corpus mine is of kind tweets, not published or library.",
         ),
     ],

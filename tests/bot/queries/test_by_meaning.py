@@ -111,8 +111,11 @@ async def test_filters_and_excluded_words_hold_for_the_nearest_too(database_url:
         found = await find(app, f"rust before:{day}", mode=FindMode.SEMANTIC)
         assert found.hits
         assert all(hit.created_at and hit.created_at.date() < day for hit in found.hits)
-        with pytest.raises(UsageError, match="no word whose meaning"):
-            await find(app, "-rust", mode=FindMode.SEMANTIC)
+        found = await find(app, "-rust", mode=FindMode.SEMANTIC)
+        assert (found.hits, found.counts.passing) == ((), 0)
+        assert [str(said) for said in found.notices] == [
+            "There is no word whose meaning could be looked for."
+        ]
 
 
 async def test_to_re_order_finds_nothing_new(database_url: str) -> None:

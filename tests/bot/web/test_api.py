@@ -57,7 +57,7 @@ class TestByMeaning:
     ) -> None:
         asked = {"q": HEADLINE, "mode": "semantic"}
         # What to run is for whoever runs it.
-        said = await vectors_web.problem("/api/search", 400, **asked)
+        said = await vectors_web.problem("/api/search", 409, **asked)
         assert said == "demo has no vectors yet."
         found = await vectors_web.json("/api/search", q=HEADLINE)
         assert found["mode"] == "lexical"
@@ -162,12 +162,12 @@ class TestSearch:
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             for path, asked in (("/api/search", "q"), ("/api/ask", "question")):
                 about = {asked: "coffee"}
-                said = await stage.problem(path, 400, **about, category="invalid")
+                said = await stage.problem(path, 404, **about, category="invalid")
                 assert said.startswith("There is no category 'invalid'.")
                 assert "kind" in await stage.problem(path, 400, **about, kind="invalid")
 
     async def test_a_category_is_unknown_where_there_is_no_news(self, coffee_web: WebStage) -> None:
-        said = await coffee_web.problem("/api/search", 400, q="coffee", category="invalid")
+        said = await coffee_web.problem("/api/search", 404, q="coffee", category="invalid")
         assert said == "There is no category 'invalid'."
 
     async def test_a_kind_finds_its_corpus(self, database_url: str) -> None:
@@ -177,7 +177,7 @@ class TestSearch:
             said = await stage.problem("/api/search", 404, q="coffee", kind="library")
             assert said == "There is no corpus of the kind library."
             said = await stage.problem(
-                "/api/search", 400, q="coffee", kind="library", corpus="news"
+                "/api/search", 409, q="coffee", kind="library", corpus="news"
             )
             assert said == (
                 "Corpus news is of kind published, not library."
@@ -331,7 +331,7 @@ class TestRefusals:
     ) -> None:
         assert (await coffee_web.problem(path, 400)).startswith(said)
 
-    async def test_several_corpora_are_searched_together_and_one_prophesies(
+    async def test_several_corpora_are_asked_together_where_none_is_named(
         self, database_url: str
     ) -> None:
         database = await Database.open(database_url)
@@ -345,8 +345,12 @@ class TestRefusals:
             assert (found["searched"], found["returned"], found["kind"]) == (2, 2, None)
             asked = (await stage.client.get("/api/ask?question=coffee")).json()
             assert {source["source"] for source in asked["sources"]} == {"one", "two"}
-            said = await stage.problem("/api/prophecy", 400, headline="coffee")
-            assert said == "There are several corpora: one, two. Name one with corpus=NAME."
+            for named in ({}, {"corpus": "all"}):
+                foretold = await stage.json("/api/prophecy", headline="coffee", **named)
+                counted = await stage.json("/api/find", query="coffee", **named)
+                for answer in (foretold, counted):
+                    assert answer["corpus"] == "all"
+                    assert {hit["text"] for hit in answer["hits"]} == {"coffee one", "coffee two"}
 
     async def test_without_a_corpus_that_is_said(self, database_url: str) -> None:
         async with web_stage({"DATABASE_URL": database_url}) as stage:

@@ -91,7 +91,7 @@ class TestPrograms:
 
     async def test_without_a_model_it_is_refused(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.client.post("/api/compose", json=ASKED)
-        assert answered.status_code == 503
+        assert answered.status_code == 409
         assert "No language model is set up" in answered.json()["message"]
         assert "/api/ask" in answered.json()["fix"]
 
@@ -102,6 +102,8 @@ class TestPrograms:
             ({"prompt": "x" * 2001}, 400, "prompt"),
             ({"corpora": ["nobody"]}, 404, "There is no corpus"),
             ({"variants": 4}, 400, "variants"),
+            ({"variants": 1.5}, 400, "variants"),
+            ({"variants": "2"}, 400, "variants"),
             ({"language": "<script>"}, 400, "language"),
             ({"tools": True}, 400, "tools"),
         ],
@@ -126,7 +128,7 @@ class TestPrograms:
         async with web_stage({**environ, "PRESAGIO_WEB__JUDGE": "false"}) as stage:
             for headers in ({}, EVENTS):
                 answered = await stage.client.post("/api/compose", json=ASKED, headers=headers)
-                assert answered.status_code == 503
+                assert answered.status_code == 403
                 assert answered.json()["message"] == "Without a key no model is asked here."
             assert "<form" not in (await stage.client.get("/compose")).text
         assert model.calls == 0
@@ -149,7 +151,16 @@ class TestPrograms:
     async def test_it_is_described(self, stage: WebStage) -> None:
         written = create_application(stage.shared).openapi()
         operation = written["paths"]["/api/compose"]["post"]
-        assert set(operation["responses"]) == {"200", "400", "401", "403", "404", "429", "503"}
+        assert set(operation["responses"]) == {
+            "200",
+            "400",
+            "401",
+            "403",
+            "404",
+            "409",
+            "429",
+            "503",
+        }
         assert set(operation["responses"]["200"]["content"]) == {
             "application/json",
             "text/event-stream",

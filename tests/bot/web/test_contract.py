@@ -10,8 +10,10 @@ import pytest
 
 from bot.web.application import create_application
 from bot.web.failures import Problem
+from db.pool import Database
 from tests.bot.web.stage import WebStage, web_stage
 from tests.bot.web.test_service import served
+from tests.db.loading import load_texts
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.writer import JudgeAndWriter
 from tests.scenarios.stage import judged_by_words
@@ -21,17 +23,18 @@ pytestmark = pytest.mark.slow
 PROGRAM = Path(sysconfig.get_path("scripts")) / "schemathesis"
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
-    "response_schema_conformance,negative_data_rejection,unsupported_method,ignored_auth"
+    "response_schema_conformance,negative_data_rejection,positive_data_acceptance,"
+    "unsupported_method,ignored_auth"
 )
 OPERATIONS = {
-    ("/api/search", "get"): {200, 400, 401, 403, 404, 429, 503},
-    ("/api/find", "get"): {200, 400, 401, 403, 404, 429, 503},
-    ("/api/prophecy", "get"): {200, 400, 401, 403, 404, 429, 503},
-    ("/api/ask", "get"): {200, 400, 401, 403, 404, 429, 503},
-    ("/api/compose", "post"): {200, 400, 401, 403, 404, 429, 503},
+    ("/api/search", "get"): {200, 400, 401, 403, 404, 409, 429, 503},
+    ("/api/find", "get"): {200, 400, 401, 403, 404, 409, 429, 503},
+    ("/api/prophecy", "get"): {200, 400, 401, 403, 404, 409, 429, 503},
+    ("/api/ask", "get"): {200, 400, 401, 403, 404, 409, 429, 503},
+    ("/api/compose", "post"): {200, 400, 401, 403, 404, 409, 429, 503},
     ("/api/corpora", "get"): {200, 400, 401, 403, 429, 503},
     ("/api/documents/{corpus}/{id}", "get"): {200, 400, 401, 403, 404, 429, 503},
-    ("/api/admin/vectors", "delete"): {200, 400, 401, 403, 429, 503},
+    ("/api/admin/vectors", "delete"): {200, 400, 401, 403, 409, 429, 503},
     ("/api/admin/reload", "post"): {200, 400, 401, 403, 429, 503},
     ("/healthz", "get"): {200},
     ("/readyz", "get"): {200, 503},
@@ -80,6 +83,9 @@ async def test_nothing_is_answered_that_the_document_does_not_describe(
     coffee_url: str, tmp_path: Path, keys: dict[str, str]
 ) -> None:
     environ = {"DATABASE_URL": coffee_url, "WEB_ADMIN_KEYS": "boss"} | keys
+    database = await Database.open(coffee_url)
+    await load_texts(database, "second", ["coffee by the sea"])
+    await database.close()
     rates = {"requests_per_minute": "-1", "answers_per_minute": "-1"}
     async with (
         ModelServer([JudgeAndWriter(scoring(judged_by_words))]) as model,

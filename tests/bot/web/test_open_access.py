@@ -278,7 +278,7 @@ class TestPages:
                 written = await web.client.post(
                     "/api/compose", json={"prompt": "coffee"}, headers=foreign
                 )
-                assert written.status_code == 503  # there is no model
+                assert written.status_code == 409  # there is no model
                 voted = ASKED | {"id": "1", "vote": "up"}
                 refused = await web.client.post("/vote", data=voted, headers=foreign)
                 assert refused.status_code == 403
