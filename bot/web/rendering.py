@@ -37,6 +37,7 @@ TEXTS = {
     "placeholder": marked("Coffee prices hit a record high"),
     "judging": JUDGING,
     "being_judged": marked("Being judged"),
+    "broken": marked("The connection broke. This page asks again…"),
     "look_again": marked("This page asks again by itself every few seconds."),
     "all_archives": marked("All archives"),
     "tagline": marked("There is always a tweet."),

@@ -54,21 +54,41 @@ function tell(text) {
   progress.hidden = !text;
 }
 
+const QUIET = 40000; // ms: a stream that lives says something every 15 s
+const PAUSES = [1000, 2000, 5000, 10000, 30000]; // before a broken stream is asked for again
+
 // What takes long is told as its steps begin, and the outcome takes its place on the page.
+// Returns whether the stream came to its end, or cannot.
 async function follow(place, address, options) {
+  let ended = false;
   const take = (name, data) => {
+    ended = ended || name !== "step";
     tell(name === "failed" ? [data.message, data.fix].filter(Boolean).join(" ") : data.says || "");
     if (name === "done") {
       place.innerHTML = data.html; // rendered by this server, which escapes what others wrote
       offerButtons(place);
     }
   };
-  const read = async (response) => {
+  // A network that went away while a phone slept may never say so.
+  const quiet = new AbortController();
+  let heard = Date.now();
+  const watch = setInterval(() => Date.now() - heard > QUIET && quiet.abort(), 1000);
+  try {
+    const response = await fetch(address, {
+      ...options, signal: quiet.signal, headers: { Accept: "text/event-stream" },
+    });
+    if (response.status === 429 || response.status >= 500) return false;
+    if (!response.ok) {
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      tell(page.querySelector("main").textContent.trim());
+      return true;
+    }
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
       const { value, done } = await reader.read();
-      if (done) return;
+      if (done) return ended;
+      heard = Date.now();
       const events = (rest + value).split("\n\n");
       rest = events.pop();
       for (const event of events) {
@@ -76,20 +96,32 @@ async function follow(place, address, options) {
         if (found) take(found[1], JSON.parse(found[2]));
       }
     }
-  };
-  const response = await fetch(address, { ...options, headers: { Accept: "text/event-stream" } });
-  if (response.ok) await read(response);
-  else {
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    tell(page.querySelector("main").textContent.trim());
+  } catch {
+    return ended;
+  } finally {
+    clearInterval(watch);
   }
 }
 
-for (const place of document.querySelectorAll("[data-stream]")) {
-  follow(place, place.dataset.stream)
-    .catch(() => tell(place.dataset.failed))
-    .finally(() => place.removeAttribute("aria-busy"));
+function until(milliseconds) {
+  return new Promise((go) => {
+    setTimeout(go, milliseconds);
+    window.addEventListener("online", go, { once: true });
+    document.addEventListener("visibilitychange", go, { once: true });
+  });
 }
+
+async function followToTheEnd(place) {
+  for (let tried = 0; !(await follow(place, place.dataset.stream)); tried += 1) {
+    tell(place.dataset.broken);
+    await until(PAUSES[Math.min(tried, PAUSES.length - 1)]);
+  }
+  // What could not be judged does not say for ever that it is being judged.
+  const heading = place.querySelector("[data-unjudged]");
+  if (heading) heading.textContent = heading.dataset.unjudged;
+  place.removeAttribute("aria-busy");
+}
+document.querySelectorAll("[data-stream]").forEach(followToTheEnd);
 
 for (const form of document.querySelectorAll("form[data-live]")) {
   const place = document.querySelector(form.dataset.live);
@@ -99,14 +131,10 @@ for (const form of document.querySelectorAll("form[data-live]")) {
     place.replaceChildren();
     tell(form.dataset.busy);
     button.disabled = true;
-    try {
-      await follow(place, form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
-    } catch {
-      tell(form.dataset.failed);
-    } finally {
-      button.disabled = false;
-      button.textContent = form.dataset.label;
-      form.removeAttribute("aria-busy");
-    }
+    const body = new URLSearchParams(new FormData(form));
+    if (!(await follow(place, form.action, { method: "POST", body }))) tell(form.dataset.failed);
+    button.disabled = false;
+    button.textContent = form.dataset.label;
+    form.removeAttribute("aria-busy");
   });
 }

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import httpx
@@ -16,6 +17,7 @@ from tests.bot.web.browser import Visit, browsing, chromium
 from tests.bot.web.stage import web_stage
 from tests.bot.web.test_service import Served, served
 from tests.fakes.model import Asked, ModelServer, Step, failure, scoring
+from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
 PAGE = {"headline": HEADLINE, "date": "2024-06-01", "corpus": "demo"}
@@ -59,6 +61,57 @@ def visiting(judging: Served) -> httpx.AsyncClient:
 
 def count_jobs() -> int:
     return len([task for task in asyncio.all_tasks() if "App.prophesy" in repr(task)])
+
+
+@dataclass
+class Cut:
+    """What passes connections on, and cuts the first stream of events after its first words."""
+
+    address: str = ""
+    streams: int = 0
+    instead: bytes = b""  # sent in place of a stream
+
+
+@asynccontextmanager
+async def cutting_streams(address: str) -> AsyncIterator[Cut]:
+    """Lend a way to a server on which the first stream of events breaks."""
+    cut, server, opened = Cut(), httpx.URL(address), list[asyncio.StreamWriter]()
+
+    async def pass_on(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+        opened.append(write)
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            asked = await read.readuntil(b"\r\n\r\n")
+            streamed = b"text/event-stream" in asked
+            cut.streams += streamed
+            if streamed and cut.instead:
+                write.write(cut.instead)
+                await write.drain()
+            else:
+                there, to = await asyncio.open_connection(server.host, server.port)
+                opened.append(to)
+                to.write(asked.replace(b"keep-alive", b"close"))
+                while said := await there.read(65536):
+                    write.write(said)
+                    await write.drain()
+                    if cut.streams == 1 and b"event: " in said:
+                        break
+                to.close()
+        write.close()
+
+    async with await asyncio.start_server(pass_on, "127.0.0.1", 0) as listening:
+        cut.address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+        yield cut
+        for one in opened:
+            one.close()
+            with suppress(ConnectionError):
+                await one.wait_closed()
+
+
+async def shows(visit: Visit, expression: str, said: str) -> None:
+    """Wait until a page shows it."""
+    async with asyncio.timeout(PATIENCE):
+        while said not in str(await visit.read(expression)):  # noqa: ASYNC110 - a browser tells nobody
+            await asyncio.sleep(0.02)
 
 
 async def read_event(lines: AsyncIterator[str]) -> tuple[str, dict[str, str]]:
@@ -171,13 +224,43 @@ class TestPage:
             assert "judging" in str(await visit.read(status))
             assert await visit.read("document.querySelectorAll('.card').length") == 3
             slow.go.set()
-            async with asyncio.timeout(20):
-                while JUDGED not in str(await visit.read(status)):  # noqa: ASYNC110 - a browser tells nobody
-                    await asyncio.sleep(0.02)
+            await shows(visit, status, JUDGED)
             assert await visit.read("document.querySelectorAll('.card .vote').length") == 3
             assert await visit.read("document.querySelector('[aria-busy]')") is None
             assert browser.complaints == []
         assert slow.server.calls == 1
+
+    async def test_a_browser_asks_again_where_the_stream_breaks(
+        self, judging: Served, slow: Slow
+    ) -> None:
+        program = chromium()
+        if program is None:
+            pytest.skip("there is no chromium")
+        async with cutting_streams(judging.service.address) as cut, browsing(program) as browser:
+            visit = Visit(browser, cut.address)
+            await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
+            status = "document.getElementById('progress').innerText"
+            await shows(visit, status, "broke")
+            await until(lambda: cut.streams == 2)
+            slow.go.set()
+            await shows(visit, status, JUDGED)
+            assert await visit.read("document.querySelectorAll('.card .vote').length") == 3
+            assert await visit.read("document.querySelector('[aria-busy]')") is None
+            assert "Being judged" not in str(await visit.read("document.body.innerText"))
+
+    async def test_what_cannot_be_judged_is_not_called_being_judged_for_ever(
+        self, judging: Served
+    ) -> None:
+        program = chromium()
+        if program is None:
+            pytest.skip("there is no chromium")
+        async with cutting_streams(judging.service.address) as cut, browsing(program) as browser:
+            cut.instead = b"HTTP/1.1 404 Gone\r\nContent-Length: 16\r\nConnection: close\r\n\r\n"
+            cut.instead += b"<main>Gone</main>"[:16]
+            visit = Visit(browser, cut.address)
+            await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
+            await shows(visit, "document.getElementById('found').innerText", "by their words")
+            assert await visit.read("document.querySelector('[aria-busy]')") is None
 
 
 class TestSharedWork:
