@@ -29,7 +29,7 @@ from tests.fakes.standby import Pair, pair
 from tests.patience import PATIENCE
 
 TEXTS = [f"a storm is coming in {n} days, over {n % 7} towns and rain" for n in range(200)]
-READERS = 50
+READERS, BUSY_READERS = 50, 8
 
 
 @pytest.fixture(scope="module")
@@ -254,17 +254,20 @@ async def test_a_primary_that_dies_while_many_ask_costs_no_answer(
 
 
 async def _asked_while(database: Database, kill: Callable[[], None]) -> list[list[Candidate]]:
-    """Return the answers of many readers, some of whom ask before and some after a kill."""
-    killed = asyncio.Event()
+    """Return the answers of readers, all of whom ask before and after a kill, some meanwhile."""
+    killed, asked = asyncio.Event(), asyncio.Semaphore(0)
 
-    async def ask() -> list[list[Candidate]]:
+    async def ask(number: int) -> list[list[Candidate]]:
         answers = [await storms(database)]
-        while not killed.is_set():
+        asked.release()
+        while number < BUSY_READERS and not killed.is_set():
             answers.append(await storms(database))
+        await killed.wait()
         return [*answers, await storms(database)]
 
-    asking = [asyncio.create_task(ask()) for _ in range(READERS)]
-    await asyncio.sleep(0.3)
+    asking = [asyncio.create_task(ask(number)) for number in range(READERS)]
+    for _ in asking:
+        await asked.acquire()
     await asyncio.to_thread(kill)
     killed.set()
     async with asyncio.timeout(PATIENCE):
