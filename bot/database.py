@@ -9,7 +9,7 @@ from bot.settings import Settings
 from db.embedded.server import EmbeddedServer
 from db.migrate import check
 from db.pool import Database, PoolSettings, Replication
-from engine.errors import StorageError
+from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 
 
 @asynccontextmanager
@@ -99,9 +99,13 @@ async def _run_embedded(
     try:
         await _to_its_end(server.acquire)
         yield server
-    except BaseException:
+    except BaseException as error:
+        lost = isinstance(error, StorageInterrupted | StorageUnreachable)
+        full = server.find_lack_of_room() if lost else None
         with suppress(StorageError):
             await _to_its_end(server.release)
+        if full:
+            raise full from error
         raise
     await _to_its_end(server.release)
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Never, Self
 from urllib.parse import quote, urlencode
@@ -33,7 +33,14 @@ from db.embedded.cluster import (
     remove_unfinished,
     write_settings,
 )
-from db.embedded.os_user import Binaries, OsUser, find_binaries, server_account, within_reach
+from db.embedded.os_user import (
+    Binaries,
+    OsUser,
+    failure,
+    find_binaries,
+    server_account,
+    within_reach,
+)
 from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
 from engine.errors import StorageError, StorageUnreachable
 from engine.messages import Message
@@ -177,6 +184,7 @@ class EmbeddedServer:
         self._extra = dict(extra or {})
         self._progress = progress
         self._postmaster: Postmaster | None = None
+        self._log_seen: int | None = None  # bytes of the server's log when it was acquired
 
     def __enter__(self) -> Self:
         self.acquire()
@@ -202,6 +210,24 @@ class EmbeddedServer:
             with open_gate(self._data_dir, self._progress) as share:
                 self._postmaster = self._ensure_running(share)
                 share.join()
+            with suppress(OSError):
+                self._log_seen = (self.folder / LOG_FILE).stat().st_size
+
+    def find_lack_of_room(self) -> StorageError | None:
+        """Return the error of a disk that filled since the server was acquired, if that ended it.
+
+        Clients learn no more than that their connection was lost.
+        """
+        if self._log_seen is None:
+            return None
+        try:
+            with (self.folder / LOG_FILE).open("rb") as log:
+                log.seek(self._log_seen)
+                lines = log.read().decode(errors="replace").splitlines()
+        except OSError:
+            return None
+        full = [line for line in lines if "PANIC:" in line and "No space left on device" in line]
+        return failure(Message("The embedded database ended"), full[0]) if full else None
 
     def release(self) -> None:
         """Release the server; the last user stops it. Does nothing if it is not acquired.

@@ -14,7 +14,14 @@ from bot.database import open_database
 from bot.settings import Settings, load_settings
 from db.migrate import Migration, available
 from db.pool import Database
-from engine.errors import CorpusNotFound, StorageOutdated, StorageUnreachable
+from engine.errors import (
+    CorpusNotFound,
+    StorageError,
+    StorageFull,
+    StorageInterrupted,
+    StorageOutdated,
+    StorageUnreachable,
+)
 from engine.prophecy.headline import read_headline
 from engine.search import Prophecy, SearchRequest
 from engine.values import Kind
@@ -30,6 +37,7 @@ class SlowServer:
         self.began, self.allowed = threading.Event(), threading.Event()
         self.running = False
         self.fails = False
+        self.full: StorageError | None = None
 
     def __call__(self, *_: object, **__: object) -> "SlowServer":
         return self
@@ -47,12 +55,28 @@ class SlowServer:
     def url(self) -> str:
         return "postgresql://127.0.0.1:1/x"
 
+    def find_lack_of_room(self) -> StorageError | None:
+        return self.full
+
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> SlowServer:
     server = SlowServer()
     monkeypatch.setattr(database_module, "EmbeddedServer", server)
     return server
+
+
+async def test_a_command_whose_server_had_no_room_left_says_so(
+    server: SlowServer,
+) -> None:
+    server.allowed.set()
+    server.full = StorageFull("The embedded database ended: no room.")
+    with pytest.raises(StorageFull):
+        async with database_module.open_url(load_settings(), progress=lambda _: None):
+            raise StorageInterrupted("The connection to the database was lost.")
+    with pytest.raises(CorpusNotFound):
+        async with database_module.open_url(load_settings(), progress=lambda _: None):
+            raise CorpusNotFound("There is no corpus.")
 
 
 async def opened(settings: Settings) -> None:

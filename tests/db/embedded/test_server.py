@@ -113,6 +113,25 @@ def careless(data_dir: Path) -> EmbeddedServer:
     return EmbeddedServer(data_dir, extra=CARELESS)
 
 
+# As PostgreSQL wrote it on a disk that was filled while it worked.
+_PANIC = (
+    "2026-11-28 06:35:34.976 UTC [11478] PANIC:  could not write to file"
+    ' "pg_wal/xlogtemp.11478": No space left on device\n'
+)
+
+
+def test_that_the_disk_filled_is_read_in_the_log_of_the_server(data_dir: Path) -> None:
+    with careless(data_dir) as server:
+        assert server.find_lack_of_room() is None
+        with (server.folder / "server.log").open("a") as log:
+            log.write(_PANIC)
+        error = server.find_lack_of_room()
+        assert isinstance(error, StorageFull)
+        assert 'could not write to file "pg_wal/xlogtemp.11478": No space left' in str(error)
+    with careless(data_dir) as server:  # that was before
+        assert server.find_lack_of_room() is None
+
+
 class TestSharing:
     async def test_processes_that_race_for_the_first_start_get_one_server(
         self, new_dir: Path, new_user: NewUser
