@@ -96,9 +96,7 @@ def expected_threshold(
     return 0.0
 
 
-def scores_of(
-    wanted: Sequence[str], texts: Sequence[Sequence[str]], bm25: Bm25 = DEFAULT
-) -> list[float]:
+def scores_of(wanted: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
     """Return the score of each text for the `wanted` terms, among these texts alone.
 
     Texts are lists of terms. A score is 0..1: its part of what a text could reach that consisted
@@ -113,10 +111,10 @@ def scores_of(
         for term in dict.fromkeys(wanted)
         if (frequency := sum(term in count for count in counts))
     }
-    most = sum(weights.values()) * (bm25.k1 + 1)
+    most = sum(weights.values()) * (DEFAULT.k1 + 1)
     return [
         sum(
-            weight * bm25.part(count[term], len(text), average)
+            weight * DEFAULT.part(count[term], len(text), average)
             for term, weight in weights.items()
             if term in count
         )

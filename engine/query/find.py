@@ -31,7 +31,6 @@ from engine.query.results import (
     ScoredDocument,
 )
 from engine.ranking import (
-    DEFAULT,
     Parts,
     alike,
     best_first,
@@ -263,7 +262,7 @@ class Finder:
                 corpus, plan, required, limit, asked=asked, profile=profile
             )
         retrieved, kept = stages.retrieved, stages.kept
-        receipts = Receipts(corpus, plan, DEFAULT)
+        receipts = Receipts(corpus, plan)
         shown = [receipts.hit(rank, hit) for rank, hit in enumerate(kept[:limit], start=1)]
         return QueryAnswer(
             query=query,

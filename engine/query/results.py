@@ -10,7 +10,7 @@ from engine.corpora import outdated_notice
 from engine.messages import Message
 from engine.ports import Reads
 from engine.query.query import Plan, PlannedSearch, Query, Sought, Unit
-from engine.ranking import Bm25, idf
+from engine.ranking import DEFAULT, idf
 from engine.search import Candidate
 from engine.text.address import address_candidate
 from engine.text.clean import fold, searchable
@@ -156,12 +156,11 @@ class Receipts:
 
     corpus: Corpus
     plan: PlannedSearch
-    bm25: Bm25
 
     def hit(self, rank: int, scored: ScoredDocument) -> FindHit:
         """Return the hit for a scored document."""
         found, corpus = scored.document, self.corpus
-        norm = partial(self.bm25.part, length=found.candidate.length, average=corpus.average_length)
+        norm = partial(DEFAULT.part, length=found.candidate.length, average=corpus.average_length)
         matches = (_match(sought, found, norm, corpus.documents) for sought in self.plan.sought)
         return FindHit(
             rank=rank,
