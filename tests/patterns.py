@@ -273,6 +273,8 @@ def seconds_over(seconds: float, work: Callable[[], object]) -> bool:
         raise _TooSlow
 
     before = signal.signal(signal.SIGVTALRM, end)
+    watching = sys.gettrace()
+    sys.settrace(None)  # what is raised while coverage holds its lock leaves it held for good
     gc.disable()  # what is raised within a callback of the collector is lost
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
@@ -282,5 +284,6 @@ def seconds_over(seconds: float, work: Callable[[], object]) -> bool:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         gc.enable()
+        sys.settrace(watching)
         signal.signal(signal.SIGVTALRM, before)
     return False
