@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import partial
+from math import ceil
 
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.dates import age_between, read_date
@@ -56,7 +57,7 @@ class Bar:
 
 def draw_bars(counted: Mapping[str, int], year: str = "") -> list[Bar]:
     """Return a bar for each year of these months ("2012-03") from the first to the last, or for
-    each month of one `year`."""
+    each month of one `year`. What has few texts has a bar too."""
     length = 7 if year else 4
     texts = Counter[str]()
     for month, number in counted.items():
@@ -65,7 +66,7 @@ def draw_bars(counted: Mapping[str, int], year: str = "") -> list[Bar]:
     names = {f"{year}-{month:02}": None for month in range(1, 13)} if year else names
     most = max((texts[name] for name in names), default=0) or 1
     return [
-        Bar(name=name, texts=texts[name], percent=round(100 * texts[name] / most)) for name in names
+        Bar(name=name, texts=texts[name], percent=ceil(100 * texts[name] / most)) for name in names
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from http import HTTPStatus
+from math import ceil
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import FileResponse, Response
@@ -173,7 +174,7 @@ async def timeline(
             title=say_span(name, words),
             texts=number,
             entries=entries.get(name, ()),
-            percent=round(100 * number / most),
+            percent=ceil(100 * number / most),
         )
         for name, number in texts.items()
     ]

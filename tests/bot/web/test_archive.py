@@ -145,6 +145,8 @@ def test_bars_hold_every_year_from_the_first_to_the_last_and_every_month_of_one(
     assert [bar.name for bar in months][::11] == ["2019-01", "2019-12"]
     assert (months[1].texts, months[1].percent) == (4, 100)
     assert draw_bars({}) == []
+    few = draw_bars({"2009-05": 56, "2011-10": 12_236})
+    assert [bar.percent for bar in few] == [1, 0, 100]  # what has texts has a bar
     assert list_months({"2019-11": 1, "2020-02": 1}) == ["2019-11", "2019-12", "2020-01", "2020-02"]
 
 
