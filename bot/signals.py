@@ -23,6 +23,12 @@ def exit_on_signals() -> None:
     _handle(_exit)
 
 
+def exit_while_asking() -> AbstractContextManager[object]:
+    """Make signals end a question to a person at once: `run_until_signal` would cancel work that
+    waits for the answer, and so never notices."""
+    return _handle(_exit)
+
+
 def run_until_signal(work: Coroutine[object, object, _Result]) -> _Result:
     """Run `work` to its end like asyncio.run; a signal cancels it and then raises SystemExit.
 

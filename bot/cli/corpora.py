@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.corpora_contents import contents
-from bot.cli.shared import Csv, Json, Name, Yes, account, app_command, confirm, text
+from bot.cli.shared import Csv, Json, Name, Yes, account, app_command, ask_line, confirm, text
 from bot.console.screen import Output
 from bot.media import Media, files_in, text_ids
 from db.corpus.placement import Placement
@@ -59,9 +59,8 @@ async def name_the_author(app: "App", name: str, output: Output) -> None:
     if corpus.kind not in _SPOKEN or corpus.author or await app.corpora.names_authors(corpus):
         return
     if sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write("Whose posts are these? Name the account, such as @ana (empty: unknown): ")
-        sys.stderr.flush()
-        if author := sys.stdin.readline().strip().removeprefix("@"):
+        question = "Whose posts are these? Name the account, such as @ana (empty: unknown): "
+        if author := ask_line(question).removeprefix("@"):
             await app.corpora.change(name, author=author)
             return
     output.remark(

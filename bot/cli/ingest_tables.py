@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 import orjson
 
-from bot.cli.shared import confirm, text
+from bot.cli.shared import ask_line, confirm, text
 from bot.console.screen import Output, printable
 from bot.media import give_to_owner, make_folder
 from engine.errors import StorageError, UsageError
@@ -122,10 +122,9 @@ def _record_fields(record: Mapping[str, str]) -> Iterator[str]:
 
 def _ask_for_zone() -> str:
     for _ in range(_ATTEMPTS):
-        sys.stderr.write("Time zone of times that name none, such as Europe/Madrid [UTC]: ")
-        sys.stderr.flush()
+        said = ask_line("Time zone of times that name none, such as Europe/Madrid [UTC]: ")
         try:
-            return timezone_key(sys.stdin.readline().strip() or "UTC") or "UTC"
+            return timezone_key(said or "UTC") or "UTC"
         except UsageError as error:
             sys.stderr.write(f"{error}\n")
     raise UsageError("No time zone was named.", fix="Pass --timezone.")

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from getpass import getpass
 from pathlib import Path
@@ -11,14 +12,22 @@ import typer
 
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import consent_to_tables
-from bot.cli.shared import account, confirm, corpus_names, now, spread_options, text
+from bot.cli.shared import (
+    account,
+    ask_line,
+    confirm,
+    corpus_names,
+    now,
+    spread_options,
+    text,
+)
 from bot.commands.rights import Ownership
 from bot.console.screen import Output
 from bot.platforms import how_to_own, list_platforms
 from bot.settings import Settings, load_settings
 from bot.settings.sources import ENVIRONMENT_FILE, read_variables, usual_place
 from bot.settings.writing import with_setting, with_variable, write_whole
-from bot.signals import run_until_signal
+from bot.signals import exit_while_asking, run_until_signal
 from db.chat.chats import Access, Chats
 from engine.errors import PresagioError, UsageError
 from engine.values import CorpusRole
@@ -264,14 +273,14 @@ async def _ask_person(
 
 
 def _line(question: str) -> str:
-    sys.stderr.write(f"{question}: ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip()
+    return ask_line(f"{question}: ")
 
 
 def _secret(question: str) -> str:
     """Ask without showing what is typed."""
-    return getpass(f"{question}: ", stream=sys.stderr).strip()
+    with exit_while_asking(), suppress(EOFError):  # Ctrl-D, which is no answer
+        return getpass(f"{question}: ", stream=sys.stderr).strip()
+    return ""
 
 
 def _write_wishes(path: Path, wishes: Wishes, output: Output) -> None:

@@ -15,7 +15,7 @@ import typer
 
 from bot.cli.main import VERBOSE
 from bot.console.screen import Output
-from bot.signals import run_until_signal
+from bot.signals import exit_while_asking, run_until_signal
 from engine.errors import InputError, PresagioError, UsageError
 from engine.search import Mode
 
@@ -254,10 +254,16 @@ def confirm(question: str) -> None:
     if not sys.stdin.isatty():
         raise UsageError("Nothing was changed: nobody can be asked here.", fix="Pass --yes.")
     # Not typer.confirm, which writes a space to standard output, where results go.
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+    if ask_line(f"{question} [y/N] ").lower() not in {"y", "yes"}:
         raise PresagioError("Nothing was changed.")
+
+
+def ask_line(question: str) -> str:
+    """Return what somebody at the terminal answers; Ctrl-C ends the command at once."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    with exit_while_asking():
+        return sys.stdin.readline().strip()
 
 
 def now() -> datetime:

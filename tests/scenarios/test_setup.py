@@ -259,8 +259,9 @@ async def test_serve_says_what_is_missing_and_the_owner_sends_it(
         assert listed.text.startswith("I can search:\ntweets: 1 text")
 
 
-def typed(environ: dict[str, str], answers: list[str]) -> str:
-    """Run `presagio setup` on a terminal of its own, answer its questions, and return it all."""
+def typed(environ: dict[str, str], answers: list[str]) -> tuple[str, int]:
+    """Run `presagio setup` on a terminal of its own, answer its questions, and return what stands
+    there, and the exit code."""
     process, terminal = pty.fork()
     if process == 0:
         os.execve(PROGRAM, [str(PROGRAM), "setup"], environ)
@@ -276,8 +277,7 @@ def typed(environ: dict[str, str], answers: list[str]) -> str:
         if left and said.endswith(b": "):
             os.write(terminal, left.pop(0).encode() + b"\n")
     os.close(terminal)
-    os.waitpid(process, 0)
-    return said.decode()
+    return said.decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
 @pytest.mark.slow
@@ -286,7 +286,7 @@ async def test_on_a_terminal_it_asks_and_asks_again_what_is_refused(
 ) -> None:
     archive = str(write_tweets(tmp_path / "a.jsonl", range(5)))
     answers = [str(tmp_path / "gone"), archive, "@ana", "Ana Ruiz", "", "9:wrong", telegram.token]
-    said = await asyncio.to_thread(typed, environ, [*answers, "", ""])
+    said, _ = await asyncio.to_thread(typed, environ, [*answers, "", ""])
     assert "Telegram refuses the token." in said
     assert f"Write to @{telegram.bot.username} in private within 12 hours: /start " in said
     assert telegram.token not in said, "secrets are not shown"
@@ -294,3 +294,13 @@ async def test_on_a_terminal_it_asks_and_asks_again_what_is_refused(
     assert telegram.token in (folder / "presagio.env").read_text()
     assert 'access = "owner"' in (folder / "config.toml").read_text()
     assert "Ana Ruiz" in await run("corpora", "show", "tweets", environ=environ)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", [["\x03"], ["", "\x03"]])
+async def test_ctrl_c_ends_it_at_any_question(
+    environ: dict[str, str], tmp_path: Path, answers: list[str]
+) -> None:
+    _, code = await asyncio.to_thread(typed, environ, answers)
+    assert code == 130
+    assert not (tmp_path / "settings").exists()
