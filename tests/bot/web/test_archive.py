@@ -108,6 +108,8 @@ async def test_the_bars_of_a_corpus_lead_to_its_years_and_those_to_months(
     for path in ("/corpora", "/corpora/ana/2016/07", "/documents/ana/3"):
         within = read(await archive.get(path))
         assert texts(within, ".top [aria-current]") == ["Archives"]
+    spanish = read(await archive.get("/corpora/ana/2016/07", lang="es"))
+    assert texts(spanish, "h1") == ["Julio de 2016"]
     listed = read(await archive.get("/corpora"))
     assert one(listed, ".voices a").attributes["href"] == "/corpora/ana"
 
