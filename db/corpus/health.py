@@ -185,7 +185,7 @@ class Overview(CorpusReader, sql="overview"):
         return [Lead(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
 
     async def subjects(self, corpus: Corpus, *, limit: int) -> Mapping[str, int]:
-        """Return the words that most headlines were foretold by, each with its headlines."""
+        """Return the words of two foretold headlines or more, with their number, most first."""
         statement = _about_foretold("subjects", corpus.id)
         async with self._database.read_anywhere() as reader:
             rows = await reader.fetch(statement, corpus.name, *self._shown, limit)

@@ -37,6 +37,7 @@ SELECT * FROM (
 
 -- A word of several headlines is a subject of several; a headline counts once, however often it was
 -- posted. Forms of a word ("price", "prices") are one subject, in the form that most headlines have.
+-- A word of one headline is none: it may be any, such as "new" and "back".
 -- name: subjects(corpus, chats, trusted, voters, limit)
 SELECT mode() WITHIN GROUP (ORDER BY word) AS word, count(DISTINCT headline) AS headlines
   FROM (SELECT DISTINCT lower(said.word) AS word, f.headline,
@@ -47,6 +48,7 @@ SELECT mode() WITHIN GROUP (ORDER BY word) AS word, count(DISTINCT headline) AS 
          CROSS JOIN LATERAL json_array_elements_text(hit -> 'matched') AS said (word)
          WHERE f.corpus = $1 AND hit -> 'candidate' ->> 'external_id' = f.external_id) AS words
  GROUP BY coalesce(nullif(lexemes, ''), word)
+HAVING count(DISTINCT headline) > 1
  ORDER BY headlines DESC, word
  LIMIT $5
 

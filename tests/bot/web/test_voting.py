@@ -196,7 +196,7 @@ class TestAStrangersWords:
         async with voted(coffee_url, "192.0.2.7", days=3, **settings) as web:
             assert await holding(web) == []
             page = LexborHTMLParser((await web.get("/corpora/demo")).text)
-            assert not page.css(".subjects")  # which are words of his headline
+            assert not page.css(".leads .story")
             for tool in TOOLS:
                 if tool.name != "compose":
                     told = await tool.call(web.shared, ARGUMENTS[tool.name])
