@@ -1,4 +1,4 @@
-"""Takes a screenshot of every page at two widths, by day and by night, and weighs the page.
+"""Takes a screenshot of every page at three widths, by day and by night, and weighs the page.
 
 `python -m bench.screens ADDRESS FOLDER` writes pictures of the pages that a running `presagio
 serve` shows at ADDRESS, and prints one row a page: what a visitor's browser receives, compressed,
@@ -23,7 +23,7 @@ from selectolax.lexbor import LexborHTMLParser
 from bench.timing import Output
 from tests.bot.web.browser import Browser, browsing, chromium
 
-WIDTHS = {"phone": (390, 844), "desktop": (1280, 900)}
+WIDTHS = {"phone": (360, 740), "tablet": (768, 1024), "desktop": (1280, 900)}
 _TIMES = 20  # requests for a page, of which the median counts
 _LIMITED = (
     "The page limits requests: run it with PRESAGIO_WEB__REQUESTS_PER_MINUTE=-1 and"
@@ -46,19 +46,28 @@ async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
     example = _link(home, ".examples a")
     answer = LexborHTMLParser((await client.get(example, follow_redirects=True)).text)
     word = (_texts(answer, "mark") or ["the"])[0]
+    corpus = _link(home, ".voices a")
+    year = await _follow(client, corpus, ".spans a")
     found = [
         Page("home", "/"),
         Page("home-es", "/?lang=es"),
         Page("prophecy", example),
         Page("nothing", "/prophecy?headline=Quasar+xylophone+zygote+regatta&date=2024-01-01"),
         Page("document", _link(answer, ".card .when a")),
-        Page("corpus", _link(home, ".voices a")),
+        Page("corpora", "/corpora"),
+        Page("corpus", corpus),
+        Page("year", year),
+        Page("month", await _follow(client, year, ".months a")),
+        Page("on-this-day", f"{corpus}/on-this-day"),
+        Page("most-liked", f"{corpus}/most-liked"),
         Page("ask", "/ask"),
         Page("answer", f"/ask?question=What+was+said+about+{word}"),
         Page("timeline", "/timeline"),
         Page("timeline-word", f"/timeline?q={word}"),
         Page("wall", "/wall"),
+        Page("feed", "/feed.xml"),
         Page("compose", "/compose"),
+        Page("docs", "/docs"),
         Page("failure", "/nowhere"),
     ]
     return [page for page in found if page.path]
@@ -67,6 +76,11 @@ async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
 def _link(page: LexborHTMLParser, selector: str) -> str:
     node = page.css_first(selector)
     return str(node.attributes["href"]) if node else ""
+
+
+async def _follow(client: httpx.AsyncClient, path: str, selector: str) -> str:
+    """Return where the first such link of a page leads; "" if it has none."""
+    return _link(LexborHTMLParser((await client.get(path or "/")).text), selector)
 
 
 def _texts(page: LexborHTMLParser, selector: str) -> list[str]:
@@ -92,7 +106,7 @@ async def weigh(client: httpx.AsyncClient, page: Page) -> dict[str, object]:
 
 
 async def photograph(browser: Browser, address: str, page: Page, folder: Path) -> None:
-    """Write the four pictures of a page."""
+    """Write the six pictures of a page."""
     for screen, (width, height) in WIDTHS.items():
         for dark in (False, True):
             await browser.look_like(width=width, height=height, dark=dark)
