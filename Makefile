@@ -7,9 +7,9 @@ READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
 # What an environment is made from. The install compiles the catalogues.
 SOURCES := pyproject.toml hatch_build.py $(wildcard bot/i18n/locale/*.po)
-# Two cores are the smallest machine this is meant for; two more workers work while others wait for
+# Two cores are the smallest machine this is meant for; a third worker works while others wait for
 # processes and servers.
-JOBS   ?= 4
+JOBS   ?= 3
 # Which examples the slow suite tries: random, or fixed ones.
 PROPERTIES ?= random
 # Where this says not to keep bytecode, as in many containers, each worker and each process that a
