@@ -15,7 +15,7 @@ from typing import Protocol, Self
 
 from engine.messages import Message
 from engine.search import Hit, Mode
-from engine.text.clean import fold
+from engine.text.clean import fold_case_and_accents
 from engine.text.snippet import Excerpt, Spot, window, words
 from engine.values import Corpus, Usage
 
@@ -285,4 +285,4 @@ def _beginnings(matched: str) -> Iterable[str]:
 
 
 def _word_beginning(word: str) -> str:
-    return fold(word)[:_BEGINNING]
+    return fold_case_and_accents(word)[:_BEGINNING]

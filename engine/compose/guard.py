@@ -25,7 +25,7 @@ from engine.compose.figures import Figure, Figures, Holding, figures
 from engine.compose.number_words import READ_LANGUAGES
 from engine.compose.quantities import Quantities, amounts, superlatives
 from engine.messages import Message
-from engine.text.clean import fold
+from engine.text.clean import fold_case_and_accents
 from engine.text.language import NAMES, detect_language
 
 MOST_WORDS = 20
@@ -399,5 +399,5 @@ def _is_short_for(short: str, word: str) -> bool:
 
 def _fold_words(text: str) -> list[str]:
     """Return the words of a text without accents, in lower case and without a genitive s."""
-    words = re.findall(r"\w+(?:[’'-]\w+)*", fold(text))
+    words = re.findall(r"\w+(?:[’'-]\w+)*", fold_case_and_accents(text))
     return [re.sub(r"[’']s$", "", word) for word in words]

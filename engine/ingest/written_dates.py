@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from engine.errors import RecordError
 from engine.ingest.dates import iso_form, written_at
 from engine.messages import Message
-from engine.text.clean import fold
+from engine.text.clean import fold_case_and_accents
 
 _EPOCH, _FIRST_OF_EXCEL = datetime(1970, 1, 1, tzinfo=UTC), datetime(1899, 12, 30)  # noqa: DTZ001 - as Excel counts: in no zone
 # Numbers below these count seconds, milliseconds, microseconds; others nanoseconds.
@@ -281,7 +281,7 @@ def _whole_year(digits: str) -> int:
 
 
 def _fold(word: str) -> str:
-    return fold(word.strip("."))
+    return fold_case_and_accents(word.strip("."))
 
 
 def _is_weekday(word: str) -> bool:

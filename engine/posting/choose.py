@@ -14,7 +14,7 @@ from engine.feeds.feed import Story
 from engine.posting.delivery import Chosen, PostedTweet, PostingMode, StoryFind, Subscription
 from engine.ranking import bare
 from engine.search import HIGHEST_JUDGMENT, Hit, Prophecy
-from engine.text.clean import fold
+from engine.text.clean import fold_case_and_accents
 
 _FIRST = 5.0  # seconds
 _LONGEST = 15 * 60.0
@@ -222,7 +222,7 @@ def _occur(wanted: Iterable[str], text: str) -> bool:
 
 def _normal_words(text: str) -> str:
     """Return the words of a text in the form that is compared, single-spaced."""
-    return " ".join(_NOT_WORD.sub(" ", fold(text)).split())
+    return " ".join(_NOT_WORD.sub(" ", fold_case_and_accents(text)).split())
 
 
 def _common(wanted: Iterable[str], given: Iterable[str]) -> bool:

@@ -13,7 +13,7 @@ from engine.query.query import Plan, PlannedSearch, Query, Sought, Unit
 from engine.ranking import DEFAULT, idf
 from engine.search import Candidate
 from engine.text.address import address_candidate
-from engine.text.clean import fold, searchable
+from engine.text.clean import fold_case_and_accents, searchable
 from engine.text.snippet import (
     RADIUS,
     Excerpt,
@@ -259,7 +259,7 @@ def _near(hit: FindHit) -> Iterable[str]:
     """Return the words of a hit that may be its matches."""
     lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
     distinct = {spot.word for spot in searched_words(_hit_text(hit))}
-    return (word for word in distinct if may_match(word, lexemes, fold))
+    return (word for word in distinct if may_match(word, lexemes, fold_case_and_accents))
 
 
 def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:

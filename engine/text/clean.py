@@ -239,7 +239,7 @@ def respell_search_text(searched: str, text: str, *, title: str | None = None) -
     return known
 
 
-def fold(text: str) -> str:
+def fold_case_and_accents(text: str) -> str:
     """Return text as it is compared: without case and accents."""
     apart = unicodedata.normalize("NFKD", text.casefold())
     return "".join(character for character in apart if not unicodedata.combining(character))

@@ -104,11 +104,12 @@ async function follow(place, address, options) {
 }
 
 function until(milliseconds) {
+  const over = new AbortController(); // takes the listeners away, however the wait ends
   return new Promise((go) => {
     setTimeout(go, milliseconds);
-    window.addEventListener("online", go, { once: true });
-    document.addEventListener("visibilitychange", go, { once: true });
-  });
+    window.addEventListener("online", go, { signal: over.signal });
+    document.addEventListener("visibilitychange", go, { signal: over.signal });
+  }).finally(() => over.abort());
 }
 
 async function followToTheEnd(place) {
