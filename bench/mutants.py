@@ -36,7 +36,7 @@ CORE = {
         "engine/prophecy/test_score.py",
         "engine/prophecy/test_sureness.py",
     ),
-    "engine/ranking.py": ("engine/ranking", "engine/prophecy/test_together.py"),
+    "engine/ranking.py": ("engine/ranking", "engine/prophecy/test_merge.py"),
     "engine/query/read.py": ("engine/query",),
     "engine/query/query.py": ("engine/query",),
     "engine/query/filters.py": ("engine/query",),

@@ -30,7 +30,8 @@ from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import keys
 from engine.isolation.process import Isolation
 from engine.ports import Descriptions, PhraseIndex, SearchIndex
-from engine.prophecy.prophecy import Judges, Prophet, prophesy_from_all
+from engine.prophecy.merge import prophesy_from_all
+from engine.prophecy.prophecy import Judges, Prophet
 from engine.prophecy.question import Meaning
 from engine.search import Prophecy, SearchRequest
 from engine.settings.searching import ProphecySettings

@@ -160,41 +160,28 @@ async def serve(
             chats=chats,
             posters={poster.platform: poster for poster in posters},
         )
-        troubles = Troubles(
-            app.database, platforms=platforms, admins=app.settings.chat.admins, now=now
-        )
-        if app.client:
-            app.client.report_to(troubles.report)
-        if app.web:
-            app.web.report_to(troubles.report)
-        adapters = AdapterDependencies(
-            conversation=conversation_of(
-                app,
-                claims=claims,
-                commands=commands,
-                fetcher=fetcher,
-                news=news,
-                ownership=ownership,
-                report=troubles.report,
-                loader=loader,
-            ),
+        troubles = _collect_troubles(app, platforms, now)
+        conversation = conversation_of(
+            app,
+            claims=claims,
             commands=commands,
-            chats=chats,
-            database=app.database,
-            now=now,
+            fetcher=fetcher,
+            news=news,
+            ownership=ownership,
+            report=troubles.report,
+            loader=loader,
         )
-        services = create_services(app.settings, adapters)
-        port = None
-        webhooks = [service.webhook for service in services.values() if service.webhook]
-        if page or webhooks:
-            port = (page or _web(app)).create_service(
+        services = create_services(
+            app.settings,
+            AdapterDependencies(
+                conversation=conversation,
+                commands=commands,
+                chats=chats,
+                database=app.database,
                 now=now,
-                said=said,
-                read_headline=partial(read_pasted, fetcher, app.isolation),
-                adapters=lambda: {name: service.status() for name, service in services.items()},
-                webhooks=webhooks,
-                visitors=page is not None,
-            )
+            ),
+        )
+        port = _create_port(app, page, services, fetcher, now=now, said=said)
         if page and port:
             services["web"] = port
         await tell_what_is_missing(
@@ -205,15 +192,9 @@ async def serve(
             open=app.settings.chat.access == "open",
             now=now(),
         )
-        leader = await stack.enter_async_context(Lease(app.database, "leader"))
-        # A separate fetcher, so that slow feeds do not delay links that people send.
-        feeds = await stack.enter_async_context(
-            Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
+        jobs = await stack.enter_async_context(
+            _open_scheduler(app, posters, troubles, now=now, clock_rate=clock_rate)
         )
-        wiring = await stack.enter_async_context(
-            open_jobs(app, feeds, posters, now=now, clock_rate=clock_rate, troubles=troubles)
-        )
-        jobs = Scheduler(wiring.jobs(), leader=leader, outcomes=wiring.outcomes, now=now)
         if page:
             page.metrics.job_ages = jobs.watchdog.ages
         _log_start(app, services)
@@ -224,24 +205,97 @@ async def serve(
             asyncio.create_task(_tidy(app, claims, now)),
             asyncio.create_task(tell_status(services)),
         ]
-        aside = [asyncio.create_task(leave_out_what_stays())]
-        listening = [
-            asyncio.create_task(reported(name, heard(service, port), said))
-            for name, service in services.items()
-        ]
-        if port and not page:  # webhooks only: it does not keep the process alive
-            aside.append(asyncio.create_task(reported("web", port.run(), said)))
-        try:
-            await until_deaf(listening, watching)
-        finally:
-            everybody: set[Service | Poster] = {*services.values(), *posters}
-            if port:
-                everybody.add(port)
-            await stop_all(
-                [*aside, *watching, *listening], everybody, adapters.conversation, jobs, said
-            )
-            logger.info("stopped")
+        await _listen(
+            services,
+            watching,
+            said,
+            posters=posters,
+            port=port,
+            conversation=conversation,
+            jobs=jobs,
+        )
         raise AdapterFailed("No adapter is left to listen.", fix="Mend what is said above.")
+
+
+async def _listen(
+    services: Mapping[str, Service],
+    watching: Sequence["asyncio.Task[Never]"],
+    said: Callable[[str], None],
+    *,
+    posters: Sequence[Poster],
+    port: "WebService | None",
+    conversation: Conversation,
+    jobs: Scheduler,
+) -> None:
+    """Listen until all adapters have stopped or one of `watching` fails; then stop everything."""
+    aside = [asyncio.create_task(leave_out_what_stays())]
+    listening = [
+        asyncio.create_task(reported(name, heard(service, port), said))
+        for name, service in services.items()
+    ]
+    everybody: set[Service | Poster] = {*services.values(), *posters}
+    if port and port not in everybody:  # webhooks only: it does not keep the process alive
+        aside.append(asyncio.create_task(reported("web", port.run(), said)))
+        everybody.add(port)
+    try:
+        await until_deaf(listening, watching)
+    finally:
+        await stop_all([*aside, *watching, *listening], everybody, conversation, jobs, said)
+        logger.info("stopped")
+
+
+def _collect_troubles(app: App, platforms: Sequence[str], now: Callable[[], datetime]) -> Troubles:
+    """Return the troubles to tell the operators of; those of the model and the web search too."""
+    troubles = Troubles(app.database, platforms=platforms, admins=app.settings.chat.admins, now=now)
+    for reporting in (app.client, app.web):
+        if reporting:
+            reporting.report_to(troubles.report)
+    return troubles
+
+
+def _create_port(
+    app: App,
+    page: "WebAdapter | None",
+    services: Mapping[str, Service],
+    fetcher: Fetcher,
+    *,
+    now: Callable[[], datetime],
+    said: Callable[[str], None],
+) -> "WebService | None":
+    """Return what listens for visitors of the page and for webhooks, or None without either."""
+    webhooks = [service.webhook for service in services.values() if service.webhook]
+    if not page and not webhooks:
+        return None
+    return (page or _web(app)).create_service(
+        now=now,
+        said=said,
+        read_headline=partial(read_pasted, fetcher, app.isolation),
+        adapters=lambda: {name: service.status() for name, service in services.items()},
+        webhooks=webhooks,
+        visitors=page is not None,
+    )
+
+
+@asynccontextmanager
+async def _open_scheduler(
+    app: App,
+    posters: Sequence[Poster],
+    troubles: Troubles,
+    *,
+    now: Callable[[], datetime],
+    clock_rate: float,
+) -> AsyncIterator[Scheduler]:
+    """Yield the scheduler of the jobs, for the one process that leads and for all others."""
+    async with AsyncExitStack() as stack:
+        leader = await stack.enter_async_context(Lease(app.database, "leader"))
+        # A separate fetcher, so that slow feeds do not delay links that people send.
+        feeds = await stack.enter_async_context(
+            Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
+        )
+        wiring = await stack.enter_async_context(
+            open_jobs(app, feeds, posters, now=now, clock_rate=clock_rate, troubles=troubles)
+        )
+        yield Scheduler(wiring.jobs(), leader=leader, outcomes=wiring.outcomes, now=now)
 
 
 @asynccontextmanager

@@ -16,7 +16,8 @@ from engine.feeds.feed import Story
 from engine.messages import Message
 from engine.posting.choose import HITS, PROMISING, promise
 from engine.posting.delivery import FindState, Promising
-from engine.prophecy.prophecy import NO_MODEL, Prophesies
+from engine.prophecy.merge import Prophesies
+from engine.prophecy.prophecy import NO_MODEL
 from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.values import Corpus
 

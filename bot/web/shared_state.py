@@ -44,7 +44,8 @@ from engine.budget import BudgetSource
 from engine.corpora import ALL, corpora_of_kind, corpus_named
 from engine.errors import SeveralCorpora
 from engine.messages import Message
-from engine.prophecy.prophecy import Prophet, prophesy_from_all
+from engine.prophecy.merge import prophesy_from_all
+from engine.prophecy.prophecy import Prophet
 from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, Kind
 

@@ -9,7 +9,7 @@ import pytest
 from engine.corpora import chosen_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora, StorageUnreachable
 from engine.messages import Message
-from engine.prophecy.prophecy import prophesy_from_all, together
+from engine.prophecy.merge import merge_prophecies, prophesy_from_all
 from engine.search import Expansion, Headline, Mode, Prophecy, SearchRequest, Verdict
 from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole, Usage
@@ -26,7 +26,7 @@ JUDGED = {**UNJUDGED, "judgment": 0.5}
 
 
 def joined(*prophecies: Prophecy, limit: int = 3) -> Prophecy:
-    return together(list(zip((ANA, LUIS), prophecies, strict=True)), limit, WEIGHTS)
+    return merge_prophecies(list(zip((ANA, LUIS), prophecies, strict=True)), limit, WEIGHTS)
 
 
 def test_the_best_come_first_and_each_names_its_voice() -> None:

@@ -1,0 +1,158 @@
+"""One headline asked of several corpora: the answer of each, and one answer of all."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Protocol
+
+from engine.corpora import ALL
+from engine.messages import Message, join_messages
+from engine.prophecy.score import level_hits, order_hits
+from engine.search import Expansion, Hit, Prophecy, SearchRequest, Term, Verdict
+from engine.values import Corpus, add_usage
+
+_AT_ONCE = 4  # corpora of one headline; each asks the database several questions at once
+
+
+class Prophesies(Protocol):
+    """Answers a headline from one corpus."""
+
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
+        """Return the best hits. Raises the errors of the search index."""
+
+
+async def prophesy_from_all(
+    prophet: Prophesies,
+    corpora: Sequence[Corpus],
+    request: SearchRequest,
+    weights: Mapping[str, float],
+) -> Prophecy:
+    """Answer a headline from every one of `corpora`, of which there must be at least one.
+
+    A few are searched and judged at once; each call to a model reserves its part of the budget
+    first, so that together they spend no more than one after the other. Raises what fails first.
+    """
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def answer(corpus: Corpus) -> Prophecy:
+        async with room:
+            return await prophet.prophesy(corpus, request)
+
+    tasks = [asyncio.ensure_future(answer(corpus)) for corpus in corpora]
+    try:
+        prophecies = await asyncio.gather(*tasks)
+    finally:  # one may have failed, and nobody waits for the others any more
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    if len(corpora) == 1:
+        return prophecies[0]
+    return merge_prophecies(list(zip(corpora, prophecies, strict=True)), request.limit, weights)
+
+
+def merge_prophecies(
+    answers: Sequence[tuple[Corpus, Prophecy]], limit: int, weights: Mapping[str, float]
+) -> Prophecy:
+    """Return one answer with the best `limit` hits of all, each with the voice that wrote it.
+
+    Judged hits go before others, whichever corpus they are from, and ranks continue from the hits
+    to the near texts, as in the answer of one corpus. `weights` are those of the parts of scores,
+    which are made comparable. There must be at least one answer, and all must be to one headline.
+    """
+    prophecies = [prophecy for _, prophecy in answers]
+    hits = _rank_best(
+        [(corpus, answer.hits) for corpus, answer in answers], limit, weights, after=0
+    )
+    near = _rank_best(
+        [(corpus, answer.near) for corpus, answer in answers], limit, weights, after=len(hits)
+    )
+    by_meaning = next(
+        (answered for answered in prophecies if answered.embedding_model), prophecies[0]
+    )
+    return replace(
+        prophecies[0],
+        corpus=ALL,
+        hits=hits,
+        near=near,
+        terms=_merge_terms(prophecies),
+        candidates=tuple(chain.from_iterable(answered.candidates for answered in prophecies)),
+        verdict=_merge_verdicts([answered.verdict for answered in prophecies]),
+        coverage=max(answered.coverage for answered in prophecies),
+        notice=_join_distinct(answered.notice for answered in prophecies),
+        mode=by_meaning.mode,
+        embedding_model=by_meaning.embedding_model,
+        expansion=_merge_expansions([answered.expansion for answered in prophecies]),
+        compared=sum(answered.compared for answered in prophecies),
+        unfinished=any(answered.unfinished for answered in prophecies),
+    )
+
+
+def _rank_best(
+    found: Sequence[tuple[Corpus, Sequence[Hit]]],
+    limit: int,
+    weights: Mapping[str, float],
+    *,
+    after: int,
+) -> tuple[Hit, ...]:
+    named = [_name_author(hit, corpus) for corpus, hits in found for hit in hits]
+    ordered = sorted(level_hits(named, weights), key=order_hits)[:limit]
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=after + 1))
+
+
+def _name_author(hit: Hit, corpus: Corpus) -> Hit:
+    """Return the hit with its corpus, and with the voice of that if it names neither voice nor
+    author."""
+    found = hit.candidate
+    voice = found.voice if found.voice or found.author else corpus.voice
+    return replace(hit, candidate=replace(found, corpus=corpus.name, voice=voice))
+
+
+def _merge_terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:
+    terms: dict[str, Term] = {}
+    for term in chain.from_iterable(prophecy.terms for prophecy in prophecies):
+        # A word that one archive has needs no neighbour in the answer of all.
+        written = term.neighbour_of or term.word
+        if written not in terms or terms[written].neighbour_of:
+            terms[written] = term
+    return tuple(terms.values())
+
+
+def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
+    judging = [verdict for verdict in verdicts if verdict.scores]
+    usage = add_usage(verdict.usage for verdict in verdicts if not verdict.cached)
+    return replace(
+        judging[0] if judging else verdicts[0],
+        scores={key: score for verdict in verdicts for key, score in verdict.scores.items()},
+        reasons={key: why for verdict in verdicts for key, why in verdict.reasons.items()},
+        usage=usage,
+        cached=bool(judging) and all(verdict.cached for verdict in judging) and usage is None,
+        notice=_join_distinct(verdict.notice for verdict in verdicts),
+        withheld=all(verdict.withheld for verdict in verdicts),
+        damage=dict(sum((Counter(verdict.damage) for verdict in verdicts), Counter())),
+    )
+
+
+def _merge_expansions(expansions: Sequence[Expansion]) -> Expansion:
+    """Return the phrases of all, each once, and what they cost together."""
+    naming = [expansion for expansion in expansions if expansion.phrases]
+    return replace(
+        naming[0] if naming else expansions[0],
+        phrases=tuple(
+            dict.fromkeys(chain.from_iterable(expansion.phrases for expansion in expansions))
+        ),
+        usage=add_usage(expansion.usage for expansion in expansions),
+        cached=bool(naming) and all(expansion.cached for expansion in naming),
+        late=any(expansion.late for expansion in expansions),
+        seconds=max(
+            (expansion.seconds for expansion in expansions if expansion.seconds is not None),
+            default=None,
+        ),
+    )
+
+
+def _join_distinct(notices: Iterable[Message | None]) -> Message | None:
+    """Return the notices as one, each once, or None."""
+    joined: Message | None = join_messages(*dict.fromkeys(notice for notice in notices if notice))
+    return joined
