@@ -25,7 +25,7 @@ from bench.tweets import DATA
 from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from engine.ingest.records import Reject
 from tests.fakes.model import scoring
 from tests.scenarios.newsroom import HOUR, Newsroom, Process, newsroom

@@ -28,7 +28,7 @@ from bench.unjudged import Collection, ask, load, open_archives, read_collection
 from bot.app import App
 from engine.evaluate.measures import JudgedHeadline
 from engine.ingest.detect import open_source
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
 from engine.search import Mode
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest.detect import open_source
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
 from engine.prophecy.headline import read_headline
 from engine.text.clean import searchable

@@ -46,7 +46,7 @@ from engine.evaluate.measures import (
     read_qrels,
 )
 from engine.ingest.detect import open_source
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
 from engine.prophecy.headline import read_headline
 from engine.prophecy.rerank import FEATURES, measure_features

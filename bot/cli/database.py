@@ -18,7 +18,6 @@ from bot.console.screen import Output, progress_bar
 from bot.database import bring_up_to_date, open_database, open_url, open_with_server
 from bot.media import Media
 from bot.settings import Settings
-from db.backup.archive import environment
 from db.backup.backup import (
     check_backup,
     dump,
@@ -29,6 +28,7 @@ from db.backup.backup import (
     restore,
     unknown_languages,
 )
+from db.backup.programs import environment
 from db.corpus.corpora import Corpora, add_languages
 from db.embedded.server import EmbeddedServer
 from db.pool import Database

@@ -26,7 +26,7 @@ from bot.signals import run_until_signal
 from db.corpus.health import server_time, server_version
 from engine.errors import PresagioError
 from engine.extras import how_to_install
-from engine.ingest.parsers.pdf import Ocr
+from engine.ingest.parsers.ocr import Ocr
 
 _DOCUMENT_LIBRARIES = ("pypdfium2", "mammoth", "trafilatura")
 _LEAST_FREE, _FEW_FREE = 500_000_000, 2_000_000_000  # bytes

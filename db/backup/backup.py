@@ -21,11 +21,10 @@ from db.backup.archive import (
     MadeNames,
     Rows,
     SequenceValue,
-    environment,
     read_backup,
     reading_data,
-    start_program,
 )
+from db.backup.programs import environment, start_program
 from db.connection import Connection, statements
 from db.corpus.corpora import about_corpus, create_partition
 from db.migrate import (

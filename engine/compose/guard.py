@@ -21,7 +21,8 @@ from engine.compose.days import (
     without_clock_times,
     without_dates,
 )
-from engine.compose.figures import Figure, Figures, Holding, figures
+from engine.compose.figures import Figure, figures
+from engine.compose.held_figures import Figures, Holding
 from engine.compose.number_words import READ_LANGUAGES
 from engine.compose.quantities import Quantities, amounts, superlatives
 from engine.messages import Message

@@ -12,6 +12,7 @@ from typing import Self
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import formats
+from engine.ingest.csv_rows import first_row
 from engine.ingest.formats.documents import (
     PAGE,
     DocumentReader,
@@ -21,18 +22,16 @@ from engine.ingest.formats.documents import (
 from engine.ingest.formats.jsonl import TableReader
 from engine.ingest.formats.markdown import MarkdownReader
 from engine.ingest.reader import (
-    BOM,
     JsonObject,
     Reader,
     Sample,
-    first_row,
     json_objects,
     only_own_words,
     parse_objects,
 )
 from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, Watch, source_at
-from engine.ingest.streams import Readable
+from engine.ingest.streams import BOM, Readable
 from engine.ingest.tables import UTF_16, WINDOWS, find_encoding, list_names
 from engine.messages import Message
 

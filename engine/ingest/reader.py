@@ -1,196 +1,42 @@
-"""The interface of a format, and the reading that all formats of JSON or CSV share."""
+"""The interface of a format, and what all formats of JSON or CSV share."""
 
-import csv
 import io
 import re
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import orjson
 
-from engine.errors import InputError, RecordError, UsageError
+from engine.errors import RecordError, UsageError
+from engine.ingest.csv_rows import csv_rows, first_row
 from engine.ingest.records import (
     Defaults,
     PostFields,
     Reject,
     SourceRecord,
-    TableLayout,
     external_id,
     fingerprint,
     reject_record,
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import (
-    BUFFER,
     HEAD,
     LONGEST_RECORD,
     Piece,
     array_items,
-    buffer_stream,
     lines,
-    raw_lines,
+    skip_bom,
 )
-from engine.ingest.tables import UTF_8, fit_row
 from engine.messages import Message
 from engine.values import Flag, Kind
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+    pass
 
-Row = tuple[int, dict[str, object], bytes]
-_DELIMITER_LINE = re.compile(rb"sep=.\s*$", re.IGNORECASE)
 _DEEPEST = 100  # levels; orjson writes at most 254, and Python recurses 1,000 deep
-BOM = b"\xef\xbb\xbf"
 # "[1, 2]" may be a bad line; an array of records begins with an object. X writes an assignment.
 _ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]]|$)")
-
-
-def csv_rows(
-    label: str,
-    stream: io.BufferedReader,
-    *,
-    is_header: Callable[[Sequence[str]], bool],
-    expected: str,
-    escape: Callable[[Sequence[str]], str | None] = lambda _: None,
-) -> Generator[Row | Reject]:
-    """Yield `(line, values by column, bytes)` for each row; the digest is made from the bytes.
-
-    `expected` says what the header must name, and `escape` what a header lets quotes be escaped
-    with. Raises InputError if there is no header.
-    """
-    feed = _Lines(stream)
-    header = _header(csv.reader(feed), is_header)
-    if header is None:
-        raise InputError(
-            Message("{label} does not begin with the columns of the archive.", label=label),
-            fix=Message("The first line must name {expected}.", expected=expected),
-        )
-    yield from _body_rows(label, feed, csv.reader(feed, escapechar=escape(header)), header)
-
-
-def table_rows(
-    label: str, stream: io.BufferedReader, layout: TableLayout
-) -> Generator[Row | Reject]:
-    """Yield the same for a table that is read as `layout` says."""
-    feed = _Lines(_decode(stream, layout.encoding))
-    rows = csv.reader(feed, delimiter=layout.delimiter)
-    feed.skip_delimiter_line()
-    if layout.has_header:
-        _header(rows, bool)
-    yield from _body_rows(label, feed, rows, layout.names, fit=lambda row: fit_row(row, layout))
-
-
-def _body_rows(
-    label: str,
-    feed: "_Lines",
-    rows: Iterator[list[str]],
-    names: Sequence[str],
-    *,
-    fit: Callable[[Sequence[str]], Sequence[str]] = lambda row: row,
-) -> Generator[Row | Reject]:
-    while True:
-        first, feed.problem = feed.number + 1, None
-        try:
-            row = fit(next(rows))
-        except StopIteration:
-            return
-        except csv.Error as exc:
-            yield Reject(file=label, line=first, reason=f"not valid CSV: {exc}")
-            continue
-        if feed.problem:
-            yield Reject(file=label, line=first, reason=feed.problem)
-        elif not any(cell.strip() for cell in row):
-            continue  # spreadsheets write their empty rows, too
-        elif len(row) == len(names):
-            value: dict[str, object] = dict(zip(names, row, strict=True))
-            yield first, value, "\x1f".join(row).encode()
-        else:
-            reason = f"{len(row)} columns where the first line names {len(names)}"
-            if len(row) > len(names):
-                reason += '; a text that holds the sign between columns stands in quotes: "a, b"'
-            yield Reject(file=label, line=first, reason=reason)
-
-
-class _Decoded(io.RawIOBase):
-    """The same text in UTF-8."""
-
-    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
-        self._stream, self._left = stream, b""
-        self._decoder = getincrementaldecoder(encoding)("replace")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        target = memoryview(buffer)
-        while not self._left:
-            chunk = self._stream.read(BUFFER)
-            self._left = self._decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
-            if not chunk:
-                break
-        data, self._left = self._left[: len(target)], self._left[len(target) :]
-        target[: len(data)] = data
-        return len(data)
-
-
-def _decode(stream: io.BufferedReader, encoding: str) -> io.BufferedReader:
-    if encoding != UTF_8:
-        return buffer_stream(_Decoded(stream, encoding))
-    if stream.peek(len(BOM)).startswith(BOM):
-        stream.read(len(BOM))
-    return stream
-
-
-def first_row(head: bytes) -> Sequence[str]:
-    """Return the columns that the first line of a file names; none if it is not CSV."""
-    line, _, _ = head.lstrip()[:4096].partition(b"\n")
-    try:
-        return next(csv.reader([line.decode("utf-8", "replace")]), [])
-    except csv.Error:  # a lone carriage return, as in any binary file
-        return []
-
-
-class _Lines:
-    """Decoded lines for the csv module; keeps track of the line number and of decoding errors."""
-
-    def __init__(self, stream: io.BufferedReader) -> None:
-        self._lines: Iterator[Piece] = raw_lines(stream)
-        self.number = 0
-        self.problem: str | None = None
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def skip_delimiter_line(self) -> None:
-        """Skip the line "sep=;" with which Excel begins some files."""
-        first = next(self._lines, None)
-        if first is not None and not _DELIMITER_LINE.match(first[1]):
-            self._lines = chain((first,), self._lines)
-        elif first is not None:
-            self.number = first[0]
-
-    def __next__(self) -> str:
-        self.number, raw, problem = next(self._lines)
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError:
-            text, problem = raw.decode("utf-8", "replace"), "invalid UTF-8"
-        self.problem = self.problem or problem
-        return text
-
-
-def _header(
-    rows: Iterator[list[str]], is_header: Callable[[Sequence[str]], bool]
-) -> list[str] | None:
-    try:
-        first = next((row for row in rows if row), [])
-    except csv.Error:
-        return None
-    columns = [column.removeprefix("\ufeff").strip() for column in first]
-    return columns if is_header(columns) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,8 +168,7 @@ def json_objects(
     longest_item: int = LONGEST_RECORD,
 ) -> Iterator[JsonObject | Reject]:
     """Yield the objects of a file that is one array, or one object a line. Sizes are in bytes."""
-    if stream.peek(len(BOM)).startswith(BOM):
-        stream.read(len(BOM))
+    skip_bom(stream)
     array = _ARRAY.match(stream.peek(HEAD))
     if array:
         return parse_objects(label, "record", array_items(stream, longest_item))

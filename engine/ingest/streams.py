@@ -30,6 +30,7 @@ _TO_BRACKET = re.compile(
 )
 _GAP = re.compile(rb"[\s,]*+")
 _SCALAR = re.compile(rb'(?:"(?:[^"\\]|\\.)*+"|[^\s,"\[\]{}]++)(?=[\s,\]{\[])', re.DOTALL)
+BOM = b"\xef\xbb\xbf"  # byte order mark
 BUFFER = 1 << 18  # bytes
 HEAD = 1 << 20  # bytes read to recognise a format
 _GZIP = b"\x1f\x8b"
@@ -289,6 +290,12 @@ def regular_file(path: Path, *, follow: bool) -> io.FileIO:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise not_a_file(str(path))
     return file
+
+
+def skip_bom(stream: io.BufferedReader) -> None:
+    """Skip the byte order mark with which some files begin."""
+    if stream.peek(len(BOM)).startswith(BOM):
+        stream.read(len(BOM))
 
 
 def buffer_stream(raw: io.RawIOBase) -> io.BufferedReader:

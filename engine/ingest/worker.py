@@ -11,7 +11,7 @@ from itertools import islice
 from engine.corpora import Document
 from engine.errors import InputError, RecordError
 from engine.ingest.detect import RecordStream, open_source
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from engine.ingest.records import (
     DOCUMENTS,
     FILE,

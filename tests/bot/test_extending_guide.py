@@ -31,7 +31,7 @@ def load_tests(name: str) -> list[object]:
 def test_the_export_format(monkeypatch: pytest.MonkeyPatch) -> None:
     (reader,) = cast(tuple[Reader, ...], run_file("pinboard.py")["READERS"])
     monkeypatch.setattr(detect, "READERS", {reader.name: reader, **detect.READERS})
-    monkeypatch.setattr("engine.ingest.load.READERS", detect.READERS)
+    monkeypatch.setattr("engine.ingest.normalise.READERS", detect.READERS)
     tests = load_tests("test_pinboard.py")
     assert len(tests) == 4
     for test in tests:

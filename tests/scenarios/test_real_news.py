@@ -21,7 +21,7 @@ from engine.corpora import Document
 from engine.evaluate.measures import read_headlines, read_qrels
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from engine.ingest.records import Reject
 from engine.judge.judge import TEXT_LENGTH, around
 from engine.prophecy.headline import read_headline

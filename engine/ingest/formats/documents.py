@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from engine.errors import RecordError
 from engine.ingest.dates import host_of, made_id
 from engine.ingest.formats.markdown import MarkdownReader, split_front_matter
+from engine.ingest.parsers.ocr import Ocr, parse_picture
 from engine.ingest.parsers.packed import parse_epub, parse_page, parse_word
 from engine.ingest.parsers.parsed import (
     ParsedDocument,
@@ -23,8 +24,8 @@ from engine.ingest.parsers.parsed import (
     parse_text,
     protected_error,
 )
-from engine.ingest.parsers.pdf import Ocr, parse_pdf, parse_picture
-from engine.ingest.reader import BOM, JsonObject, Reader, Sample
+from engine.ingest.parsers.pdf import parse_pdf
+from engine.ingest.reader import JsonObject, Reader, Sample
 from engine.ingest.records import (
     PARTS_VERSION,
     Defaults,
@@ -34,7 +35,7 @@ from engine.ingest.records import (
     fingerprint,
 )
 from engine.ingest.sources import Source
-from engine.ingest.streams import read_whole
+from engine.ingest.streams import BOM, read_whole
 from engine.messages import Message
 from engine.page.read import decode_page
 from engine.values import Kind

@@ -23,20 +23,12 @@ from pathlib import PurePosixPath
 from typing import Self
 
 from engine.errors import InputError, RecordError, UnknownFormat
+from engine.ingest.csv_rows import first_row, table_rows
 from engine.ingest.dates import count, flag, identifier, string, strings, text_of
 from engine.ingest.exchange import is_exported, kind_at, read_cells
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import (
-    BOM,
-    JsonObject,
-    JsonReader,
-    Reader,
-    Sample,
-    first_row,
-    json_objects,
-    table_rows,
-)
+from engine.ingest.reader import JsonObject, JsonReader, Reader, Sample, json_objects
 from engine.ingest.records import (
     Defaults,
     PostFields,
@@ -45,7 +37,7 @@ from engine.ingest.records import (
     TableLayout,
 )
 from engine.ingest.sources import Source
-from engine.ingest.streams import HEAD
+from engine.ingest.streams import BOM, HEAD
 from engine.ingest.tables import (
     UTF_16,
     complete_layout,

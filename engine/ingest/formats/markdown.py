@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from engine.errors import InputError, RecordError
 from engine.ingest.dates import as_mapping, host_of, string, text_of, written_at, zoned_or_utc
 from engine.ingest.parsers.parsed import article_blocks, markdown_blocks
-from engine.ingest.reader import BOM, JsonObject, Reader, Sample, members_named
+from engine.ingest.reader import JsonObject, Reader, Sample, members_named
 from engine.ingest.records import (
     PARTS_VERSION,
     Defaults,
@@ -22,6 +22,7 @@ from engine.ingest.records import (
     fingerprint,
 )
 from engine.ingest.sources import Source
+from engine.ingest.streams import BOM
 from engine.messages import Message
 from engine.text.foreign_data import read_toml, read_yaml
 from engine.values import Kind

@@ -13,14 +13,7 @@ from pathlib import Path, PurePosixPath
 import orjson
 
 from engine.ingest.dates import as_mapping, count, from_seconds, mappings, string, strings, text_of
-from engine.ingest.reader import (
-    JsonObject,
-    JsonReader,
-    Reader,
-    is_mine,
-    json_objects,
-    role_of,
-)
+from engine.ingest.reader import JsonObject, JsonReader, Reader, is_mine, json_objects, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.values import Flag, Kind

@@ -10,10 +10,10 @@ from pathlib import PurePath, PurePosixPath
 
 from engine.errors import RecordError
 from engine.ingest.dates import made_id, string, text_of, written_at
-from engine.ingest.reader import BOM, JsonObject, Reader, Sample, is_mine, members_named, role_of
+from engine.ingest.reader import JsonObject, Reader, Sample, is_mine, members_named, role_of
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
-from engine.ingest.streams import raw_lines
+from engine.ingest.streams import BOM, raw_lines
 from engine.messages import Message
 from engine.values import Flag, Kind
 

@@ -1,21 +1,17 @@
 """Reads PDF files; pages without text are recognised by OCR."""
 
 import ctypes
-import os
 import re
-import shutil
-import signal
-import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache
 from importlib import import_module
 from typing import Any, Self
 
 from engine.errors import RecordError
+from engine.ingest.parsers.ocr import Ocr
 from engine.ingest.parsers.parsed import (
     Heading,
     ParsedDocument,
@@ -35,14 +31,6 @@ from engine.messages import Message
 from engine.text.chunks import Block
 from engine.values import DateKind
 
-PROGRAM = "tesseract"
-# The process that reads files has no environment.
-_PLACES = os.pathsep.join(("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin", os.defpath))
-_LAYOUT = "3"  # finds columns by itself; others that are as fast read across them
-_SECONDS = 60  # of processor time, and of the clock, for a page
-_CLOCK = 4 * _SECONDS
-_PARENT_DIES = 1  # PR_SET_PDEATHSIG
-_NO_LANGUAGES = frozenset(("osd", "equ"))
 _PASSWORD = 4  # FPDF_ERR_PASSWORD
 _DPI = 200
 _POINTS = 72  # to the inch
@@ -67,131 +55,10 @@ _SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
 _MOST_HEADINGS = 10_000
 _LONGEST_LABEL = 20  # characters; what is longer is no number that is printed on a page
 _Headings = dict[tuple[int, str], int]
-_CODES = {
-    "arabic": "ara", "armenian": "hye", "basque": "eus", "catalan": "cat", "danish": "dan",
-    "dutch": "nld", "english": "eng", "finnish": "fin", "french": "fra", "german": "deu",
-    "greek": "ell", "hindi": "hin", "hungarian": "hun", "indonesian": "ind", "irish": "gle",
-    "italian": "ita", "lithuanian": "lit", "nepali": "nep", "norwegian": "nor",
-    "portuguese": "por", "romanian": "ron", "russian": "rus", "serbian": "srp",
-    "spanish": "spa", "swedish": "swe", "tamil": "tam", "turkish": "tur", "yiddish": "yid",
-}  # fmt: skip
 
 
 if sys.platform != "win32":
-    import resource
-
-
-class Ocr:
-    """Reads pictures in `language`, if its data is installed, else in all that are.
-
-    `alive` is called after each picture.
-    """
-
-    def __init__(
-        self, language: str | None = None, *, alive: Callable[[], object] | None = None
-    ) -> None:
-        self._language, self._alive = language, alive
-
-    @property
-    def available(self) -> bool:
-        """Whether the program and data of a language are installed."""
-        return bool(_program() and _languages())
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The codes of the languages whose data is installed."""
-        return _languages() if _program() else ()
-
-    def require(self) -> None:
-        """Raise RecordError if pictures cannot be read."""
-        if not self.available:
-            raise RecordError(
-                Message("reading the text of pictures needs the program {name}", name=PROGRAM)
-            )
-
-    def read(self, picture: bytes) -> str:
-        """Return the text of a picture (PNG, JPEG, TIFF, PNM...). Raises RecordError."""
-        self.require()
-        program = _program() or PROGRAM
-        try:
-            done = subprocess.run(  # noqa: S603 - no part of it comes from the file
-                [program, "-", "-", "--psm", _LAYOUT, "-l", self._codes()],
-                input=picture,
-                capture_output=True,
-                timeout=_CLOCK,
-                preexec_fn=None if sys.platform == "win32" else _limit_child,
-                env={"OMP_THREAD_LIMIT": "1"},
-                check=False,
-            )
-        except subprocess.TimeoutExpired as exc:
-            raise _too_slow() from exc
-        finally:
-            if self._alive:
-                self._alive()
-        if done.returncode in (-_out_of_time(), -signal.SIGKILL):
-            raise _too_slow()
-        if done.returncode:
-            raise damaged_error()
-        return done.stdout.decode("utf-8", "replace")
-
-    def _codes(self) -> str:
-        installed = _languages()
-        own = _CODES.get(self._language or "")
-        return own if own in installed and own else "+".join(installed)
-
-
-def parse_picture(content: bytes, ocr: Ocr) -> ParsedDocument:
-    """Return the text of a picture, page by page. Raises RecordError."""
-    pages = ocr.read(content).split("\f")
-    blocks = [
-        Block(text=text, page=number, recognised=True)
-        for number, page in enumerate(pages, start=1)
-        for text in paragraphs(page.split("\n"))
-    ]
-    if not blocks:
-        raise empty_error()
-    return ParsedDocument(blocks=blocks, pages=max(block.page or 1 for block in blocks))
-
-
-@cache
-def _program() -> str | None:
-    return shutil.which(PROGRAM, path=os.environ.get("PATH", "") + os.pathsep + _PLACES)
-
-
-@cache
-def _languages() -> tuple[str, ...]:
-    """Return the codes of the languages whose data is installed."""
-    try:
-        done = subprocess.run(  # noqa: S603 - no part of it is given
-            [_program() or PROGRAM, "--list-langs"],
-            capture_output=True,
-            timeout=_CLOCK,
-            env={},
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ()
-    lines = done.stdout.decode("utf-8", "replace").splitlines()[1:]
-    return tuple(sorted(line for line in lines if line and line not in _NO_LANGUAGES))
-
-
-def _limit_child() -> None:
-    """Limit the processor time of the program, and have it end with this process."""
-    resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS + 5))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PARENT_DIES, signal.SIGKILL)
-
-
-def _out_of_time() -> int:
-    return 0 if sys.platform == "win32" else signal.SIGXCPU
-
-
-def _too_slow() -> RecordError:
-    return RecordError(
-        Message(
-            "reading the text of one of its pictures takes more than {number} s", number=_SECONDS
-        )
-    )
+    pass
 
 
 def parse_pdf(content: bytes, ocr: Ocr) -> ParsedDocument:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.ingest.parsers.pdf import Ocr
+from engine.ingest.parsers.ocr import Ocr
 from tests.bot.command_line import ask
 from tests.bot.conftest import Invoke
 from tests.fakes.documents import epub, pdf, scanned, word

@@ -2,7 +2,7 @@
 
 import pytest
 
-from db.backup.archive import _variables
+from db.backup.programs import _variables
 
 
 @pytest.mark.parametrize(

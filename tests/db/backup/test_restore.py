@@ -11,7 +11,6 @@ import pytest
 
 from db import migrate
 from db.backup import backup as module
-from db.backup.archive import environment, start_program
 from db.backup.backup import (
     check_backup,
     dump,
@@ -22,6 +21,7 @@ from db.backup.backup import (
     restore,
     unknown_languages,
 )
+from db.backup.programs import environment, start_program
 from db.migrate import Migration, available
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.compose.composition import DraftSentence
 from engine.compose.days import Days, mentions
-from engine.compose.figures import Figures, figures
+from engine.compose.figures import figures
 from engine.compose.guard import (
     GuardFault,
     first_words,
@@ -21,6 +21,7 @@ from engine.compose.guard import (
     quotations,
     stands_in,
 )
+from engine.compose.held_figures import Figures
 from engine.compose.number_words import numbers_in_words
 from engine.compose.quantities import Quantities, superlatives
 from engine.evaluate.compositions import Flaw, find_faults, measure_guard, read_labelled

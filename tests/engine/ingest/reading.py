@@ -10,7 +10,7 @@ from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest import Defaults, Reject, SourceRecord
 from engine.ingest.detect import open_source
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 
 TWEET = {
     "id_str": "1131393056299786240",

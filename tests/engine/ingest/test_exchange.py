@@ -17,7 +17,7 @@ from engine.errors import RecordError
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.exchange import COLUMNS, cells_of, record_of
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from engine.text.clean import guard_cell, searchable
 from engine.values import DateKind, Flag, Kind
 from tests.engine.ingest.reading import documents, records

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.errors import RecordError
 from engine.ingest import Defaults, SourceRecord
 from engine.ingest.detect import READERS
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from tests.engine.ingest.formats import (
     test_blog_feed,
     test_bluesky,

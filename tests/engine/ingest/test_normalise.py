@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.errors import RecordError
 from engine.ingest import Defaults, SourceRecord
 from engine.ingest.detect import READERS
-from engine.ingest.load import language, normalise
+from engine.ingest.normalise import language, normalise
 from engine.values import Flag
 from tests.engine.ingest.reading import TWEET, one, reason
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.ingest import Defaults
 from engine.ingest.detect import open_source
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from engine.values import Flag
 from tests.engine.ingest.reading import documents, moment_of, records
 

@@ -9,7 +9,7 @@ from engine.corpora import Document
 from engine.errors import RecordError
 from engine.ingest.detect import open_source
 from engine.ingest.formats.documents import documents_prevail
-from engine.ingest.load import normalise
+from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
 from tests.engine.ingest.reading import moment_of
 from tests.fakes.documents import epub, pdf, word

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from engine.errors import RecordError
-from engine.ingest.parsers import pdf as module
-from engine.ingest.parsers.pdf import Ocr, parse_pdf, parse_picture, render_page
+from engine.ingest.parsers import ocr as module
+from engine.ingest.parsers.ocr import Ocr, parse_picture
+from engine.ingest.parsers.pdf import parse_pdf, render_page
 from tests.fakes.documents import pdf, scanned
 from tests.patience import PATIENCE
 
@@ -105,8 +106,8 @@ def test_the_program_ends_with_the_process_that_reads(tmp_path: Path) -> None:
     named = tmp_path / "pid"
     program = _program(tmp_path, f"echo $$ > {named}.new; mv {named}.new {named}; exec sleep 60")
     source = (
-        "from engine.ingest.parsers import pdf; pdf._languages = lambda: ('eng',);"
-        f" pdf._program = lambda: {program!r}; pdf.Ocr().read(b'x')"
+        "from engine.ingest.parsers import ocr; ocr._languages = lambda: ('eng',);"
+        f" ocr._program = lambda: {program!r}; ocr.Ocr().read(b'x')"
     )
     reading = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
     ends = time.monotonic() + PATIENCE

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from engine.errors import RecordError
-from engine.ingest.parsers.pdf import Ocr, parse_pdf
+from engine.ingest.parsers.ocr import Ocr
+from engine.ingest.parsers.pdf import parse_pdf
 from engine.messages import Message
 from engine.values import DateKind
 from tests.fakes.documents import pdf
