@@ -1,6 +1,8 @@
 """Keeps tests off the network: only loopback addresses and Unix sockets may be reached."""
 
+import errno
 import ipaddress
+import random
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +12,27 @@ from unittest.mock import patch
 
 class NetworkAccess(Exception):
     """A test tried to leave this machine. Not an OSError: nothing may mistake it for an outage."""
+
+
+# Below what Linux and other systems give to connections, and above the usual services.
+_PORTS = range(20_000, 32_000)
+
+
+def find_free_port() -> int:
+    """Return a port for a server that is started later.
+
+    A port that the system chose would be free now, and a moment later that of a connection.
+    """
+    while True:
+        port = random.SystemRandom().choice(_PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+            else:
+                return port
 
 
 def is_local(host: object) -> bool:

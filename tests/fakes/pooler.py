@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.network import find_free_port
 from tests.patience import PATIENCE
 
 # A path names another than the installed one. Read before the environment is emptied for the tests.
@@ -39,7 +40,7 @@ def pooler(url: str, folder: Path, more: str = "") -> Iterator[str]:
     program = _program()
     if program is None:
         pytest.skip("pgbouncer is not installed")
-    parts, port = urlsplit(url), _free_port()
+    parts, port = urlsplit(url), find_free_port()
     asked = parse_qs(parts.query)
     host = asked["host"][0] if "host" in asked else str(parts.hostname)
     number = int(asked["port"][0] if "port" in asked else parts.port or 5432)
@@ -76,12 +77,6 @@ def _program() -> str | None:
     if os.sep in _NAMED:
         return _NAMED
     return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def _wait_for(running: "subprocess.Popen[bytes]", port: int) -> None:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -17,6 +16,7 @@ import pytest
 
 from db.embedded.os_user import Binaries, OsUser, find_binaries, server_account, within_reach
 from tests.database import execute, wait_for
+from tests.network import find_free_port
 from tests.patience import PATIENCE
 
 # Read before the environment is emptied for the tests.
@@ -187,6 +187,4 @@ def _server(folder: Path, binaries: Binaries, account: OsUser | None) -> Loopbac
     folder.mkdir(mode=0o700)
     if account:
         account.give_to_account(folder)
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return LoopbackServer(folder, binaries, account, int(found.getsockname()[1]))
+    return LoopbackServer(folder, binaries, account, find_free_port())

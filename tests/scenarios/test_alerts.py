@@ -3,7 +3,6 @@
 import asyncio
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import httpx
 import pytest
 import yaml
 
+from tests.network import find_free_port
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage
 
@@ -56,9 +56,7 @@ def prometheus(folder: Path, target: str) -> Iterator[str]:
         "scrape_configs": [{"job_name": "presagio", "static_configs": [{"targets": [target]}]}],
     }
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        listen = f"127.0.0.1:{free.getsockname()[1]}"
+    listen = f"127.0.0.1:{find_free_port()}"
     command = [
         program,
         f"--config.file={folder / 'prometheus.yml'}",

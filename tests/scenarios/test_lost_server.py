@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import os
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +29,7 @@ from tests.bot.command_line import PROGRAM, SECONDS
 from tests.database import CARELESS
 from tests.db.loading import document, load
 from tests.fakes.telegram import TelegramServer
+from tests.network import find_free_port
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage, surroundings
 
 pytestmark = pytest.mark.slow
@@ -52,8 +52,7 @@ def data_dir(server_folder: Path) -> Iterator[Path]:
 @pytest.fixture
 def web(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Where the page will be."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = find_free_port()
     monkeypatch.setenv("PRESAGIO_DATA_DIR", str(data_dir))
     monkeypatch.setenv("PRESAGIO_WEB__ENABLED", "true")
     monkeypatch.setenv("PRESAGIO_WEB__PORT", str(port))

@@ -14,8 +14,8 @@ import pytest
 
 from tests.bot.command_line import PROGRAM, SECONDS
 from tests.fakes.slack import App, SlackServer
+from tests.network import find_free_port
 from tests.scenarios.slack.stage import SlackStage, slack_staged
-from tests.scenarios.slack.test_http import free_port
 from tests.scenarios.stage import HEADLINE, Stage, Surroundings
 from tests.scenarios.test_telegram_webhook import HEADER, SECRET
 
@@ -72,7 +72,7 @@ def assert_nothing_ran_out(log: Path) -> None:
 
 
 async def test_the_page_and_the_chats_are_served_beside_them(stage: Stage, tmp_path: Path) -> None:
-    port, log = free_port(), tmp_path / "log"
+    port, log = find_free_port(), tmp_path / "log"
     stage.environment |= {"PRESAGIO_WEB__ENABLED": "true", "PRESAGIO_WEB__PORT": str(port)}
     alice = stage.telegram.user("Alice")
     chat = stage.telegram.private_chat(alice)
@@ -88,7 +88,7 @@ async def test_the_page_and_the_chats_are_served_beside_them(stage: Stage, tmp_p
 
 
 async def test_telegram_pushes_beside_them(stage: Stage, tmp_path: Path) -> None:
-    port, log = free_port(), tmp_path / "log"
+    port, log = find_free_port(), tmp_path / "log"
     url = f"http://127.0.0.1:{port}/hook"
     stage.environment |= {
         "PRESAGIO_TELEGRAM__WEBHOOK_URL": url,
@@ -112,7 +112,7 @@ async def signed(coffee_url: str, installed: App) -> AsyncIterator[SlackStage]:
 
 
 async def test_slack_sends_beside_them(signed: SlackStage, tmp_path: Path) -> None:
-    port, log = free_port(), tmp_path / "log"
+    port, log = find_free_port(), tmp_path / "log"
     signed.environment |= {
         "SLACK_APP_TOKEN": "",
         "SLACK_SIGNING_SECRET": signed.slack.signing_secret,

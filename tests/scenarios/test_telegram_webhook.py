@@ -11,6 +11,7 @@ from bot import listening as connections
 from bot import listening as webhook
 from bot.adapter import AdapterFailed
 from tests.fakes.model import scoring, slow
+from tests.network import find_free_port
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
 
@@ -20,9 +21,7 @@ HEADER = "X-Telegram-Bot-Api-Secret-Token"
 
 @pytest.fixture
 def pushed(stage: Stage) -> Stage:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = find_free_port()
     stage.environment |= {
         "PRESAGIO_TELEGRAM__WEBHOOK_URL": f"http://127.0.0.1:{port}/hook",
         "PRESAGIO_WEB__PORT": str(port),

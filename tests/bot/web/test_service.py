@@ -15,6 +15,7 @@ from bot.listening import Connections
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage
 from tests.fakes.model import ModelServer, scoring, slow
+from tests.network import find_free_port
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
 
@@ -134,8 +135,7 @@ async def test_only_a_trusted_proxy_is_believed(coffee_url: str) -> None:
 
 
 async def test_it_serves_beside_a_chat_and_counts_what_is_asked_there(stage: Stage) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = find_free_port()
     stage.environment |= {"PRESAGIO_WEB__ENABLED": "true", "PRESAGIO_WEB__PORT": str(port)}
     async with stage.serving(), httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
         alice = stage.telegram.user("Alice")

@@ -1,7 +1,6 @@
 """Events over signed HTTP requests."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from io import BytesIO
@@ -11,20 +10,15 @@ import pytest
 
 from tests.ages import read_years
 from tests.fakes.slack import RequestUrl, Signing
+from tests.network import find_free_port
 from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture
 def request_url(slack_stage: SlackStage) -> RequestUrl:
-    port = free_port()
+    port = find_free_port()
     slack_stage.environment |= {
         "SLACK_APP_TOKEN": "",
         "SLACK_SIGNING_SECRET": slack_stage.slack.signing_secret,
