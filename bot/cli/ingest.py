@@ -170,21 +170,54 @@ async def ingest_files(
     Raises NothingUsable if no record could be stored, CorpusConflict, UsageError, and InputError
     for a file that turns out to be damaged.
     """
-    from db.corpus.documents import Documents
-
     corpus, is_new = await _ensure_corpus(app, options, sources)
     if not is_new:
         for source in sources:
             source.read_in(corpus.language)
+    begun = time.monotonic()
+    try:
+        report, damage = await _load_sources(app, corpus, sources, output)
+    except UsageError:  # the author's own messages cannot be identified
+        if is_new:
+            await _drop_if_empty(app, corpus)
+        raise
+    if not report.usable:
+        if is_new:
+            await _drop_if_empty(app, corpus)
+        raise damage or _nothing_usable(report)
+    if damage:
+        output.remark(f"Before that: {_in_words(report)}")
+        raise damage
+    _write_counts(report, options, output)
+    await _tell_other_language(app, report, options, output, is_new=is_new)
+    seconds = time.monotonic() - begun
+    if seconds > _LONG:
+        output.remark(f"It took {seconds:,.0f} s: {_rate(report, seconds)}.")
+    if corpus.is_outdated:
+        output.remark(
+            f"What was in {corpus.name} before is indexed by older rules."
+            f" Run: presagio corpora reindex {corpus.name}"
+        )
+    return corpus.name
+
+
+async def _load_sources(
+    app: "App", corpus: Corpus, sources: Sequence[ReadSource], output: Output
+) -> tuple[IngestReport, InputError | None]:
+    """Store the records of all files. Returns the counts, and the damage at which a file ended.
+
+    Raises UsageError if a file does not say whose it is, and the errors of the store.
+    """
+    from db.corpus.documents import Documents
+
     documents = Documents(app.database)
     damage: InputError | None = None
-    begun = time.monotonic()
     with (
         RejectsReport(app.settings.data_dir / REJECTS / f"{corpus.name}.jsonl") as rejects,
         progress_bar(output.remarks, f"ingest {corpus.name}", _total(sources)) as tell,
     ):
         loader = Loader(
-            documents, corpus, rejected=rejects.add, progress=_build_progress(tell, sources, begun)
+            documents, corpus, rejected=rejects.add, progress=_build_progress(tell, sources)
         )
         try:
             with _tell_what_stays(loader):
@@ -192,10 +225,6 @@ async def ingest_files(
                     await loader.load(source)
         except InputError as error:
             damage = error
-        except UsageError:  # the author's own messages cannot be identified
-            if is_new:
-                await _drop_if_empty(app, corpus)
-            raise
         except asyncio.CancelledError:
             output.remark("Stopped. What was stored stays; the same command completes it.")
             raise
@@ -203,29 +232,15 @@ async def ingest_files(
         await loader.finish()
         await documents.settle(corpus)
     rejects.tell(output.remark)
-    if not loader.report.usable:
-        if is_new:
-            await _drop_if_empty(app, corpus)
-        read = loader.report.read
-        raise damage or NothingUsable(
-            f"Nothing could be stored: {read:,} records read.",
-            fix=f"{'See the reasons above' if read else 'Export it again'}, or name the format with"
-            " --format.",
-        )
-    if damage:
-        output.remark(f"Before that: {_in_words(loader.report)}")
-        raise damage
-    _write_counts(loader.report, options, output)
-    await _tell_other_language(app, loader.report, options, output, is_new=is_new)
-    seconds = time.monotonic() - begun
-    if seconds > _LONG:
-        output.remark(f"It took {seconds:,.0f} s: {_rate(loader.report, seconds)}.")
-    if corpus.is_outdated:
-        output.remark(
-            f"What was in {corpus.name} before is indexed by older rules."
-            f" Run: presagio corpora reindex {corpus.name}"
-        )
-    return corpus.name
+    return loader.report, damage
+
+
+def _nothing_usable(report: IngestReport) -> NothingUsable:
+    advice = "See the reasons above" if report.read else "Export it again"
+    return NothingUsable(
+        f"Nothing could be stored: {report.read:,} records read.",
+        fix=f"{advice}, or name the format with --format.",
+    )
 
 
 @contextmanager
@@ -293,8 +308,10 @@ def _total(sources: Sequence[ReadSource]) -> int | None:
 
 
 def _build_progress(
-    tell: Callable[[int, str], None], sources: Sequence[ReadSource], begun: float
+    tell: Callable[[int, str], None], sources: Sequence[ReadSource]
 ) -> Callable[[IngestReport], None]:
+    begun = time.monotonic()
+
     def progress(report: IngestReport) -> None:
         done = sum(source.bytes_read for source in sources)
         rate = _rate(report, time.monotonic() - begun)
