@@ -58,7 +58,7 @@ async def page(app: App) -> AsyncIterator[str]:
     async with Fetcher(app.settings.fetch) as fetcher:
         service = WebAdapter(app, Metrics()).create_service(
             now=lambda: datetime.now(UTC),
-            said=progress,
+            tell=progress,
             read_headline=partial(read_pasted, fetcher, app.isolation),
             adapters=dict,
         )

@@ -69,7 +69,7 @@ async def bot() -> None:
     async with open_app(settings, progress=progress) as app:
         beating = asyncio.create_task(pulse.beat())
         try:
-            await serve(app, now=lambda: datetime.now(UTC), said=progress)
+            await serve(app, now=lambda: datetime.now(UTC), tell=progress)
         finally:
             beating.cancel()
 

@@ -109,8 +109,8 @@ class GlossaryService:
         missed = await self.searches.list_missed(corpus, most) if self.searches else ()
         texts = await self.groups.sample(corpus, _SAMPLE)
         frequent = partial(frequent_terms, is_word=is_word, names=self.protected)
-        said = frequent(texts)[: _READ * self.suggest_terms]
-        terms = list(dict.fromkeys([*frequent(missed, least=1), *said]))
+        words = frequent(texts)[: _READ * self.suggest_terms]
+        terms = list(dict.fromkeys([*frequent(missed, least=1), *words]))
         readings = await self.index.read(corpus, [searchable(term) for term in terms])
         in_vain = set(missed)
         return [

@@ -94,13 +94,13 @@ def _quote_value(value: object) -> str:
 def _summaries(seen: Counter[_Key]) -> Iterator[logging.LogRecord]:
     for (name, level, message, _), times in seen.items():
         if times > _MOST:
-            said = f"{message} (repeated {times - _MOST} times)"
+            summary = f"{message} (repeated {times - _MOST} times)"
             yield logging.makeLogRecord(
                 {
                     "name": name,
                     "levelno": level,
                     "levelname": logging.getLevelName(level),
-                    "msg": said,
+                    "msg": summary,
                 }
             )
 
@@ -109,7 +109,7 @@ class JsonFormatter(logging.Formatter):
     """Formats each record as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said: dict[str, object] = {
+        entry: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -117,8 +117,8 @@ class JsonFormatter(logging.Formatter):
             **_fields(record),
         }
         if record.exc_info:
-            said["exception"] = self.formatException(record.exc_info)
-        return json.dumps(said, ensure_ascii=False, default=str)
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False, default=str)
 
 
 class TextFormatter(logging.Formatter):
@@ -180,14 +180,16 @@ def _is_news(record: logging.LogRecord) -> bool:
     A command that asyncpg sends just as the connection breaks fails at once, and leaves a future
     that cannot be awaited.
     """
-    said = record.getMessage()
+    message = record.getMessage()
     if record.name == "slack_bolt.AsyncApp":
-        return not said.startswith("As `installation_store` or `authorize` has been used, `token`")
+        return not message.startswith(
+            "As `installation_store` or `authorize` has been used, `token`"
+        )
     if record.name != "asyncio":
         return True
     error = record.exc_info[1] if record.exc_info else None
-    left_behind = said.startswith("Future exception was never retrieved") and (
+    left_behind = message.startswith("Future exception was never retrieved") and (
         str(error) == "unexpected connection_lost() call"
         or type(error).__module__.startswith("asyncpg.")
     )
-    return not (left_behind or said.startswith("Resetting connection"))
+    return not (left_behind or message.startswith("Resetting connection"))

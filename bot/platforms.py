@@ -99,7 +99,7 @@ async def tell_what_is_missing(
     corpora: Sequence[Corpus],
     platforms: Collection[str],
     ownership: Ownership,
-    said: Callable[[str], None],
+    tell: Callable[[str], None],
     *,
     open: bool,  # noqa: A002 - the word of the settings
     now: datetime,
@@ -109,9 +109,9 @@ async def tell_what_is_missing(
     An `open` bot answers everybody and needs no owner. Raises StorageError.
     """
     if all(corpus.role is CorpusRole.NEWS for corpus in corpora):
-        said("There is no archive to search yet. Load one with: presagio ingest FILE")
+        tell("There is no archive to search yet. Load one with: presagio ingest FILE")
     if not platforms:
-        said(
+        tell(
             "No chat is set up. Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or"
             " run: presagio setup"
         )
@@ -119,7 +119,7 @@ async def tell_what_is_missing(
         return
     for platform in platforms:
         if code := await ownership.code(platform, now=now):
-            said(f"{platform}: nobody owns this bot yet. {how_to_own(platform, code)}")
+            tell(f"{platform}: nobody owns this bot yet. {how_to_own(platform, code)}")
 
 
 def how_to_own(platform: str, code: str, *, bot: str = "it") -> str:

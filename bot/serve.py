@@ -50,7 +50,7 @@ _TIDY_SECONDS = 3600.0
 _SETTLED_SECONDS = 10.0
 
 
-async def until_deaf(
+async def wait_until_stopped(
     listening: Sequence[asyncio.Task[None]], watching: Sequence[asyncio.Task[Never]]
 ) -> None:
     """Wait until all adapters have stopped. Raises the error of a `watching` task that fails.
@@ -65,25 +65,25 @@ async def until_deaf(
                 task.result()
 
 
-async def heard(service: Service, port: "WebService | None") -> None:
+async def run_adapter(service: Service, port: "WebService | None") -> None:
     """Run an adapter. A webhook is registered with its platform only once the port is open."""
     if port and service.webhook:
         await port.wait_until_open()
     await service.run()
 
 
-async def reported(name: str, listening: Awaitable[None], said: Callable[[str], None]) -> None:
-    """Await `listening`; an error is told to `said` and ends this adapter alone."""
+async def report_failure(name: str, running: Awaitable[None], tell: Callable[[str], None]) -> None:
+    """Await an adapter; its error is given to `tell` and ends it alone."""
     try:
-        await listening
+        await running
     except PresagioError as error:
-        said(f"{name}: {error}")
+        tell(f"{name}: {error}")
     except Exception as error:
         logger.error("%s stopped: %s", name, reason(error))  # noqa: TRY400 - a traceback may quote a message
-        said(f"{name}: stopped by an error that the log describes.")
+        tell(f"{name}: stopped by an error that the log describes.")
 
 
-async def tell_status(services: Mapping[str, Service]) -> Never:
+async def log_status_changes(services: Mapping[str, Service]) -> Never:
     """Log each change in whether an adapter receives events, until cancelled."""
     known = {name: service.status() for name, service in services.items()}
     while True:
@@ -102,7 +102,7 @@ async def stop_all(
     everybody: Collection[Service | Poster],
     conversation: Conversation,
     jobs: Scheduler,
-    said: Callable[[str], None],
+    tell: Callable[[str], None],
 ) -> None:
     """Accept nothing new, finish what is under way, and close everything."""
     for task in tasks:
@@ -112,7 +112,7 @@ async def stop_all(
         conversation.drain(_FINISH_SECONDS), jobs.stop(_FINISH_SECONDS - 1)
     )
     if not drained:
-        said("Some answers were not finished; their events may be delivered again.")
+        tell("Some answers were not finished; their events may be delivered again.")
     for closed in await asyncio.gather(*map(_close_service, everybody), return_exceptions=True):
         if isinstance(closed, Exception):
             logger.warning("an adapter was not closed: %s", reason(closed))
@@ -127,7 +127,7 @@ async def serve(
     app: App,
     *,
     now: Callable[[], datetime],
-    said: Callable[[str], None],
+    tell: Callable[[str], None],
     clock_rate: float = 1.0,
     web: bool = False,
     loader: ArchiveLoader | None = None,
@@ -181,14 +181,14 @@ async def serve(
                 now=now,
             ),
         )
-        port = _create_port(app, page, services, fetcher, now=now, said=said)
+        port = _create_port(app, page, services, fetcher, now=now, tell=tell)
         if page and port:
             services["web"] = port
         await tell_what_is_missing(
             await app.corpora.list(),
             platforms,
             ownership,
-            said,
+            tell,
             open=app.settings.chat.access == "open",
             now=now(),
         )
@@ -203,12 +203,12 @@ async def serve(
             asyncio.create_task(jobs.watchdog.watch()),
             asyncio.create_task(troubles.run()),
             asyncio.create_task(_tidy(app, claims, now)),
-            asyncio.create_task(tell_status(services)),
+            asyncio.create_task(log_status_changes(services)),
         ]
         await _listen(
             services,
             watching,
-            said,
+            tell,
             posters=posters,
             port=port,
             conversation=conversation,
@@ -220,7 +220,7 @@ async def serve(
 async def _listen(
     services: Mapping[str, Service],
     watching: Sequence["asyncio.Task[Never]"],
-    said: Callable[[str], None],
+    tell: Callable[[str], None],
     *,
     posters: Sequence[Poster],
     port: "WebService | None",
@@ -228,19 +228,19 @@ async def _listen(
     jobs: Scheduler,
 ) -> None:
     """Listen until all adapters have stopped or one of `watching` fails; then stop everything."""
-    aside = [asyncio.create_task(leave_out_what_stays())]
+    aside = [asyncio.create_task(freeze_what_stays())]
     listening = [
-        asyncio.create_task(reported(name, heard(service, port), said))
+        asyncio.create_task(report_failure(name, run_adapter(service, port), tell))
         for name, service in services.items()
     ]
     everybody: set[Service | Poster] = {*services.values(), *posters}
     if port and port not in everybody:  # webhooks only: it does not keep the process alive
-        aside.append(asyncio.create_task(reported("web", port.run(), said)))
+        aside.append(asyncio.create_task(report_failure("web", port.run(), tell)))
         everybody.add(port)
     try:
-        await until_deaf(listening, watching)
+        await wait_until_stopped(listening, watching)
     finally:
-        await stop_all([*aside, *watching, *listening], everybody, conversation, jobs, said)
+        await stop_all([*aside, *watching, *listening], everybody, conversation, jobs, tell)
         logger.info("stopped")
 
 
@@ -260,7 +260,7 @@ def _create_port(
     fetcher: Fetcher,
     *,
     now: Callable[[], datetime],
-    said: Callable[[str], None],
+    tell: Callable[[str], None],
 ) -> "WebService | None":
     """Return what listens for visitors of the page and for webhooks, or None without either."""
     webhooks = [service.webhook for service in services.values() if service.webhook]
@@ -268,7 +268,7 @@ def _create_port(
         return None
     return (page or _web(app)).create_service(
         now=now,
-        said=said,
+        tell=tell,
         read_headline=partial(read_pasted, fetcher, app.isolation),
         adapters=lambda: {name: service.status() for name, service in services.items()},
         webhooks=webhooks,
@@ -339,7 +339,7 @@ async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> N
         await asyncio.sleep(_TIDY_SECONDS)
 
 
-async def leave_out_what_stays() -> None:
+async def freeze_what_stays() -> None:
     """Exclude everything loaded so far from garbage collection, once startup has settled.
 
     The platform libraries create some hundred thousand objects that live as long as the process.

@@ -84,7 +84,7 @@ Lent: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
 def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR0912 - a line a cause
     """Translate an error of asyncpg or of the socket below it."""
-    said = _first_line(error)
+    reason = _first_line(error)
     match error:
         case _ if isinstance(error, INTERRUPTED) and (worker := find_worker(error)):
             return StorageInterrupted(
@@ -93,19 +93,19 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
             )
         case asyncpg.InsufficientPrivilegeError():
             return StorageRights(
-                Message("The database refused: {said}.", said=said),
+                Message("The database refused: {reason}.", reason=reason),
                 fix=Message(
                     "Give the role that right, or ask its administrator to run the command once."
                 ),
             )
         case asyncpg.DiskFullError() | asyncpg.OutOfMemoryError():
             return StorageFull(
-                Message("The database server ran out of room: {said}.", said=said),
+                Message("The database server ran out of room: {reason}.", reason=reason),
                 fix=Message("Free some space and run the command again."),
             )
-        case asyncpg.FeatureNotSupportedError() if 'extension "vector"' in said:
+        case asyncpg.FeatureNotSupportedError() if 'extension "vector"' in reason:
             return StorageRights(
-                Message("The database server lacks an extension: {said}.", said=said),
+                Message("The database server lacks an extension: {reason}.", reason=reason),
                 fix=Message("Install pgvector on the server, or use another one."),
             )
         case asyncpg.DependentObjectsStillExistError(detail=str(detail)):
@@ -118,24 +118,24 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
             )
         case asyncpg.LockNotAvailableError():
             return StorageInterrupted(
-                Message("Others work in the database: {said}.", said=said),
+                Message("Others work in the database: {reason}.", reason=reason),
                 fix=Message("End the presagio processes that use the database."),
             )
-        case asyncpg.FeatureNotSupportedError() if "extension" in said:
+        case asyncpg.FeatureNotSupportedError() if "extension" in reason:
             return StorageRights(
-                Message("The database server lacks an extension: {said}.", said=said),
+                Message("The database server lacks an extension: {reason}.", reason=reason),
                 fix=Message(
                     "Install PostgreSQL's contrib package on the server (unaccent, pg_trgm)."
                 ),
             )
-        case asyncpg.UndefinedTableError() if _PARTITION.search(said):
+        case asyncpg.UndefinedTableError() if _PARTITION.search(reason):
             return StorageInterrupted(
                 Message("The corpus was dropped meanwhile."),
                 fix=Message("See: presagio corpora list"),
             )
         case asyncpg.UndefinedTableError() | asyncpg.UndefinedColumnError():
             return StorageOutdated(
-                Message("The database has no such table: {said}.", said=said),
+                Message("The database has no such table: {reason}.", reason=reason),
                 fix=Message("Run: presagio init"),
             )
         case asyncpg.QueryCanceledError() | TimeoutError():
@@ -145,31 +145,33 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
             )
         case asyncpg.InvalidAuthorizationSpecificationError() | asyncpg.InvalidCatalogNameError():
             return StorageUnreachable(
-                Message("The database refused the connection: {said}.", said=said),
+                Message("The database refused the connection: {reason}.", reason=reason),
                 fix=Message("Check DATABASE_URL."),
             )
         case asyncpg.ReadOnlySQLTransactionError():
             return StorageInterrupted(
-                Message("The database server takes no writes: {said}.", said=said),
+                Message("The database server takes no writes: {reason}.", reason=reason),
                 fix=Message("If another server took its place, DATABASE_URL must name that too."),
             )
         case asyncpg.TooManyConnectionsError():
             return StorageUnreachable(
-                Message("The database has no free connection: {said}.", said=said),
+                Message("The database has no free connection: {reason}.", reason=reason),
                 fix=Message("Lower database.pool_size or raise the server's max_connections."),
             )
         case asyncpg.CannotConnectNowError():
             return StorageUnreachable(
-                Message("The database is not ready: {said}.", said=said),
+                Message("The database is not ready: {reason}.", reason=reason),
                 fix=Message("Try again in a moment."),
             )
         case asyncpg.DataError() | UnicodeError() | OverflowError():
-            return StorageError(Message("The database cannot take a value: {said}.", said=said))
+            return StorageError(
+                Message("The database cannot take a value: {reason}.", reason=reason)
+            )
         case ConnectionRefusedError():
-            return storage_unreachable(said)
+            return storage_unreachable(reason)
         case _ if isinstance(error, INTERRUPTED):
             return StorageInterrupted(
-                Message("The connection to the database was lost: {said}.", said=said),
+                Message("The connection to the database was lost: {reason}.", reason=reason),
                 fix=Message("Run the command again."),
             )
         case _ if isinstance(error, LOST):
@@ -178,15 +180,15 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                 fix=Message("Run the command again."),
             )
         case OSError():
-            return storage_unreachable(said)
+            return storage_unreachable(reason)
         case _:
-            return StorageError(Message("The database reported an error: {said}.", said=said))
+            return StorageError(Message("The database reported an error: {reason}.", reason=reason))
 
 
-def storage_unreachable(said: str) -> StorageUnreachable:
+def storage_unreachable(reason: str) -> StorageUnreachable:
     """Return the error for a connection that could not be made, with the reason."""
     return StorageUnreachable(
-        Message("The database cannot be reached: {said}.", said=said),
+        Message("The database cannot be reached: {reason}.", reason=reason),
         fix=Message("Check DATABASE_URL, or leave it empty to use the embedded server."),
     )
 

@@ -200,8 +200,8 @@ class JobOutcomes(Store, sql="posting"):
     ) -> None:
         """Count one run. `error`, if given, replaces the last one."""
         today = now.astimezone(UTC).date()
-        said = error and error[:_LONGEST_ERROR]
-        await self._execute("count_outcome", job, today, outcome.value, now, said)
+        reason = error and error[:_LONGEST_ERROR]
+        await self._execute("count_outcome", job, today, outcome.value, now, reason)
 
     async def summary(self, since: datetime) -> list[JobOutcome]:
         """Return the sums from the day (UTC) of `since` on, by job and outcome."""

@@ -83,8 +83,8 @@ class PresagioError(Exception):
     @property
     def said(self) -> Message:
         """What happened and what to do, as one message."""
-        said = join_messages(self.message, self.fix)
-        return for_operators(said, self.plain) if self.plain else said
+        message = join_messages(self.message, self.fix)
+        return for_operators(message, self.plain) if self.plain else message
 
 
 class UsageError(PresagioError):

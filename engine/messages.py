@@ -81,10 +81,10 @@ def as_message(text: str) -> Message:
 @overload
 def join_messages(first: Message, /, *more: str | None) -> Message: ...
 @overload
-def join_messages(*said: str | None) -> Message | None: ...
-def join_messages(*said: str | None) -> Message | None:
+def join_messages(*messages: str | None) -> Message | None: ...
+def join_messages(*messages: str | None) -> Message | None:
     """Return the texts as one message, in order, or None if there are none."""
-    kept = [message for message in said if message]
+    kept = [message for message in messages if message]
     if not kept:
         return None
     if len(kept) == 1 and isinstance(kept[0], Message):
@@ -104,12 +104,12 @@ def split_messages(message: str | None) -> tuple[str, ...]:
     return (message,) if message else ()
 
 
-def for_operators(said: str, plain: str | None = None) -> Message:
-    """Return a message for whoever runs the program; its English text is that of `said`.
+def for_operators(technical: str, plain: str | None = None) -> Message:
+    """Return a message for whoever runs the program; its English text is that of `technical`.
 
     People in chats and on pages are told `plain` in its place, or nothing.
     """
-    values = {"for_operators": as_message(said), "plain": as_message(plain or "")}
+    values = {"for_operators": as_message(technical), "plain": as_message(plain or "")}
     return Message._of(_TWO_AUDIENCES, values)
 
 
@@ -117,8 +117,8 @@ def wordings(message: Message) -> tuple[Message, Message] | None:
     """Return the texts for operators and for people, or None if both get the same."""
     if message.template != _TWO_AUDIENCES:
         return None
-    said, plain = message.values["for_operators"], message.values["plain"]
-    return _as_it_is(said), _as_it_is(plain)
+    technical, plain = message.values["for_operators"], message.values["plain"]
+    return _as_it_is(technical), _as_it_is(plain)
 
 
 def _as_it_is(value: Value) -> Message:

@@ -159,8 +159,8 @@ async def export_corpus(
 
 
 def _how_to_read(corpus: Corpus, path: str) -> str:
-    said = f"presagio ingest {path} --corpus {corpus.name} --language {corpus.language}"
-    return f"To read it again: {said}"
+    command = f"presagio ingest {path} --corpus {corpus.name} --language {corpus.language}"
+    return f"To read it again: {command}"
 
 
 def _page_text(page: Sequence[Document], kind: Kind, form: ExportFormat) -> str:
@@ -197,8 +197,8 @@ def _open_target(path: str, output: Output, *, has_bom: bool) -> Iterator[Callab
             number, "w", encoding="utf-8-sig" if has_bom else "utf-8", newline=""
         ) as file:
 
-            def write(said: str) -> None:
-                file.write(said)
+            def write(text: str) -> None:
+                file.write(text)
 
             yield write
         Path(unfinished).replace(target)

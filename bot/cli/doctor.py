@@ -77,10 +77,10 @@ def clock_check(offsets: dict[str, timedelta]) -> Check:
     if not offsets:
         detail = "nothing here to compare it with"
         return Check(check="clock", ok=None, detail=detail, fix="Compare it with another: date -u")
-    said = [f"{_ahead(offset)} that of {name}" for name, offset in offsets.items()]
+    differences = [f"{_ahead(offset)} that of {name}" for name, offset in offsets.items()]
     wrong = any(abs(offset) > _LARGEST_OFFSET for offset in offsets.values())
     fix = "Set the clocks by NTP, on Linux: timedatectl set-ntp true" if wrong else None
-    return Check(check="clock", ok=not wrong, detail=", ".join(said), fix=fix)
+    return Check(check="clock", ok=not wrong, detail=", ".join(differences), fix=fix)
 
 
 def _ahead(offset: timedelta) -> str:

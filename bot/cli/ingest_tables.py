@@ -105,12 +105,12 @@ def describe_table(name: str, table: "TableLayout") -> Iterator[str]:
 
 
 def _dates(table: "TableLayout") -> str:
-    said = []
+    guesses = []
     if table.is_day_first is not None:
-        said.append("day before month" if table.is_day_first else "month before day")
+        guesses.append("day before month" if table.is_day_first else "month before day")
     if table.timezone:
-        said.append(f"times in {table.timezone}")
-    return f" ({', '.join(said)})" if said else ""
+        guesses.append(f"times in {table.timezone}")
+    return f" ({', '.join(guesses)})" if guesses else ""
 
 
 def _record_fields(record: Mapping[str, str]) -> Iterator[str]:
@@ -122,9 +122,9 @@ def _record_fields(record: Mapping[str, str]) -> Iterator[str]:
 
 def _ask_for_zone() -> str:
     for _ in range(_ATTEMPTS):
-        said = ask_line("Time zone of times that name none, such as Europe/Madrid [UTC]: ")
+        zone = ask_line("Time zone of times that name none, such as Europe/Madrid [UTC]: ")
         try:
-            return timezone_key(said or "UTC") or "UTC"
+            return timezone_key(zone or "UTC") or "UTC"
         except UsageError as error:
             sys.stderr.write(f"{error}\n")
     raise UsageError("No time zone was named.", fix="Pass --timezone.")
@@ -156,14 +156,14 @@ class RejectsReport:
 
     def add(self, reject: Reject) -> None:
         """Write one record's file, line and reason."""
-        said = {
+        entry = {
             "file": printable(reject.file),
             "line": reject.line,
             "reason": printable(reject.reason),
             "stored": reject.stored,
         }
         with self._map_errors():
-            self._open_file().write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
+            self._open_file().write(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
         self.count += not reject.stored
         if len(self._first) < _SHOWN:
             self._first.append(reject)

@@ -201,9 +201,12 @@ def _plain(message: str) -> str:
 
 def _mention_quotes(error: Any) -> None:
     """Add what is missing where a shell took several words of one text for several arguments."""
-    said = getattr(error, "message", "")
-    if said.startswith("Got unexpected extra argument") and error.ctx.command.name in _OF_ONE_TEXT:
-        error.message = f"{said}. Put the text in quotes."
+    message = getattr(error, "message", "")
+    if (
+        message.startswith("Got unexpected extra argument")
+        and error.ctx.command.name in _OF_ONE_TEXT
+    ):
+        error.message = f"{message}. Put the text in quotes."
 
 
 class Commands(TyperGroup):

@@ -186,7 +186,7 @@ def serve_command(
     with_app(
         settings_of(context, serves=True),
         lambda opened: listen(
-            opened, now=clock, said=Output.of_process().remark, web=web, loader=OfferedFiles(opened)
+            opened, now=clock, tell=Output.of_process().remark, web=web, loader=OfferedFiles(opened)
         ),
         set_up=migrate,
     )
@@ -369,7 +369,7 @@ async def serve_over_http(app: "App") -> None:
     async with Fetcher(app.settings.fetch) as fetcher:
         service = WebAdapter.of(app).create_service(
             now=clock,
-            said=Output.of_process().remark,
+            tell=Output.of_process().remark,
             read_headline=partial(read_pasted, fetcher, app.isolation),
             adapters=lambda: {"web": service.status()},
         )

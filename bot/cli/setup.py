@@ -159,9 +159,9 @@ class Checks:
             from bot.telegram.client import check_telegram
 
             chosen = self._settings.telegram
-            said = await check_telegram(wishes.telegram_token, chosen.api_base, chosen.webhook_url)
-            self.names["telegram"] = said.partition(",")[0]
-            self._output.remark(f"telegram: {said}")
+            found = await check_telegram(wishes.telegram_token, chosen.api_base, chosen.webhook_url)
+            self.names["telegram"] = found.partition(",")[0]
+            self._output.remark(f"telegram: {found}")
 
     async def slack(self, wishes: Wishes) -> None:
         """Ask Slack who the bot is. Raises AdapterFailed."""
@@ -169,9 +169,9 @@ class Checks:
             from bot.slack.client import check_slack
 
             base = self._settings.slack.api_base
-            said = await check_slack(wishes.slack_bot_token, wishes.slack_app_token, "", base)
-            self.names["slack"] = said.partition(",")[0]
-            self._output.remark(f"slack: {said}")
+            found = await check_slack(wishes.slack_bot_token, wishes.slack_app_token, "", base)
+            self.names["slack"] = found.partition(",")[0]
+            self._output.remark(f"slack: {found}")
 
 
 if TYPE_CHECKING:
@@ -237,10 +237,10 @@ async def _ask_wishes(wishes: Wishes, known: Settings, checks: Checks) -> Wishes
 
 
 def _model(wishes: Wishes) -> Wishes:
-    said = _secret("OpenRouter key, or address of Ollama's /v1 (empty: no model)")
-    if said.startswith(("http://", "https://")):
-        return replace(wishes, model_url=said, model=_line("Name of the model there"))
-    return replace(wishes, model_key=said)
+    answer = _secret("OpenRouter key, or address of Ollama's /v1 (empty: no model)")
+    if answer.startswith(("http://", "https://")):
+        return replace(wishes, model_url=answer, model=_line("Name of the model there"))
+    return replace(wishes, model_key=answer)
 
 
 def _slack(wishes: Wishes) -> Wishes:
@@ -252,8 +252,8 @@ def _slack(wishes: Wishes) -> Wishes:
     )
 
 
-def _files(said: str) -> list[str]:
-    return [str(Path(said).expanduser())] if said else []
+def _files(path: str) -> list[str]:
+    return [str(Path(path).expanduser())] if path else []
 
 
 async def _ask_person(

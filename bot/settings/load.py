@@ -121,11 +121,11 @@ def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
             fix=f"Write [[{name}]] above each of them.",
         )
     number, key = int(inside[0]) + 1, escaped_line(inside[1])
-    said = {"extra_forbidden": f'has no key "{key}"', "missing": f"needs a {key}"}.get(
+    problem = {"extra_forbidden": f'has no key "{key}"', "missing": f"needs a {key}"}.get(
         error["type"], f"{key} {_describe_wanted(error)}{_quote_given(error)}"
     )
     return SettingsError(
-        f"{_file(path)}: [[{name}]] number {number}: {said}.",
+        f"{_file(path)}: [[{name}]] number {number}: {problem}.",
         fix="presagio config init writes an example.",
     )
 

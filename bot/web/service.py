@@ -63,12 +63,12 @@ class WebService:
         self,
         shared: SharedState,
         *,
-        said: Callable[[str], None],
+        tell: Callable[[str], None],
         webhooks: Sequence[Webhook] = (),
         visitors: bool = True,
     ) -> None:
         """Without `visitors` it serves only the webhooks and the probes."""
-        self._said = said
+        self._tell = tell
         self._shared, self._settings = shared, shared.settings
         self._visitors = visitors
         web = shared.settings.web
@@ -155,14 +155,14 @@ class WebService:
 
     def _tell_address(self) -> None:
         if not self._visitors:
-            self._said(f"Webhooks are taken at {self.address}")
+            self._tell(f"Webhooks are taken at {self.address}")
             return
         what = "web page" if self._settings.web.page else "API"
-        self._said(f"The {what} is at {self.address}")
+        self._tell(f"The {what} is at {self.address}")
         if self._tools:
-            self._said(f"Agents find their tools at {self.address.rstrip('/')}{TOOLS_PATH}")
+            self._tell(f"Agents find their tools at {self.address.rstrip('/')}{TOOLS_PATH}")
         for sentence in describe_open_access(self._settings):
-            self._said(sentence)
+            self._tell(sentence)
 
     def _bind_socket(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
@@ -239,16 +239,16 @@ class WebAdapter:
         self,
         *,
         now: Callable[[], datetime],
-        said: Callable[[str], None],
+        tell: Callable[[str], None],
         read_headline: ReadHeadline,
         adapters: Callable[[], Mapping[str, AdapterStatus]],
         webhooks: Sequence[Webhook] = (),
         visitors: bool = True,
     ) -> WebService:
-        """Return the service; `said` receives its address, `adapters` returns the status of all
+        """Return the service; `tell` receives its address, `adapters` returns the status of all
         adapters. Without `visitors` it serves only the webhooks and the probes."""
         shared = self.share_state(now=now, read_headline=read_headline, adapters=adapters)
-        return WebService(shared, said=said, webhooks=webhooks, visitors=visitors)
+        return WebService(shared, tell=tell, webhooks=webhooks, visitors=visitors)
 
     def share_state(
         self,

@@ -144,7 +144,9 @@ def start(
     log = folder / LOG_FILE
     while True:
         seen = log.stat().st_size if log.exists() else 0
-        code, said = _pg_ctl_start(folder, binaries, account, progress=progress, deadline=deadline)
+        code, reason = _pg_ctl_start(
+            folder, binaries, account, progress=progress, deadline=deadline
+        )
         if code == 0:
             return
         if observe(folder)[0] is not State.ABSENT:
@@ -155,7 +157,9 @@ def start(
         if not orphans or time.monotonic() > deadline:
             what = Message("The embedded database did not start")
             # If the log cannot be written, only pg_ctl's output tells why.
-            raise failure(what, output.strip() or said, fix=Message("{file} tells more.", file=log))
+            raise failure(
+                what, output.strip() or reason, fix=Message("{file} tells more.", file=log)
+            )
         if time.monotonic() > begun + _ORPHANS_SECONDS:
             end_orphans(folder)
         time.sleep(0.2)
@@ -219,11 +223,11 @@ def _pg_ctl_start(
     command = binaries.command("pg_ctl", "-D", ".", "-l", LOG_FILE, "-t", wait, "-w", "start")
     with spawn_as(command, account, folder=folder) as process:
         try:
-            said, _ = process.communicate(timeout=_NOTICE_SECONDS)
+            output, _ = process.communicate(timeout=_NOTICE_SECONDS)
         except subprocess.TimeoutExpired:
             progress("The database is still starting: it may be recovering from a crash.")
-            said, _ = process.communicate()
-    first, *_ = [*said.splitlines(), ""]  # the rest only says that there is a log
+            output, _ = process.communicate()
+    first, *_ = [*output.splitlines(), ""]  # the rest only says that there is a log
     return process.returncode, first.removeprefix("waiting for server to start").lstrip(".")
 
 

@@ -233,9 +233,9 @@ def _languages(asked: Sequence[str] | None) -> list[str] | None:
 
 
 def _read_found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:
-    said, own = _map_frequencies(names, row["frequencies"]), row["own_frequencies"]
-    in_text = said if own is None else _map_frequencies(names, own)
-    return found_document(row, bm25=row["bm25"], frequencies=said, in_text=in_text)
+    frequencies, own = _map_frequencies(names, row["frequencies"]), row["own_frequencies"]
+    in_text = frequencies if own is None else _map_frequencies(names, own)
+    return found_document(row, bm25=row["bm25"], frequencies=frequencies, in_text=in_text)
 
 
 def _map_frequencies(names: Sequence[str], frequencies: Sequence[int]) -> dict[str, int]:

@@ -152,17 +152,17 @@ class DocumentLookup(CorpusReader, sql="shown"):
             texts = about_corpus("shown", "texts", corpus.id)
             rows = await reader.fetch(texts, corpus.id, ids)
             shown = {row["id"]: row["text"].translate(_UNMARKED) for row in rows}
-            said = {
+            sought = {
                 (spot.word, row["language"])
                 for row in rows
                 for spot in searched_words(shown[row["id"]])
             }
             found = await reader.fetch(
                 self._sql["having"],
-                [word for word, _ in said],
-                [language for _, language in said],
+                [word for word, _ in sought],
+                [language for _, language in sought],
                 wanted,
-                [searchable(word) for word, _ in said],
+                [searchable(word) for word, _ in sought],
             )
         having = {(row["word"], row["language"]) for row in found}
         return {

@@ -146,27 +146,27 @@ class Answerer:
         """
         if not gathered.passages:
             return _assemble_answer(question, gathered, AnswerOutcome.NOTHING)
-        said = ModelOutcome(None, notice=Message("Not answered by a model, as asked."))
+        reply = ModelOutcome(None, notice=Message("Not answered by a model, as asked."))
         if model:
-            said = await self._answer_by_model(question, gathered, now)
-        if said.answer is None:
-            return self._answer_by_extracts(question, gathered, said)
-        claims = said.answer.claims
+            reply = await self._answer_by_model(question, gathered, now)
+        if reply.answer is None:
+            return self._answer_by_extracts(question, gathered, reply)
+        claims = reply.answer.claims
         kept = [claim for claim in claims if self._may_show(claim)]
         if claims and not kept:
             return self._answer_by_extracts(
-                question, gathered, replace(said, notice=_explain_unfounded(claims))
+                question, gathered, replace(reply, notice=_explain_unfounded(claims))
             )
-        said = replace(said, notice=join_messages(said.notice, _doubts(claims, kept)))
+        reply = replace(reply, notice=join_messages(reply.notice, _doubts(claims, kept)))
         outcome = AnswerOutcome.ANSWERED if kept else AnswerOutcome.SILENT
-        return _assemble_answer(question, gathered, outcome, kept, said)
+        return _assemble_answer(question, gathered, outcome, kept, reply)
 
     def _answer_by_extracts(
-        self, question: Question, gathered: GatheredPassages, said: ModelOutcome
+        self, question: Question, gathered: GatheredPassages, reply: ModelOutcome
     ) -> CitedAnswer:
         claims = extract(gathered.passages, most=_QUOTES)
         outcome = AnswerOutcome.EXTRACTED if claims else AnswerOutcome.NOTHING
-        return _assemble_answer(question, gathered, outcome, claims, said)
+        return _assemble_answer(question, gathered, outcome, claims, reply)
 
     def _may_show(self, claim: Claim) -> bool:
         cited = bool(claim.passages) or self._settings.uncited == "mark"
@@ -185,8 +185,8 @@ class Answerer:
         client = self._client
 
         async def ask_once() -> ModelOutcome:
-            said = await self._ask_model(client, request, gathered, now)
-            return await self._check_claims(said, request, gathered, now)
+            reply = await self._ask_model(client, request, gathered, now)
+            return await self._check_claims(reply, request, gathered, now)
 
         return await self._flights.run(request.key, ask_once)
 
@@ -201,38 +201,38 @@ class Answerer:
         if stored is not None:  # already paid for
             return ModelOutcome(stored, cached=True)
         hearing = await hear(client, request, gathered.corpora, now)
-        said = hearing.said()
-        if said.answer and self._cache and hearing.whole:
-            await self._cache.put(request.key, said.answer, now=now)
-        return said
+        reply = hearing.outcome()
+        if reply.answer and self._cache and hearing.whole:
+            await self._cache.put(request.key, reply.answer, now=now)
+        return reply
 
     async def _check_claims(
-        self, said: ModelOutcome, request: AnswerRequest, gathered: GatheredPassages, now: datetime
+        self, reply: ModelOutcome, request: AnswerRequest, gathered: GatheredPassages, now: datetime
     ) -> ModelOutcome:
         """Have the claims compared with what they cite, once for equal claims."""
-        answer = said.answer
+        answer = reply.answer
         if self._check is None or answer is None or not any(c.passages for c in answer.claims):
-            return said
+            return reply
         key = _check_key(request, answer.claims, self._check.version)
         stored = await self._cache.get(key) if self._cache else None
         if stored is not None:
-            return replace(said, answer=replace(stored, checked=True))
+            return replace(reply, answer=replace(stored, checked=True))
         found = await self._check.check(answer.claims, gathered, now=now)
         checked = replace(answer, claims=found.claims, checked=found.failure is None)
         if self._cache and checked.checked:
             await self._cache.put(key, checked, now=now)
         return replace(
-            said,
+            reply,
             answer=checked,
-            usage=add_usage([said.usage, found.usage]),
-            cached=said.cached and found.usage is None,
+            usage=add_usage([reply.usage, found.usage]),
+            cached=reply.cached and found.usage is None,
             notice=found.failure,
         )
 
 
 def _check_key(request: AnswerRequest, claims: Sequence[Claim], version: str) -> str:
-    said = [(claim.text, claim.passages) for claim in claims]
-    return sha256(repr((request.key, version, said)).encode()).hexdigest()
+    cited = [(claim.text, claim.passages) for claim in claims]
+    return sha256(repr((request.key, version, cited)).encode()).hexdigest()
 
 
 def _explain_unfounded(claims: Sequence[Claim]) -> Message:
@@ -266,15 +266,15 @@ def _assemble_answer(
     gathered: GatheredPassages,
     outcome: AnswerOutcome,
     claims: Sequence[Claim] = (),
-    said: ModelOutcome | None = None,
+    reply: ModelOutcome | None = None,
 ) -> CitedAnswer:
     """Assemble an answer: passages become sources, numbered in the order of their use."""
     numbers: dict[int, int] = {}
     for claim in claims:
         for passage in claim.passages:
             numbers.setdefault(passage, len(numbers) + 1)
-    model = said.answer if said else None
-    notices = (gathered.notice, said.notice if said else None)
+    model = reply.answer if reply else None
+    notices = (gathered.notice, reply.notice if reply else None)
     return CitedAnswer(
         question=question,
         outcome=outcome,
@@ -295,8 +295,8 @@ def _assemble_answer(
         passages=len(gathered.passages),
         model=model.model if model else None,
         prompt_version=model.prompt_version if model else None,
-        usage=said.usage if said else None,
-        cached=said.cached if said else False,
+        usage=reply.usage if reply else None,
+        cached=reply.cached if reply else False,
         checked=model.checked if model else False,
         objections=tuple(
             checked.objection for checked in (model.claims if model else ()) if checked.objection

@@ -298,7 +298,7 @@ class Hearing:
         """True if another call could not add anything."""
         return self.claims is not None and not self.damage["unfinished"]
 
-    def said(self) -> ModelOutcome:
+    def outcome(self) -> ModelOutcome:
         usage = add_usage(answer.usage for answer in self.answers)
         if self.claims is None:
             return ModelOutcome(None, usage=usage, notice=self._why_not())

@@ -246,10 +246,14 @@ class Wording:
     @classmethod
     def of_claims(cls, claims: Sequence[str], text: str) -> Self:
         """Take the words of the claims that a text supports; the rarer in it, the more weight."""
-        said = Counter(_word_beginning(spot.word) for spot in words(text[:_LONGEST_READ]))
+        occurrences = Counter(_word_beginning(spot.word) for spot in words(text[:_LONGEST_READ]))
         spoken = {_word_beginning(spot.word) for claim in claims for spot in words(claim)}
         return cls(
-            {beginning: 1 / said[beginning] for beginning in sorted(spoken) if said[beginning]}
+            {
+                beginning: 1 / occurrences[beginning]
+                for beginning in sorted(spoken)
+                if occurrences[beginning]
+            }
         )
 
     def score(self, text: str) -> float:

@@ -182,7 +182,7 @@ def _better(passage: Passage, known: Mapping[_Key, Passage]) -> Passage:
 
 def _notice(found: Sequence[Prophecy]) -> Message | None:
     """Return the distinct notices of the searches, except that nothing was judged."""
-    said = (
+    notices = (
         part for prophecy in found for part in split_messages(prophecy.notice) if part != NOT_ASKED
     )
-    return join_messages(*dict.fromkeys(said))
+    return join_messages(*dict.fromkeys(notices))

@@ -248,14 +248,14 @@ def _fault(fact: Fact, held: Sequence[str]) -> Message | None:
 
 def find_quote(position: int, facts: Sequence[Fact], drafts: Sequence[Draft]) -> str:
     """Return the quote of a passage that is nearest to what the sentences which cite it say."""
-    said = " ".join(
+    described = " ".join(
         sentence.text
         for draft in drafts
         for tweet in draft
         for sentence in tweet
         if position in sentence.sources
     )
-    words, numbers = frozenset(stems(said)), _read_numbers(said)
+    words, numbers = frozenset(stems(described)), _read_numbers(described)
     own = [fact for fact in facts if fact.passage == position]
     return max(
         own, key=lambda fact: (_weigh_fact(fact, words, numbers), fact.confidence), default=_NO_FACT
@@ -263,7 +263,7 @@ def find_quote(position: int, facts: Sequence[Fact], drafts: Sequence[Draft]) ->
 
 
 def _weigh_fact(fact: Fact, words: Collection[str], numbers: Collection[Decimal]) -> int:
-    """Return how near a fact is to what is said; a number in its quote that is not said counts
+    """Return how near a fact is to what is described; a number in its quote that is not said counts
     against it."""
     common = len(set(stems(f"{fact.text} {fact.quote}")) & set(words))
     return common - _FOREIGN_NUMBER * len(_read_numbers(fact.quote) - set(numbers))

@@ -76,24 +76,24 @@ class Figures:
         found = list(self._find(figure))
         if not found:
             return Holding.NOT
-        said = frozenset(stems(text))
+        about_text = frozenset(stems(text))
         # Where the words differ as a whole, the text is in another language.
         is_year = any(holder.figure.unit == YEAR for holder in found)
-        if is_year or len(said & self.stems) < max(1, len(said) // 3):
+        if is_year or len(about_text & self.stems) < max(1, len(about_text) // 3):
             return Holding.HELD
         if figure.unit or not figure.counted:
-            near = any(holder.sentence & said or not holder.sentence for holder in found)
+            near = any(holder.sentence & about_text or not holder.sentence for holder in found)
             return Holding.HELD if near else Holding.ELSEWHERE
-        return self._judge_counted(figure, said, found)
+        return self._judge_counted(figure, about_text, found)
 
     def _judge_counted(
-        self, figure: Figure, said: frozenset[str], found: Sequence[HeldFigure]
+        self, figure: Figure, about_text: frozenset[str], found: Sequence[HeldFigure]
     ) -> Holding:
         counted = set(figure.counted)
         if any(counted & holder.sentence or holder.figure.may_be_any_unit for holder in found):
             own = figure.counted[0]
             return Holding.NOT if self._is_counted_otherwise(own, figure, found) else Holding.HELD
-        about = said - counted
+        about = about_text - counted
         if not any(about & holder.near for holder in found):
             return Holding.NOT
         return Holding.ELSEWHERE
@@ -118,30 +118,30 @@ class Figures:
                 yield holder
 
 
-def _is_same_role(said: Figure, held: HeldFigure) -> bool:
+def _is_same_role(figure: Figure, held: HeldFigure) -> bool:
     its = held.figure
-    units = {said.unit, its.unit}
+    units = {figure.unit, its.unit}
     if len(units) == 1:
         return True
     if PERCENT in units:
         return False
     if YEAR in units:
-        return said.may_be_year or its.may_be_year
+        return figure.may_be_year or its.may_be_year
     if "" in units:
-        return _may_lack_unit(said, held)
+        return _may_lack_unit(figure, held)
     return units == {PLACE, LABEL}
 
 
-def _may_lack_unit(said: Figure, held: HeldFigure) -> bool:
+def _may_lack_unit(figure: Figure, held: HeldFigure) -> bool:
     """Return whether two numbers, one of which has no unit, may count the same."""
     its = held.figure
-    if said.unit in MEASURES:  # "Okafor, 47" is years, "112 m" may be millions
-        return its.may_be_any_unit or (said.unit == "metre" and its.shown.endswith("m"))
-    if said.unit or said.may_be_any_unit:
+    if figure.unit in MEASURES:  # "Okafor, 47" is years, "112 m" may be millions
+        return its.may_be_any_unit or (figure.unit == "metre" and its.shown.endswith("m"))
+    if figure.unit or figure.may_be_any_unit:
         return True
     if its.unit in {PLACE, LABEL}:
         return False
-    return bool(_MEASURE_STEMS.get(its.unit, held.sentence) & set(said.counted))
+    return bool(_MEASURE_STEMS.get(its.unit, held.sentence) & set(figure.counted))
 
 
 def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:

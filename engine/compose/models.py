@@ -113,9 +113,9 @@ class Journal:
         """The last step that ended."""
         return self._steps[-1]
 
-    def notice(self, *said: Message) -> None:
+    def notice(self, *messages: Message) -> None:
         """Add something that the user must be told."""
-        self._notices += said
+        self._notices += messages
 
     def remove(self, removed: Iterable[Removal]) -> None:
         """Record what was left out of the drafts."""
@@ -160,8 +160,8 @@ class Journal:
         """Return the outcome of the run."""
         self.remove(done.removed)
         if self._steps[-1].name is StepName.CHECK and not done.variants:
-            said = Message("Nothing is shown: no sentence of the model stood up to its sources.")
-            self._notices.insert(0, said)
+            notice = Message("Nothing is shown: no sentence of the model stood up to its sources.")
+            self._notices.insert(0, notice)
         return Composition(
             request=self._request,
             variants=done.variants,

@@ -310,8 +310,8 @@ class Quantities:
 
     def find_unsupported_superlatives(self, text: str) -> list[str]:
         """Return the superlatives of a text, and its "all", for which these texts hold none."""
-        said = frozenset(stems(text))
-        foreign = len(said & self.stems) < max(1, len(said) // 3)
+        about_text = frozenset(stems(text))
+        foreign = len(about_text & self.stems) < max(1, len(about_text) // 3)
         found = [
             superlative.shown
             for superlative in superlatives(text)
@@ -319,11 +319,16 @@ class Quantities:
         ]
         return list(dict.fromkeys((*found, *self._find_unsupported_universals(text))))
 
-    def _confirm(self, said: Superlative, foreign: bool) -> bool:
-        also = _ALSO.get(said.name, frozenset())
+    def _confirm(self, claimed: Superlative, foreign: bool) -> bool:
+        also = _ALSO.get(claimed.name, frozenset())
         return any(
-            (held.name == said.name or held.name in also)
-            and (foreign or said.name == "world" or not said.about or said.about & held.about)
+            (held.name == claimed.name or held.name in also)
+            and (
+                foreign
+                or claimed.name == "world"
+                or not claimed.about
+                or claimed.about & held.about
+            )
             for held in self.superlatives
         )
 
@@ -364,14 +369,14 @@ class Quantities:
         """Return the multiples, shares and vague amounts of a text that these texts do not bear."""
         return [amount.shown for amount in amounts(text) if not self._bear(amount)]
 
-    def _bear(self, said: Amount) -> bool:
-        if any(amount.least == said.least for amount in self.amounts):
+    def _bear(self, claimed: Amount) -> bool:
+        if any(amount.least == claimed.least for amount in self.amounts):
             return True
-        if said.is_ratio:
+        if claimed.is_ratio:
             pairs = zip(self.sentences, (*self.sentences[1:], ()), strict=True)
-            return any(_make_ratio(said.least, (*sentence, *after)) for sentence, after in pairs)
+            return any(_make_ratio(claimed.least, (*sentence, *after)) for sentence, after in pairs)
         return any(
-            said.least <= value <= said.most
+            claimed.least <= value <= claimed.most
             for found in self.sentences
             for figure in found
             if figure.unit not in {PERCENT, YEAR}

@@ -126,8 +126,8 @@ class ComposeRun:
             )
             step.take(told)
             if told.failure:
-                said = Message("The web was not asked: {reason}", reason=told.failure)
-                self.journal.notice(said)
+                notice = Message("The web was not asked: {reason}", reason=told.failure)
+                self.journal.notice(notice)
             step.figures["queries"] = len(told.value or ())
             return told.value or ()
 
@@ -249,8 +249,8 @@ class ComposeRun:
             step.take(told)
             step.figures["sentences"] = len(asked)
             if told.value is None:
-                said = Message("Not checked by a model: {reason}", reason=told.failure)
-                self.journal.notice(said)
+                notice = Message("Not checked by a model: {reason}", reason=told.failure)
+                self.journal.notice(notice)
                 return None
             return {asked[at]: verdict for at, verdict in told.value.items()}
 

@@ -209,7 +209,7 @@ def _shared_links(entries: Sequence[FeedEntry]) -> set[str]:
     for entry in entries:
         if entry.link and (key := link_key(entry.link)):
             titles[key].add(entry.title)
-    return {key for key, said in titles.items() if len(said) > 1}
+    return {key for key, named in titles.items() if len(named) > 1}
 
 
 def wait_after_success(
@@ -219,12 +219,12 @@ def wait_after_success(
 
     `headers` are those of the answer, `ttl` is the feed's own wish in seconds.
     """
-    said = {name.lower(): value for name, value in headers.items()}
+    lowered = {name.lower(): value for name, value in headers.items()}
     asked = (
         settings.interval,
         ttl or 0.0,
-        _fresh_for(said, now),
-        requested_pause(said.get("retry-after"), now) or 0.0,
+        _fresh_for(lowered, now),
+        requested_pause(lowered.get("retry-after"), now) or 0.0,
     )
     return min(max(asked), LONGEST)
 
@@ -249,13 +249,13 @@ def spread(wait: float, *, jitter: float) -> float:
     return wait * (1.0 + SPREAD * jitter)
 
 
-def _fresh_for(said: Mapping[str, str], now: datetime) -> float:
+def _fresh_for(lowered: Mapping[str, str], now: datetime) -> float:
     """Return for how many seconds caches may keep the answer. max-age overrides Expires."""
-    if found := _MAX_AGE.search(said.get("cache-control", "")):
-        age = said.get("age", "").strip()
+    if found := _MAX_AGE.search(lowered.get("cache-control", "")):
+        age = lowered.get("age", "").strip()
         return float(found[1]) - (float(age) if _SECONDS.fullmatch(age) else 0.0)
     # The server's clock may be wrong, but both dates come from it.
-    return _seconds_until(said.get("expires", ""), http_date(said.get("date", "")) or now)
+    return _seconds_until(lowered.get("expires", ""), http_date(lowered.get("date", "")) or now)
 
 
 def _seconds_until(written: str, now: datetime) -> float:
@@ -302,12 +302,12 @@ def _decide_success(
     back = (FeedBack(feed=after, since=feed.failing_since or now),) if feed.told_failing else ()
     if not isinstance(outcome, Read):
         return Decision(feed=after, notices=back)
-    said = {name.lower(): value for name, value in outcome.headers.items()}
+    lowered = {name.lower(): value for name, value in outcome.headers.items()}
     after = replace(
         after,
         title=outcome.parsed.title or feed.title,
-        etag=said.get("etag"),
-        last_modified=said.get("last-modified"),
+        etag=lowered.get("etag"),
+        last_modified=lowered.get("last-modified"),
     )
     found = headlines_of(outcome.parsed, now=now, primed=feed.is_primed, news_for=_NEWS_FOR)
     return Decision(feed=after, headlines=found, notices=back)

@@ -142,9 +142,9 @@ def _feeds(root: "Element") -> Iterator[OpmlFeed]:
     waiting: list[tuple[Element, str | None]] = [(root, None)]
     while waiting:
         element, category = waiting.pop()
-        said = {name.lower(): value for name, value in element.attrib.items()}
-        name = plain_words(said.get("title")) or plain_words(said.get("text")) or None
-        if url := web_link(said.get("xmlurl"), ""):
+        attributes = {name.lower(): value for name, value in element.attrib.items()}
+        name = plain_words(attributes.get("title")) or plain_words(attributes.get("text")) or None
+        if url := web_link(attributes.get("xmlurl"), ""):
             yield OpmlFeed(url=url, title=name, category=category)
         elif element.tag.lower() == "outline":
             category = name or category

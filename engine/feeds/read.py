@@ -54,13 +54,13 @@ def read_json_feed(text: str, url: str) -> ParsedFeed:
 
 
 def _json_entry(item: dict[str, Any], url: str) -> FeedEntry:
-    said = ("summary", "content_text", "content_html")
+    names = ("summary", "content_text", "content_html")
     return FeedEntry(
         identity=_as_text(item.get("id")),
         title=plain_words(_as_text(item.get("title"))),
         link=web_link(item.get("url") or item.get("external_url"), url),
         summary=plain_words(
-            next(filter(None, (_as_text(item.get(name)) for name in said)), ""), LONGEST_SUMMARY
+            next(filter(None, (_as_text(item.get(name)) for name in names)), ""), LONGEST_SUMMARY
         ),
         published=iso_date(item.get("date_published")) or iso_date(item.get("date_modified")),
         author=_author(item),

@@ -241,7 +241,10 @@ def require_usable(response: httpx.Response, host: str) -> None:
     if response.is_error:
         raise FetchStatus(
             Message(
-                "{host} {said} ({status}).", host=host, said=_describe_status(status), status=status
+                "{host} {answer} ({status}).",
+                host=host,
+                answer=_describe_status(status),
+                status=status,
             ),
             fix=_LATER if status == 429 or status >= 500 else _PASTE,
             status=status,
@@ -264,10 +267,12 @@ def _describe_status(status: int) -> Message:
 
 def require_type(response: httpx.Response, host: str, accept: tuple[str, ...]) -> None:
     """Raise FetchWrongType if the answer declares a media type that is not in `accept`."""
-    said = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if accept and said and said not in accept and response.is_success:
+    content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if accept and content_type and content_type not in accept and response.is_success:
         shown = "".join(
-            character for character in said if character.isascii() and character.isprintable()
+            character
+            for character in content_type
+            if character.isascii() and character.isprintable()
         )[:60]
         raise FetchWrongType(
             Message("{host} sent {sent}, not {wanted}.", host=host, sent=shown, wanted=accept[0]),

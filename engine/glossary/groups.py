@@ -291,15 +291,15 @@ def unheard(
     """
     read = signatures(readings)
 
-    def said(place: int) -> frozenset[tuple[tuple[str, tuple[str, ...]], ...]]:
+    def contexts_at(place: int) -> frozenset[tuple[tuple[str, tuple[str, ...]], ...]]:
         both = (read.get(2 * place + offset, {}) for offset in (0, 1))
         return frozenset(tuple(sorted(counts.items())) for counts in both)
 
-    known = {said(len(candidates) + place) for place in range(len(heard))}
+    known = {contexts_at(len(candidates) + place) for place in range(len(heard))}
     return [
         candidate
         for place, candidate in enumerate(candidates)
-        if len(said(place)) == 2 and said(place) not in known
+        if len(contexts_at(place)) == 2 and contexts_at(place) not in known
     ]
 
 

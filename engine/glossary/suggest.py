@@ -58,8 +58,8 @@ def _words(name: str) -> frozenset[str]:
     try:
         from spellchecker import SpellChecker  # noqa: PLC0415 - it takes a tenth of a second
     except ImportError as error:
-        said = Message("The word lists of the glossary are not installed.")
-        raise ExtraMissing(said, extra="glossary") from error
+        missing = Message("The word lists of the glossary are not installed.")
+        raise ExtraMissing(missing, extra="glossary") from error
 
     return frozenset(SpellChecker(language=name).word_frequency.words())
 

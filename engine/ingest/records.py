@@ -189,8 +189,8 @@ def fingerprint(defaults: Defaults, *context: str) -> Callable[[bytes], int]:
 
     `context` is whatever else affects the resulting document, such as the format.
     """
-    said = "\0".join((str(NORMALISER_VERSION), defaults.author or "", *context))
-    base = hashlib.blake2b(said.encode("utf-8", "replace") + b"\0", digest_size=8)
+    context_key = "\0".join((str(NORMALISER_VERSION), defaults.author or "", *context))
+    base = hashlib.blake2b(context_key.encode("utf-8", "replace") + b"\0", digest_size=8)
 
     def digest(raw: bytes) -> int:
         hasher = base.copy()

@@ -349,14 +349,14 @@ def _mean_length(rows: Sequence[RowMap], name: str) -> float:
 
 def _no_column(name: str, field: str, columns: str) -> UnknownFormat:
     if field == "text":
-        said = Message(
+        message = Message(
             "No column of {name} is known to hold its texts: {columns}.", name=name, columns=columns
         )
     else:
-        said = Message(
+        message = Message(
             "No column of {name} is known to hold its dates: {columns}.", name=name, columns=columns
         )
-    return UnknownFormat(said, fix=Message("Name it: --columns {field}=COLUMN.", field=field))
+    return UnknownFormat(message, fix=Message("Name it: --columns {field}=COLUMN.", field=field))
 
 
 def _decide_day_order(
@@ -372,17 +372,17 @@ def _decide_day_order(
     if order is DayOrder.UNDECIDED:
         order = find_day_order(dates(layout))
     if order is DayOrder.UNDECIDED:
-        said = Message(
+        message = Message(
             "In {name} no date tells whether the day or the month comes first.", name=name
         )
     elif order is DayOrder.MIXED:
-        said = Message(
+        message = Message(
             "In {name} the day comes first in some dates, and the month in others.", name=name
         )
     else:
         known = {DayOrder.DAY_FIRST: True, DayOrder.MONTH_FIRST: False}
         return replace(layout, is_day_first=known.get(order))
-    raise UnknownFormat(said, fix=Message("Say which: --day-first or --month-first."))
+    raise UnknownFormat(message, fix=Message("Say which: --day-first or --month-first."))
 
 
 def read_cell(row: RowMap, layout: TableLayout, field: str) -> object:
@@ -455,5 +455,5 @@ def layout_mark(layout: TableLayout) -> str:
     is_plain = layout.has_header and layout.timezone is None and layout.is_day_first is None
     if is_plain and all(field == column for field, column in layout.columns.items()):
         return ""
-    said = (sorted(layout.columns.items()), layout.timezone, layout.is_day_first)
-    return orjson.dumps(said).decode()
+    layout_key = (sorted(layout.columns.items()), layout.timezone, layout.is_day_first)
+    return orjson.dumps(layout_key).decode()

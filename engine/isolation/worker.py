@@ -270,8 +270,8 @@ def _answer_order(order: bytes, answer: Answer) -> bytes:
     except Exception as exc:
         # The message may quote what people wrote.
         last = extract_tb(exc.__traceback__)[-1]
-        said = f"{type(exc).__name__} in {PurePath(last.filename).name}:{last.lineno}"
-        return pack_frame(FAULT, said.encode("utf-8", "replace"))
+        fault = f"{type(exc).__name__} in {PurePath(last.filename).name}:{last.lineno}"
+        return pack_frame(FAULT, fault.encode("utf-8", "replace"))
 
 
 def allow(seconds: float) -> None:

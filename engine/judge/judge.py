@@ -51,25 +51,25 @@ class JudgeRequest:
     """One question to the model about candidates, which it knows by their numbers from 1."""
 
     subject: str  # the first two lines: whose archive it is, and the headline
-    said: Mapping[int, str]  # by the id of a candidate, what its line says after the number
+    lines: Mapping[int, str]  # by the id of a candidate, what its line says after the number
 
     @property
     def ids(self) -> tuple[int, ...]:
         """The id of each candidate; that of number i is `ids[i - 1]`."""
-        return tuple(self.said)
+        return tuple(self.lines)
 
     @property
     def content(self) -> str:
         """The user message."""
-        lines = (f"{number}\t{said}" for number, said in enumerate(self.said.values(), start=1))
-        return "\n".join([self.subject, *lines])
+        numbered = (f"{number}\t{line}" for number, line in enumerate(self.lines.values(), start=1))
+        return "\n".join([self.subject, *numbered])
 
     def key(self, *, model: str, version: str) -> str:
         """Return the cache key: SHA-256 of everything that may change the judgments.
 
         `version` is the version of the prompt.
         """
-        asked = [version, model, self.subject, sorted(self.said.items())]
+        asked = [version, model, self.subject, sorted(self.lines.items())]
         return sha256(json.dumps(asked).encode()).hexdigest()
 
     def in_blocks(self, ids: Collection[int]) -> list["JudgeRequest"]:
@@ -77,11 +77,11 @@ class JudgeRequest:
 
         Fewer than 25 are one block.
         """
-        wanted = [candidate_id for candidate_id in self.said if candidate_id in ids]
+        wanted = [candidate_id for candidate_id in self.lines if candidate_id in ids]
         number = -(-len(wanted) // _LARGEST_BLOCK)
         blocks = (wanted[first::number] for first in range(number))
         return [
-            replace(self, said={candidate_id: self.said[candidate_id] for candidate_id in block})
+            replace(self, lines={candidate_id: self.lines[candidate_id] for candidate_id in block})
             for block in blocks
         ]
 
@@ -95,7 +95,7 @@ def build_judge_request(
     name_author = len({candidate.author for candidate in candidates}) > 1
     return JudgeRequest(
         subject=f"{_describe_archive(corpus, headline)}\n{title}",
-        said={
+        lines={
             candidate.id: _describe_candidate(candidate, title, name_author)
             for candidate in ordered
         },
@@ -252,7 +252,7 @@ class Judge:
         self, corpus: Corpus, request: JudgeRequest, hearing: "_Hearing", now: datetime
     ) -> Sequence["_Hearing"]:
         """Ask again about what the answer left out, in blocks that are easier to count."""
-        blocks = request.in_blocks(request.said.keys() - hearing.scores.keys())
+        blocks = request.in_blocks(request.lines.keys() - hearing.scores.keys())
         return await asyncio.gather(*(self._ask(corpus, block, now) for block in blocks))
 
 

@@ -199,14 +199,14 @@ class Fault(Exception):
 
 
 def status_fault(
-    status: int, said: str, endpoint: Endpoint, *, headers: Mapping[str, str], now: datetime
+    status: int, answer: str, endpoint: Endpoint, *, headers: Mapping[str, str], now: datetime
 ) -> Fault:
     """Map an HTTP status, or the code of an error inside a 200, to a fault.
 
-    `said` is the server's own text; it is masked and cut before it is quoted.
+    `answer` is the server's own text; it is masked and cut before it is quoted.
     """
-    schema_refused = status in _SCHEMA_STATUSES and bool(_SCHEMA_WORDS.search(said))
-    quoted = quote(said, endpoint.api_key)
+    schema_refused = status in _SCHEMA_STATUSES and bool(_SCHEMA_WORDS.search(answer))
+    quoted = quote(answer, endpoint.api_key)
     head = Message(
         "{host} {did} ({status})", host=endpoint.host, did=what_happened(status), status=status
     )
@@ -291,9 +291,9 @@ def _whole(quoted: str) -> str:
     return quoted if quoted.endswith((".", "!", "?", "…")) else f"{quoted}."
 
 
-def quote(said: str, api_key: str | None) -> str:
+def quote(answer: str, api_key: str | None) -> str:
     """Return the server's text as one masked line of at most QUOTE_LENGTH characters."""
-    line = " ".join(said.split())
+    line = " ".join(answer.split())
     if api_key:
         line = line.replace(api_key, "***")
     line = _KEY_SHAPED.sub("***", line)

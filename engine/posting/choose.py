@@ -216,8 +216,8 @@ def _not_from(subscription: Subscription, story: Story) -> MismatchReason | None
 
 def _occur(wanted: Iterable[str], text: str) -> bool:
     """Tell whether one of the wanted words occurs in a text."""
-    said = f" {_normal_words(text)} "
-    return any(f" {plain} " in said for word in wanted if (plain := _normal_words(word)))
+    normal = f" {_normal_words(text)} "
+    return any(f" {plain} " in normal for word in wanted if (plain := _normal_words(word)))
 
 
 def _normal_words(text: str) -> str:

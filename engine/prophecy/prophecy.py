@@ -286,12 +286,12 @@ def notice(
     `retrieval` is the notice of the search itself. Words that were replaced by their neighbours
     are not mentioned, as the terms show them.
     """
-    said = None
+    message = None
     if not corpus.documents:
-        said = Message("Corpus {name} is empty.", name=corpus.name)
+        message = Message("Corpus {name} is empty.", name=corpus.name)
     elif not terms:
-        said = Message("There is no word in this to look for.")
-    return join_messages(said, outdated_notice(corpus), retrieval, verdict.notice)
+        message = Message("There is no word in this to look for.")
+    return join_messages(message, outdated_notice(corpus), retrieval, verdict.notice)
 
 
 def _list_proposed_ids(

@@ -172,12 +172,12 @@ def describe_partial_vectors(question: VectorQuestion) -> Message | None:
     space, corpus = question.space, question.corpus.name
     if space.share >= HONEST:
         return None
-    said = Message(
+    message = Message(
         "Only {share} of {corpus} has vectors; presagio embed --corpus {corpus} makes the rest.",
         share=percent(space.share),
         corpus=corpus,
     )
-    return for_operators(said)
+    return for_operators(message)
 
 
 def comparable(vector: Vector, space: VectorSpace) -> bool:

@@ -112,8 +112,8 @@ def _split_names(candidate: Candidate, lexemes: Collection[str]) -> tuple[list[s
         parts.extend(own)
         return " "
 
-    said = _HANDLE.sub(take_parts, f"{candidate.text} {candidate.context or ''}")
-    return folded_words(said), parts
+    text = _HANDLE.sub(take_parts, f"{candidate.text} {candidate.context or ''}")
+    return folded_words(text), parts
 
 
 def _stands_in(lexemes: Iterable[str], words: Sequence[str]) -> bool:

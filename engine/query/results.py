@@ -176,16 +176,16 @@ class Receipts:
         """Return the notices for the user about how the answer was made."""
         if not self.corpus.documents:
             return [Message("Corpus {name} is empty.", name=self.corpus.name)]
-        said = [outdated] if (outdated := outdated_notice(self.corpus)) else []
+        notices = [outdated] if (outdated := outdated_notice(self.corpus)) else []
         plan = self.plan
         if plan.plan is Plan.NOTHING:
-            said.append(Message("There is no word in this to look for."))
+            notices.append(Message("There is no word in this to look for."))
         elif plan.ignored:
             words = _quote_units(plan.ignored)
-            said.append(Message("Too common to look for, or no word: {words}.", words=words))
+            notices.append(Message("Too common to look for, or no word: {words}.", words=words))
         if plan.unseen:
-            said.append(Message("No text says {words}.", words=_quote_units(plan.unseen)))
-        return said
+            notices.append(Message("No text says {words}.", words=_quote_units(plan.unseen)))
+        return notices
 
 
 def attribute_document(found: FoundDocument, corpus: Corpus) -> FoundDocument:
@@ -205,17 +205,19 @@ def _match(
 ) -> Match:
     """Return the match of a term in a document; `part` returns the BM25 part of a frequency."""
     term, alias_of = sought.term, sought.alternative.alias_of
-    said = {name: tf for name in sorted(term.lexemes) if (tf := found.frequencies.get(name, 0))}
-    own = sum(found.in_text.get(name, 0) for name in said)
-    count = sum(said.values())
+    frequencies = {
+        name: tf for name in sorted(term.lexemes) if (tf := found.frequencies.get(name, 0))
+    }
+    own = sum(found.in_text.get(name, 0) for name in frequencies)
+    count = sum(frequencies.values())
     weight = term.weight * idf(documents, term.document_frequency)
     return Match(
         term=str(sought.alternative.unit),
         alias_of=None if alias_of is None else str(alias_of),
-        lexemes=tuple(said),
+        lexemes=tuple(frequencies),
         count=count,
         fields=(*(("text",) if own else ()), *(("context",) if count > own else ())),
-        score=weight * sum(map(part, said.values())),
+        score=weight * sum(map(part, frequencies.values())),
     )
 
 

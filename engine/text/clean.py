@@ -135,8 +135,8 @@ def without_links(text: str, held: str = "") -> str:
 def _unlink_word(word: str, held: str) -> str:
     if _LINKING.isdisjoint(word):
         return word
-    said = word.strip(_AROUND).casefold()
-    if said and re.search(rf"(?<!\w){re.escape(said)}(?!\w)", held):
+    bare = word.strip(_AROUND).casefold()
+    if bare and re.search(rf"(?<!\w){re.escape(bare)}(?!\w)", held):
         return _SCHEME.sub("", word)
     unaddressed = _CALL.sub("", _MAILBOX.sub(" at ", _ADDRESS.sub(" ", word)))
     return _HOST.sub(r"\1 ", _ADDRESS.sub(" ", _AT.sub("", unaddressed)))

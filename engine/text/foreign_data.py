@@ -81,7 +81,7 @@ def _require_depth(depth: int) -> None:
 
 def _first_line(exc: Exception) -> Message:
     mark = getattr(exc, "problem_mark", None)
-    said = str(exc).partition("\n")[0]
+    problem = str(exc).partition("\n")[0]
     if not mark:
-        return Message("{said}", said=said)
-    return Message("{said} in line {line}", said=said, line=mark.line + 1)
+        return Message("{problem}", problem=problem)
+    return Message("{problem} in line {line}", problem=problem, line=mark.line + 1)

@@ -119,8 +119,8 @@ def narrow_excerpt(text: str, found: Excerpt, longest: int) -> Excerpt:
     """Return an excerpt of `text` narrowed to at most `longest` characters."""
     if len(found.text) <= longest:
         return found
-    said = min(longest, len(found.match.word)) if found.match else 0
-    return _window(text, found.match, (longest - said) // 2)
+    taken = min(longest, len(found.match.word)) if found.match else 0
+    return _window(text, found.match, (longest - taken) // 2)
 
 
 def _window(text: str, match: Spot | None, radius: int) -> Excerpt:

@@ -73,14 +73,14 @@ _EDGES = re.compile(r"^\W+|\W+$")
 
 def is_generic(text: str) -> bool:
     """Tell a text that could stand anywhere: a greeting, thanks, or nothing but a link."""
-    said = folded_words(_NAMES_AND_LINKS.sub(" ", text))
-    return all(word in FUNCTION_WORDS or word in _COURTESIES for word in said)
+    words_written = folded_words(_NAMES_AND_LINKS.sub(" ", text))
+    return all(word in FUNCTION_WORDS or word in _COURTESIES for word in words_written)
 
 
 def has_own_words(text: str) -> bool:
     """Return whether a text says anything besides names, links and the marks of a repost."""
-    said = folded_words(_NAMES_AND_LINKS.sub(" ", text))
-    return any(word not in _REPOST_MARKS and not word.isdigit() for word in said)
+    words_written = folded_words(_NAMES_AND_LINKS.sub(" ", text))
+    return any(word not in _REPOST_MARKS and not word.isdigit() for word in words_written)
 
 
 def folded_words(text: str) -> list[str]:

@@ -49,7 +49,7 @@ _MOST_BYTES = 4_000_000  # Exa sends the pages too
 def status_error(
     provider: str,
     status: int,
-    said: str,
+    answer: str,
     *,
     headers: Mapping[str, str],
     key: str | None,
@@ -58,10 +58,10 @@ def status_error(
 ) -> WebSearchError:
     """Map an answer with an HTTP status other than 200.
 
-    `said` is the provider's own text; it is masked and cut before it is quoted.
+    `answer` is the provider's own text; it is masked and cut before it is quoted.
     """
     head = Message("{host} {did} ({status})", host=provider, did=_did(status), status=status)
-    quoted = quote(said, key)
+    quoted = quote(answer, key)
     message = (
         Message("{head}: {quoted}", head=head, quoted=quoted)
         if quoted
@@ -69,7 +69,7 @@ def status_error(
     )
     wait = requested_pause(headers.get("retry-after"), now)
     month = _reset_of_the_month(headers) if status == 429 else None
-    spent = 400 <= status < 500 and bool(_SPENT_WORDS.search(said))
+    spent = 400 <= status < 500 and bool(_SPENT_WORDS.search(answer))
     if spent or status in _SPENT_STATUSES or month is not None:
         return WebSearchSpent(
             message, fix=Message("Add credit to the account."), rest=_rest(month or wait, _SPENT)
@@ -80,7 +80,7 @@ def status_error(
     if status == 408 or status >= 500:
         rest = _rest(wait, _UNREACHABLE)
         return WebSearchUnreachable(message, fix=Message("Try again later."), rest=rest)
-    if status in (401, 403) or _KEY_WORDS.search(said):
+    if status in (401, 403) or _KEY_WORDS.search(answer):
         return WebSearchRefused(message, fix=_fix(key_variable), rest=_REFUSED)
     # It may be this query alone that the provider does not like.
     return WebSearchRefused(message)

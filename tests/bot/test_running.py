@@ -9,7 +9,7 @@ from typing import Never
 import pytest
 
 from bot.adapter import AdapterStatus
-from bot.serve import tell_status, until_deaf
+from bot.serve import log_status_changes, wait_until_stopped
 from tests.patience import PATIENCE
 
 
@@ -36,7 +36,7 @@ async def test_what_a_adapter_begins_and_ceases_to_hear_is_logged_once(
     monkeypatch.setattr("bot.serve._LOOK_SECONDS", 0.001)
     caplog.set_level(logging.INFO, "presagio.serve")
     adapters = {"slack": Switch(), "telegram": Switch()}
-    telling = asyncio.create_task(tell_status(adapters))
+    telling = asyncio.create_task(log_status_changes(adapters))
 
     async def logged(lines: int) -> list[tuple[str, str]]:
         async with asyncio.timeout(PATIENCE):
@@ -68,5 +68,5 @@ async def test_what_fails_in_the_background_ends_the_process() -> None:
     listening = asyncio.create_task(listen())
     with pytest.raises(ZeroDivisionError):
         async with asyncio.timeout(PATIENCE):
-            await until_deaf([listening], [asyncio.create_task(work())])
+            await wait_until_stopped([listening], [asyncio.create_task(work())])
     listening.cancel()

@@ -5,7 +5,7 @@ import gc
 import pytest
 
 from bot.reply import MOST_HITS
-from bot.serve import leave_out_what_stays
+from bot.serve import freeze_what_stays
 from tests.fakes.slack import SlackServer
 from tests.scenarios.slack.stage import slack_staged
 from tests.scenarios.stage import load_tweets
@@ -33,6 +33,6 @@ async def test_what_was_loaded_is_left_out_from_then_on(monkeypatch: pytest.Monk
     monkeypatch.setattr("bot.serve._SETTLED_SECONDS", 0)
     loaded = [object()]
     frozen = gc.get_freeze_count()
-    await leave_out_what_stays()
+    await freeze_what_stays()
     assert gc.get_freeze_count() > frozen
     assert not any(one is loaded for one in gc.get_objects())

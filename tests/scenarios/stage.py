@@ -77,7 +77,7 @@ class Surroundings:
             await serve(
                 app,
                 now=lambda: datetime.now(UTC),
-                said=self.said.append,
+                tell=self.said.append,
                 loader=OfferedFiles(app),
             )
 

@@ -124,7 +124,7 @@ async def test_a_server_that_cannot_be_started_again_ends_the_process(
 
     async def served() -> None:
         async with open_app(load_settings(), progress=print) as app:
-            await serve(app, now=lambda: datetime.now(UTC), said=print)
+            await serve(app, now=lambda: datetime.now(UTC), tell=print)
 
     task = asyncio.create_task(served())
     async with httpx.AsyncClient(base_url=web, timeout=SECONDS) as client:

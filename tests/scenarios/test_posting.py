@@ -626,7 +626,7 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
 
         async def run() -> None:
             async with open_app(load_settings(environ=environ), progress=said.append) as app:
-                await serve(app, now=room.clock, said=said.append)
+                await serve(app, now=room.clock, tell=said.append)
 
         serving = asyncio.create_task(run())
         try:

@@ -60,10 +60,10 @@ class LinkedInReader(CsvReader):
 
 
 def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
-    said = _without_line_quotes(string(row.get("ShareCommentary")) or "")
+    commentary = _without_line_quotes(string(row.get("ShareCommentary")) or "")
     link, shared = string(row.get("ShareLink")), string(row.get("SharedUrl"))
     return PostFields(
-        text=said.strip() or text_of(shared or row.get("MediaUrl") or None),
+        text=commentary.strip() or text_of(shared or row.get("MediaUrl") or None),
         created_at=zoned_or_utc(row.get("Date")),
         url=link,
         platform=LinkedInReader.name,

@@ -151,16 +151,16 @@ def _make_record(
 def _title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:
     """Return the title, and the text without a heading that repeats it."""
     heading = _HEADING.match(text)
-    said = heading[1].rstrip(" \t#") if heading else ""
+    title = heading[1].rstrip(" \t#") if heading else ""
     named = string(fields.get("title"))
-    if heading and said and named in (None, said):
+    if heading and title and named in (None, title):
         rest = text[heading.end() :].strip()
-        return said, rest or said
+        return title, rest or title
     dated = _NAMED_DATE.fullmatch(path.stem)
     return named or (dated[2] if dated else "") or path.stem, text.strip()
 
 
-def _said_date(fields: Mapping[str, object], path: PurePosixPath) -> object:
+def _read_date(fields: Mapping[str, object], path: PurePosixPath) -> object:
     """Return the date from front matter or file name, or None."""
     named = _NAMED_DATE.fullmatch(path.stem)
     told = (fields[name] for name in _DATES if fields.get(name))
@@ -168,8 +168,8 @@ def _said_date(fields: Mapping[str, object], path: PurePosixPath) -> object:
 
 
 def _header_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:
-    said = _said_date(fields, path)
-    return None if said is None else moment(said)
+    date = _read_date(fields, path)
+    return None if date is None else moment(date)
 
 
 def _first(value: object) -> object:

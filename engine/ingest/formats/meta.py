@@ -116,8 +116,8 @@ class FacebookReader(MetaReader):
 
     def identity(self, post: Mapping[str, object]) -> str:
         files = (str(_media(part).get("uri") or part) for part in _attachments(post))
-        said = _words(post) or str(post.get("title") or "")
-        return made_id(str(post.get("timestamp")), said, *files)
+        text = _words(post) or str(post.get("title") or "")
+        return made_id(str(post.get("timestamp")), text, *files)
 
     def account(self, profile: Mapping[str, object]) -> str | None:
         known = as_mapping(profile.get("profile_v2") or profile.get("profile"))
@@ -147,8 +147,8 @@ class FacebookReader(MetaReader):
 
 
 def _words(post: Mapping[str, object]) -> str | None:
-    said = (string(part.get("post")) for part in mappings(post.get("data")))
-    return "\n\n".join(filter(None, said)) or None
+    texts = (string(part.get("post")) for part in mappings(post.get("data")))
+    return "\n\n".join(filter(None, texts)) or None
 
 
 def _attachments(post: Mapping[str, object]) -> list[Mapping[str, object]]:

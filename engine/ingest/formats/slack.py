@@ -62,8 +62,8 @@ class SlackReader(JsonReader):
     def post(self, payload: Mapping[str, object]) -> PostFields:
         message, people = as_mapping(payload.get("message")), as_mapping(payload.get("people"))
         channel = str(payload.get("channel"))
-        said = _message_text(message)
-        text, mentions = _readable(said, people)
+        raw = _message_text(message)
+        text, mentions = _readable(raw, people)
         names = mappings(message.get("files"))
         mine = is_mine(payload.get("owner"), message.get("user"), *_names(message, people))
         thread, ts = string(message.get("thread_ts")), message.get("ts")

@@ -155,9 +155,9 @@ def _begin_message(number: int, line: str) -> WrittenMessage | None:
     found = _header(line)
     if not found:
         return None
-    said = _AUTHOR.match(found["rest"])
-    author = strip_marks(said[1] or said[3]).strip() if said else None
-    text = (said[2] or "") if said else found["rest"]
+    spoken = _AUTHOR.match(found["rest"])
+    author = strip_marks(spoken[1] or spoken[3]).strip() if spoken else None
+    text = (spoken[2] or "") if spoken else found["rest"]
     return WrittenMessage(number, found["date"], found["time"], author, text)
 
 

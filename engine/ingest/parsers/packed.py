@@ -362,17 +362,17 @@ def parse_word(content: bytes) -> ParsedDocument:
     no_picture = library.images.img_element(lambda _: {})
     try:
         markup = library.convert_to_html(io.BytesIO(content), convert_image=no_picture).value
-        said = packed_xml(zipfile.ZipFile(io.BytesIO(content)), _PROPERTIES)
+        properties = packed_xml(zipfile.ZipFile(io.BytesIO(content)), _PROPERTIES)
     except MemoryError:
         raise
     except Exception as exc:  # anything that a library raises about a file that somebody made
         raise damaged_error() from exc
     blocks = html_blocks(markup)
     dates = (
-        (_parse_property_date(text_at(said, f"{_TERMS}modified")), DateKind.MODIFIED),
-        (_parse_property_date(text_at(said, f"{_TERMS}created")), DateKind.CREATED),
+        (_parse_property_date(text_at(properties, f"{_TERMS}modified")), DateKind.MODIFIED),
+        (_parse_property_date(text_at(properties, f"{_TERMS}created")), DateKind.CREATED),
     )
-    return _describe_document(blocks, said, dates)
+    return _describe_document(blocks, properties, dates)
 
 
 def _parse_property_date(text: str | None) -> datetime | None:

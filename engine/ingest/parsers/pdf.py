@@ -73,7 +73,7 @@ def parse_pdf(content: bytes, ocr: Ocr) -> ParsedDocument:
         raise (protected_error() if exc.err_code == _PASSWORD else damaged_error()) from exc
     try:
         pages = _Pages.read(document, ocr)
-        said = document.get_metadata_dict()
+        metadata = document.get_metadata_dict()
         headings = _headings(document)
         labels = _read_labels(document)
     except library.PdfiumError as exc:
@@ -84,14 +84,14 @@ def parse_pdf(content: bytes, ocr: Ocr) -> ParsedDocument:
     if not blocks:
         raise pages.faults[0] if pages.faults else empty_error()
     date, dated_by = first_date(
-        (_parse_pdf_date(said["CreationDate"]), DateKind.CREATED),
-        (_parse_pdf_date(said["ModDate"]), DateKind.MODIFIED),
+        (_parse_pdf_date(metadata["CreationDate"]), DateKind.CREATED),
+        (_parse_pdf_date(metadata["ModDate"]), DateKind.MODIFIED),
     )
-    title = said["Title"].strip()
+    title = metadata["Title"].strip()
     return ParsedDocument(
         blocks=blocks,
         title=None if _NO_TITLE.fullmatch(title) else title or None,
-        author=said["Author"].strip() or None,
+        author=metadata["Author"].strip() or None,
         date=date,
         dated_by=dated_by,
         pages=len(pages.lines),

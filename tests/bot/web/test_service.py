@@ -48,7 +48,7 @@ async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
     environ = {"PRESAGIO_WEB__PORT": "0", **environ, **settings}
     async with web_stage(environ, patience=patience) as stage:
         said: list[str] = []
-        service = WebService(stage.shared, said=said.append)
+        service = WebService(stage.shared, tell=said.append)
         running = asyncio.create_task(service.run())
         async with asyncio.timeout(_SECONDS):
             while not service.status().listening and not running.done():  # noqa: ASYNC110 - it tells nobody

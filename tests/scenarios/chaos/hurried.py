@@ -50,10 +50,10 @@ class _StartNotice(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.getMessage() == "started":
-            _said(start_notice(os.getpid()))
+            _print(start_notice(os.getpid()))
 
 
-def _said(text: str) -> None:
+def _print(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
@@ -63,8 +63,8 @@ async def _serve(clock: HurriedClock) -> None:
     log = logging.getLogger("presagio.serve")
     log.setLevel(logging.INFO)
     log.addHandler(_StartNotice())
-    async with open_app(settings, progress=_said) as app:
-        await serve(app, now=clock, said=_said, clock_rate=clock.rate)
+    async with open_app(settings, progress=_print) as app:
+        await serve(app, now=clock, tell=_print, clock_rate=clock.rate)
 
 
 if __name__ == "__main__":

@@ -53,15 +53,15 @@ class WoundClock:
         fresh.replace(self.file)
 
 
-def _said(text: str) -> None:
+def _print(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
 async def _serve(clock: WoundClock) -> None:
     settings = load_settings()
     configure_logging(settings.logging)
-    async with open_app(settings, progress=_said) as app:
-        await serve(app, now=clock, said=_said, clock_rate=RATE)
+    async with open_app(settings, progress=_print) as app:
+        await serve(app, now=clock, tell=_print, clock_rate=RATE)
 
 
 if __name__ == "__main__":
