@@ -51,13 +51,13 @@ async def log_search(
     job: SearchJob,
     text: str,
     work: Awaitable[_Answer],
-    told: Callable[[LoggedSearch, _Answer], LoggedSearch],
+    complete: Callable[[LoggedSearch, _Answer], LoggedSearch],
     *,
     log: Log,
     settings: Settings,
     corpus: str = "",
 ) -> _Answer:
-    """Await `work`, log the search and return the answer; `told` adds what the answer reports.
+    """Await `work`, log the search and return the answer; `complete` adds what the answer reports.
 
     Errors of `work` are logged by name and raised again; logging itself raises nothing.
     """
@@ -82,7 +82,7 @@ async def log_search(
     except PresagioError as error:
         await log.record(replace(timed_entry(), error=type(error).__name__))
         raise
-    await log.record(told(timed_entry(), answer))
+    await log.record(complete(timed_entry(), answer))
     return answer
 
 

@@ -72,14 +72,14 @@ async def _possible(
         [decision.subscription.topic for decision in decisions],
         [None if decision.asked else decision.subscription.mode.value for decision in decisions],
     )
-    told = [(n, decision, find) for n, decision in enumerate(decisions) for find in decision.chosen]
+    owed = [(n, decision, find) for n, decision in enumerate(decisions) for find in decision.chosen]
     repeated = await connection.fetch(
         sql["repeated"],
-        [number for number, _, _ in told],
-        [promise.subscription.chat.id for _, promise, _ in told],
-        [chosen.find.story.id for _, _, chosen in told],
-        [chosen.find.corpus for _, _, chosen in told],
-        [chosen.hit.candidate.external_id for _, _, chosen in told],
+        [number for number, _, _ in owed],
+        [promise.subscription.chat.id for _, promise, _ in owed],
+        [chosen.find.story.id for _, _, chosen in owed],
+        [chosen.find.corpus for _, _, chosen in owed],
+        [chosen.hit.candidate.external_id for _, _, chosen in owed],
         repeated_since,
     )
     used = await connection.fetch(

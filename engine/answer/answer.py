@@ -94,10 +94,10 @@ def _quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]
     for sentence in sentences(passage.hit.candidate.text[:_LONGEST_PASSAGE]):
         line = _without_attachments(_BULLET.sub("", one_line(sentence, len(sentence))))
         text = without_brackets(one_line(line, _LONGEST_QUOTE))
-        told = _LINK.sub(" ", text)
-        if sum(map(str.isalnum, told)) >= _FEWEST_LETTERS:
+        unlinked = _LINK.sub(" ", text)
+        if sum(map(str.isalnum, unlinked)) >= _FEWEST_LETTERS:
             cut = "…" if len(line) > _LONGEST_QUOTE else ""
-            worth = wording.score(told) * (0.5 + passage.hit.score / 2)
+            worth = wording.score(unlinked) * (0.5 + passage.hit.score / 2)
             whole = _WHOLE.fullmatch(line) is not None
             yield _Quote(text=text + cut, passage=number, score=worth, whole=whole)
 

@@ -89,10 +89,10 @@ class CurrentStep:
     model: str | None = None
     figures: dict[str, int] = field(default_factory=dict)
 
-    def take(self, told: StepOutcome[T]) -> None:
+    def take(self, outcome: StepOutcome[T]) -> None:
         """Keep what the model's answer cost, and its faults."""
-        self.usage, self.model, self.skipped = told.usage, told.model, told.failure
-        self.figures |= {f"damage: {name}": number for name, number in told.damage.items()}
+        self.usage, self.model, self.skipped = outcome.usage, outcome.model, outcome.failure
+        self.figures |= {f"damage: {name}": number for name, number in outcome.damage.items()}
 
 
 class Journal:
@@ -274,15 +274,15 @@ class ClaimChecker:
             if claim.passages
         }
         result = guard_drafts([(tuple(sentences.values()),)], passages, any_language=True)
-        told = await self._ask_checker(result, passages, gathered.corpora, now)
-        verdicts = _verdicts(told, result)
+        outcome = await self._ask_checker(result, passages, gathered.corpora, now)
+        verdicts = _verdicts(outcome, result)
         return CheckedClaims(
             claims=tuple(
                 _judge_claim(claim, sentences[claim], result, verdicts) if claim.passages else claim
                 for claim in claims
             ),
-            usage=told.usage,
-            failure=Message("Not checked by a model: {reason}", reason=told.failure)
+            usage=outcome.usage,
+            failure=Message("Not checked by a model: {reason}", reason=outcome.failure)
             if verdicts is None
             else None,
         )
@@ -327,11 +327,11 @@ def _select_shown(gathered: GatheredPassages, length: int) -> list[SourcePassage
 
 
 def _verdicts(
-    told: StepOutcome[Mapping[int, SupportVerdict]], result: GuardedDrafts
+    outcome: StepOutcome[Mapping[int, SupportVerdict]], result: GuardedDrafts
 ) -> _Verdicts | None:
-    if told.value is None:
+    if outcome.value is None:
         return None
-    return {result.to_check[at]: verdict for at, verdict in told.value.items()}
+    return {result.to_check[at]: verdict for at, verdict in outcome.value.items()}
 
 
 def _judge_claim(

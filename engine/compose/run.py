@@ -119,17 +119,17 @@ class ComposeRun:
                 if unasked is not NOT_ASKED:
                     self.journal.notice(unasked)
                 return ()
-            told = await self._ask_step(
+            outcome = await self._ask_step(
                 StepName.GAPS,
                 gaps_content(self._request, internal),
                 lambda text, damage: read_gaps(text, damage, most=self._settings.queries),
             )
-            step.take(told)
-            if told.failure:
-                notice = Message("The web was not asked: {reason}", reason=told.failure)
+            step.take(outcome)
+            if outcome.failure:
+                notice = Message("The web was not asked: {reason}", reason=outcome.failure)
                 self.journal.notice(notice)
-            step.figures["queries"] = len(told.value or ())
-            return told.value or ()
+            step.figures["queries"] = len(outcome.value or ())
+            return outcome.value or ()
 
     async def web(self, queries: Sequence[str]) -> WebFindings:
         """Return the pages that the web has for some queries; none if it fails."""
@@ -175,17 +175,17 @@ class ComposeRun:
     async def evidence(self, passages: Sequence[SourcePassage]) -> tuple[Evidence, Message]:
         """Return the facts that the passages state, and what to say if there are none."""
         async with self.journal.step(StepName.EVIDENCE) as step:
-            told = await self._ask_step(
+            outcome = await self._ask_step(
                 StepName.EVIDENCE,
                 evidence_content(self._request, passages, length=self._settings.passage_length),
                 lambda text, damage: read_evidence(text, damage, passages),
             )
-            step.take(told)
-            found = told.value or Evidence()
+            step.take(outcome)
+            found = outcome.value or Evidence()
             step.figures |= {"facts": len(found.facts), "dropped": len(found.dropped)}
         self.journal.remove(found.dropped)
-        if told.failure:
-            return found, Message("Nothing was written: {reason}", reason=told.failure)
+        if outcome.failure:
+            return found, Message("Nothing was written: {reason}", reason=outcome.failure)
         return found, Message("Nothing was written: the sources hold no fact about this.")
 
     async def write(
@@ -195,7 +195,7 @@ class ComposeRun:
         given = texts_of(passages, (fact.passage for fact in facts))
         language = _find_language(self._request)
         async with self.journal.step(StepName.WRITE) as step:
-            told = await self._ask_step(
+            outcome = await self._ask_step(
                 StepName.WRITE,
                 draft_content(self._request, facts, passages, voice=self._settings.voice),
                 lambda text, damage: read_drafts(
@@ -203,8 +203,8 @@ class ComposeRun:
                 ),
                 satisfied=lambda drafts: drafts.fit and drafts.is_in(language),
             )
-            step.take(told)
-            drafts = told.value or Drafts(variants=())
+            step.take(outcome)
+            drafts = outcome.value or Drafts(variants=())
             step.figures["variants"] = len(drafts.variants)
         if not drafts.is_in(language):
             self.journal.notice(
@@ -214,8 +214,8 @@ class ComposeRun:
                     asked=language,
                 )
             )
-        if told.failure:
-            return drafts, Message("Nothing was written: {reason}", reason=told.failure)
+        if outcome.failure:
+            return drafts, Message("Nothing was written: {reason}", reason=outcome.failure)
         return drafts, Message("Nothing was written: the model wrote no tweet.")
 
     async def check(
@@ -235,7 +235,7 @@ class ComposeRun:
             given = texts_of(
                 passages, (number for sentence in asked for number in sentence.sources)
             )
-            told = await self._ask_step(
+            outcome = await self._ask_step(
                 StepName.CHECK,
                 check_content(
                     asked,
@@ -246,13 +246,13 @@ class ComposeRun:
                 ),
                 lambda text, damage: read_checks(text, damage, asked, given),
             )
-            step.take(told)
+            step.take(outcome)
             step.figures["sentences"] = len(asked)
-            if told.value is None:
-                notice = Message("Not checked by a model: {reason}", reason=told.failure)
+            if outcome.value is None:
+                notice = Message("Not checked by a model: {reason}", reason=outcome.failure)
                 self.journal.notice(notice)
                 return None
-            return {asked[at]: verdict for at, verdict in told.value.items()}
+            return {asked[at]: verdict for at, verdict in outcome.value.items()}
 
     async def _ask_step(
         self,

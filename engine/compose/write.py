@@ -280,8 +280,8 @@ def read_sentence(
 
 def texts_of(passages: Sequence[SourcePassage], numbers: Iterable[int]) -> Mapping[int, str]:
     """Return what the passages of these numbers say, and who and what they are."""
-    told = {number: passages[number - 1] for number in sorted(set(numbers))}
+    cited = {number: passages[number - 1] for number in sorted(set(numbers))}
     return {
         number: "\n".join(filter(None, (passage.title, passage.author, passage.text)))
-        for number, passage in told.items()
+        for number, passage in cited.items()
     }

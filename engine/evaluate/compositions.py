@@ -338,7 +338,7 @@ async def _judge_support(
 ) -> _Verdicts | None:
     """Return whether the passages support each sentence whole, or None if the model did not say."""
     passages = [source.passage for source in composition.sources]
-    told = await ask_step(
+    outcome = await ask_step(
         judge,
         CHECK_PROMPT,
         check_content(
@@ -349,8 +349,8 @@ async def _judge_support(
         now=now,
         purpose="support",
     )
-    if told.value is None:
+    if outcome.value is None:
         return None
     return {
-        sentences[at]: verdict.support is Support.SUPPORTED for at, verdict in told.value.items()
+        sentences[at]: verdict.support is Support.SUPPORTED for at, verdict in outcome.value.items()
     }

@@ -333,8 +333,8 @@ def _decide_failure(
         gone=gone,
         error=error.message,
     )
-    told = (FeedFailing(feed=after, since=since, gone=gone),) if tell else ()
-    return Decision(feed=after, notices=told)
+    notices = (FeedFailing(feed=after, since=since, gone=gone),) if tell else ()
+    return Decision(feed=after, notices=notices)
 
 
 def _follow_move(feed: Feed, moved: str | None) -> Feed:

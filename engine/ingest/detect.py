@@ -297,24 +297,26 @@ def open_source(
         defaults = defaults or Defaults()
         reader, names = _choose(source, None if format == AUTO else READERS[format], defaults)
         if isinstance(reader, TableReader):
-            reader = reader.laid_out(source, names[0], defaults)
+            reader = reader.with_layout(source, names[0], defaults)
         return RecordStream(source, reader, names, defaults, after=after)
     except BaseException:
         source.close()
         raise
 
 
-def _choose(source: Source, wanted: Reader | None, told: Defaults) -> tuple[Reader, Sequence[str]]:
+def _choose(
+    source: Source, wanted: Reader | None, defaults: Defaults
+) -> tuple[Reader, Sequence[str]]:
     names = source.names(with_skipped=True)
     if source.packed:
         return _choose_members(source, names, wanted)
     if wanted:
         return wanted, names
-    sample = _sample(source, names[0], told)
+    sample = _sample(source, names[0], defaults)
     if page := page_instead_of_export(source.name, sample.head):
         raise page
     for reader in READERS.values():
-        may_read = isinstance(reader, TableReader) or not told.columns
+        may_read = isinstance(reader, TableReader) or not defaults.columns
         if may_read and reader.recognises(sample):
             return reader, names
     raise unknown_format(source.name, sample, _list_formats())
@@ -344,7 +346,7 @@ def _candidates(names: Sequence[str]) -> Sequence[Reader]:
     return [reader for reader in READERS.values() if not isinstance(reader, unlikely)]
 
 
-def _sample(source: Source, name: str, told: Defaults) -> Sample:
+def _sample(source: Source, name: str, defaults: Defaults) -> Sample:
     head = source.head(name).removeprefix(BOM)
     if not head.strip():
         raise InputError(
@@ -354,7 +356,7 @@ def _sample(source: Source, name: str, told: Defaults) -> Sample:
     found = json_objects(name, BufferedReader(BytesIO(head)))
     objects = (item.value for item in found if isinstance(item, JsonObject))
     first = tuple(itertools.islice(objects, _SAMPLED))
-    return Sample(name=name, head=head, objects=first, columns=told.columns)
+    return Sample(name=name, head=head, objects=first, columns=defaults.columns)
 
 
 def _list_formats() -> str:

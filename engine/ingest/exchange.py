@@ -98,8 +98,8 @@ def _told_search(stored: str, made: str) -> str | None:
     return None if stored == made else stored or " "
 
 
-def _read_search(told: object, made: str) -> str:
-    return storable(told).strip() if isinstance(told, str) and told else made
+def _read_search(search_text: object, made: str) -> str:
+    return storable(search_text).strip() if isinstance(search_text, str) and search_text else made
 
 
 def _part_record(part: Part, search_text: str) -> dict[str, object]:

@@ -143,11 +143,13 @@ class Loader:
             for reject in (*batch.rejects, *unusable, *_incomplete(documents)):
                 self._rejected(reject)
             self._add_counts(read=batch.read, rejected=len(batch.rejects) + len(unusable))
-            told = Counter(self.report.languages)
-            told.update(each.lang for each in documents if each.lang and not each.is_language_told)
+            languages = Counter(self.report.languages)
+            languages.update(
+                each.lang for each in documents if each.lang and not each.is_language_told
+            )
             self._looks[_find_language(documents)] += 1
             looks = self._looks.most_common(1)[0][0]
-            self.report = replace(self.report, languages=told, looks=looks)
+            self.report = replace(self.report, languages=languages, looks=looks)
             return batch, documents
 
     async def _find_outdated(self, digests: Mapping[str, int]) -> set[str]:

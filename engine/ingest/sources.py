@@ -95,8 +95,8 @@ class Source:
 
     def missed(self) -> Sequence[Reject]:
         """Return the files that would have been read but are refused, each once."""
-        told, self._missed = self._missed, []
-        return told
+        missed, self._missed = self._missed, []
+        return missed
 
     def total_bytes(self, names: Sequence[str]) -> int | None:
         """Return the final value of `bytes_read`, or None if it is unknown."""

@@ -186,7 +186,7 @@ def guess_layout(
     name: str,
     base: TableLayout,
     rows: Sequence[Sequence[str]],
-    told: Defaults,
+    defaults: Defaults,
     dates: Callable[[TableLayout], Iterable[object]],
 ) -> TableLayout:
     """Return how the CSV `name` is to be read, given its first rows.
@@ -194,7 +194,7 @@ def guess_layout(
     `dates` returns the dates of the whole file, which are read only if the first leave the order of
     day and month open. Raises UnknownFormat, UsageError with what to say.
     """
-    has_header = _has_header(rows, told.columns)
+    has_header = _has_header(rows, defaults.columns)
     header = (
         [cell.strip() for cell in rows[0]]
         if has_header
@@ -205,19 +205,21 @@ def guess_layout(
         layout = replace(layout, guessed=(*layout.guessed, "header"))
     named = [fit_row(row, layout) for row in (rows[1:] if has_header else rows)]
     records = [dict(zip(header, row, strict=False)) for row in named]
-    return complete_layout(name, layout, records, told, dates)
+    return complete_layout(name, layout, records, defaults, dates)
 
 
 def complete_layout(
     name: str,
     base: TableLayout,
     rows: Sequence[RowMap],
-    told: Defaults,
+    defaults: Defaults,
     dates: Callable[[TableLayout], Iterable[object]],
 ) -> TableLayout:
     """Return how a table is to be read, given its first records by column; see `guess_layout`."""
-    columns = _told_columns(name, base.names, told.columns)
-    guessed = _guess_columns(base, columns, rows, dropped=frozenset(told.columns) - columns.keys())
+    columns = _find_named_columns(name, base.names, defaults.columns)
+    guessed = _guess_columns(
+        base, columns, rows, dropped=frozenset(defaults.columns) - columns.keys()
+    )
     layout = replace(base, columns={**columns, **guessed})
     for field in ("text", "created_at"):
         if field not in layout.columns:
@@ -230,17 +232,17 @@ def complete_layout(
         ),
         *base.guessed,
     ]
-    if "id" not in layout.columns and "id" not in told.columns:
+    if "id" not in layout.columns and "id" not in defaults.columns:
         names.append("id")
-    layout = _decide_day_order(name, layout, rows, told.is_day_first, dates)
+    layout = _decide_day_order(name, layout, rows, defaults.is_day_first, dates)
     cells = (read_cell(row, layout, "created_at") for row in rows)
     zoned = [known for cell in cells if (known := names_zone(cell)) is not None]
     # A few times without a zone among others are mistakes, which are refused one by one.
-    if told.timezone or sum(zoned) * 2 < len(zoned):
-        layout = replace(layout, timezone=told.timezone or USUAL_ZONE)
-        names += [] if told.timezone else ["timezone"]
+    if defaults.timezone or sum(zoned) * 2 < len(zoned):
+        layout = replace(layout, timezone=defaults.timezone or USUAL_ZONE)
+        names += [] if defaults.timezone else ["timezone"]
     layout = replace(layout, guessed=tuple(names), kind=_exported_kind(rows))
-    looks = None if told.language else _detect_language(rows, layout)
+    looks = None if defaults.language else _detect_language(rows, layout)
     return replace(layout, first=tuple(_preview(rows, layout)), looks=looks)
 
 
@@ -254,9 +256,9 @@ def _exported_kind(rows: Sequence[RowMap]) -> str:
     return str(rows[0].get("kind") or "") if rows and is_exported(rows[0]) else ""
 
 
-def _has_header(rows: Sequence[Sequence[str]], told: Mapping[str, str]) -> bool:
-    named = {fold_name(column) for column in told.values()} & set(map(fold_name, rows[0]))
-    return bool(named) or not any(map(is_time, rows[0]))
+def _has_header(rows: Sequence[Sequence[str]], named: Mapping[str, str]) -> bool:
+    in_header = {fold_name(column) for column in named.values()} & set(map(fold_name, rows[0]))
+    return bool(in_header) or not any(map(is_time, rows[0]))
 
 
 def fit_row(row: Sequence[str], layout: TableLayout) -> Sequence[str]:
@@ -270,11 +272,13 @@ def fit_row(row: Sequence[str], layout: TableLayout) -> Sequence[str]:
     return [*row[: width - 1], layout.delimiter.join(row[width - 1 :])]
 
 
-def _told_columns(name: str, names: Sequence[str], told: Mapping[str, str]) -> dict[str, str]:
+def _find_named_columns(
+    name: str, names: Sequence[str], named: Mapping[str, str]
+) -> dict[str, str]:
     """Return the columns that the command names, as the file spells them. Raises UsageError."""
     spelled = {fold_name(column): column for column in reversed(names)}
     found = {}
-    for field, column in told.items():
+    for field, column in named.items():
         if field not in FIELDS:
             raise UsageError(
                 Message("There is no field {field!r}.", field=field),
@@ -294,26 +298,26 @@ def _told_columns(name: str, names: Sequence[str], told: Mapping[str, str]) -> d
 
 
 def _guess_columns(
-    base: TableLayout, told: Mapping[str, str], rows: Sequence[RowMap], *, dropped: frozenset[str]
+    base: TableLayout, named: Mapping[str, str], rows: Sequence[RowMap], *, dropped: frozenset[str]
 ) -> dict[str, str]:
     """Return the columns of fields that nothing names, by their names, then by what they hold."""
-    used = {part for column in told.values() for part in (column, *column.split("+"))}
+    used = {part for column in named.values() for part in (column, *column.split("+"))}
     ranked: dict[str, tuple[int, str]] = {}
     for column in base.names if base.has_header else ():
         field, rank = _field_named(column)
-        if not field or field in told or field in dropped or column in used:
+        if not field or field in named or field in dropped or column in used:
             continue
         rank = -1 if column == field else rank
         if field not in ranked or rank < ranked[field][0]:
             ranked[field] = (rank, column)
     found = {field: column for field, (_rank, column) in ranked.items()}
     free = [name for name in base.names if name not in used and name not in found.values()]
-    if "created_at" not in {*told, *found, *dropped}:
+    if "created_at" not in {*named, *found, *dropped}:
         dated = [name for name in free if _all(rows, name, is_time)]
         found |= {"created_at": dated[0]} if dated else {}
-    if "text" not in {*told, *found, *dropped} and "title" in found:
+    if "text" not in {*named, *found, *dropped} and "title" in found:
         found["text"] = found.pop("title")
-    if "text" not in {*told, *found, *dropped}:
+    if "text" not in {*named, *found, *dropped}:
         lengths = {name: _mean_length(rows, name) for name in free if name not in found.values()}
         longest = max(lengths, key=lambda name: lengths[name], default="")
         found |= {"text": longest} if longest and lengths[longest] >= 1 else {}
@@ -363,11 +367,11 @@ def _decide_day_order(
     name: str,
     layout: TableLayout,
     rows: Sequence[RowMap],
-    told: bool | None,
+    is_day_first: bool | None,
     dates: Callable[[TableLayout], Iterable[object]],
 ) -> TableLayout:
-    if told is not None:
-        return replace(layout, is_day_first=told)
+    if is_day_first is not None:
+        return replace(layout, is_day_first=is_day_first)
     order = find_day_order(read_cell(row, layout, "created_at") for row in rows)
     if order is DayOrder.UNDECIDED:
         order = find_day_order(dates(layout))

@@ -108,8 +108,8 @@ def _short_day(moment: datetime) -> str:
 
 def _describe_archive(corpus: Corpus, headline: Headline) -> str:
     """Return whose archive it is and, if the headline has a date, of what day the news is."""
-    told = ", ".join(filter(None, (corpus.voice, corpus.description)))
-    line = f"archive: {one_line(told, DESCRIPTION_LENGTH)}"
+    described = ", ".join(filter(None, (corpus.voice, corpus.description)))
+    line = f"archive: {one_line(described, DESCRIPTION_LENGTH)}"
     return f"{line}; news of {_short_day(headline.date)}" if headline.date else line
 
 
@@ -149,10 +149,10 @@ def _describe_candidate(candidate: Candidate, title: str, name_author: bool) -> 
     holds a tab or the end of a line.
     """
     day = _short_day(candidate.created_at) if candidate.created_at else "undated"
-    told = f"{candidate.dated_by} {day}" if candidate.dated_by else day
+    described = f"{candidate.dated_by} {day}" if candidate.dated_by else day
     text = around(drop_links(candidate.text), title, TEXT_LENGTH)
     author = one_line(candidate.author or "", AUTHOR_LENGTH) if name_author else ""
-    return f"{told}\t{author}: {text}" if author else f"{told}\t{text}"
+    return f"{described}\t{author}: {text}" if author else f"{described}\t{text}"
 
 
 _SYSTEM = """\

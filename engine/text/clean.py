@@ -128,8 +128,8 @@ def without_links(text: str, held: str = "") -> str:
     names lose their @. Call this last: removing characters may join others into a new link.
     """
     known = held.casefold()
-    told = _TOKEN.sub(lambda found: _unlink_word(found[0], known), text)
-    return _BEFORE_STOP.sub(r"\1", " ".join(told.split()))
+    unlinked = _TOKEN.sub(lambda found: _unlink_word(found[0], known), text)
+    return _BEFORE_STOP.sub(r"\1", " ".join(unlinked.split()))
 
 
 def _unlink_word(word: str, held: str) -> str:

@@ -72,20 +72,20 @@ class TableReader(JsonReader):
     kinds = tuple(Kind)  # tweets first
     layout: TableLayout | None = None
 
-    def laid_out(self, source: Source, name: str, told: Defaults) -> Self:
+    def with_layout(self, source: Source, name: str, defaults: Defaults) -> Self:
         """Return the reader of one file, which it has looked at.
 
         Raises UnknownFormat, UsageError, InputError.
         """
         reader = copy.copy(self)
-        reader.layout = self._look(source, name, told)
+        reader.layout = self._look(source, name, defaults)
         if reader.layout:
             reader.mark = layout_mark(reader.layout)
             reader.kinds = _kinds_of(reader.layout.kind) or self.kinds
         return reader
 
     @abstractmethod
-    def _look(self, source: Source, name: str, told: Defaults) -> TableLayout | None:
+    def _look(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         """Return how the file is read; None if nothing in it shows that."""
 
     def split(
@@ -151,7 +151,7 @@ class JsonlReader(TableReader):
             or any(found.keys() >= _NEEDED or names_fields(found) for found in sample.objects)
         )
 
-    def _look(self, source: Source, name: str, told: Defaults) -> TableLayout | None:
+    def _look(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         head = source.head(name).removeprefix(BOM)
         found = json_objects(name, io.BufferedReader(io.BytesIO(head)))
         rows = [row.value for row in islice(found, _SAMPLED) if isinstance(row, JsonObject)]
@@ -167,7 +167,7 @@ class JsonlReader(TableReader):
                     if isinstance(item, JsonObject):
                         yield read_cell(item.value, layout, "created_at")
 
-        return complete_layout(source.name, base, rows, told, read_dates)
+        return complete_layout(source.name, base, rows, defaults, read_dates)
 
     def objects(
         self, source: Source, name: str, stream: io.BufferedReader
@@ -203,7 +203,7 @@ class JsonlCsvReader(TableReader):
         is_of_excel = (layout.encoding, layout.delimiter) == (UTF_16, "\t")  # "Unicode text", .txt
         return bool(sample.columns) or is_named_so or is_of_excel or names_fields(rows[0])
 
-    def _look(self, source: Source, name: str, told: Defaults) -> TableLayout | None:
+    def _look(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         head = source.head(name)
         found = sniff_table(head)
         if found is None:
@@ -216,7 +216,7 @@ class JsonlCsvReader(TableReader):
                     if not isinstance(row, Reject):
                         yield read_cell(row[1], layout, "created_at")
 
-        return guess_layout(source.name, base, rows, told, read_dates)
+        return guess_layout(source.name, base, rows, defaults, read_dates)
 
     def objects(
         self, source: Source, name: str, stream: io.BufferedReader

@@ -163,8 +163,8 @@ def _title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tupl
 def _read_date(fields: Mapping[str, object], path: PurePosixPath) -> object:
     """Return the date from front matter or file name, or None."""
     named = _NAMED_DATE.fullmatch(path.stem)
-    told = (fields[name] for name in _DATES if fields.get(name))
-    return next(told, named[1] if named else None)
+    dates = (fields[name] for name in _DATES if fields.get(name))
+    return next(dates, named[1] if named else None)
 
 
 def _header_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:

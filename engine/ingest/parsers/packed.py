@@ -331,14 +331,14 @@ def _require_open(archive: zipfile.ZipFile, blocks: list[Block]) -> None:
 def _book_dates(package: Element) -> Iterator[tuple[datetime | None, DateKind | None]]:
     """Yield the dates of a book with what they tell: first those of its publication."""
     events = {None: None, "creation": DateKind.CREATED, "modification": DateKind.MODIFIED}
-    told = [
+    dates = [
         (
             _parse_publication_date((element.text or "").strip()),
             events.get(element.get(f"{_BOOK}event")),
         )
         for element in package.iterfind(f".//{_DUBLIN_CORE}date")
     ]
-    yield from sorted(told, key=lambda dating: dating[1] is not None)
+    yield from sorted(dates, key=lambda dating: dating[1] is not None)
     for element in package.iterfind(f".//{_BOOK}meta[@property='dcterms:modified']"):
         yield _parse_publication_date((element.text or "").strip()), DateKind.MODIFIED
 
