@@ -18,17 +18,9 @@ from bot.console.screen import Output, progress_bar
 from bot.database import bring_up_to_date, open_database, open_url, open_with_server
 from bot.media import Media
 from bot.settings import Settings
-from db.backup.backup import (
-    check_backup,
-    dump,
-    holds_something,
-    is_set_up,
-    others_work,
-    require_known_tables,
-    restore,
-    unknown_languages,
-)
+from db.backup.backup import dump, holds_something, is_set_up, others_work, require_known_tables
 from db.backup.programs import environment
+from db.backup.restore import check_backup, restore, unknown_languages
 from db.corpus.corpora import Corpora, add_languages
 from db.embedded.server import EmbeddedServer
 from db.pool import Database

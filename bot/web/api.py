@@ -29,7 +29,7 @@ from bot.web.schemas import (
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests, may_ask
 from db.search.shown import DocumentLookup, DocumentOrigin
 from engine.contracts.answers import ProphecyAnswer, QuestionAnswer
-from engine.contracts.results import DocumentAnswer, FindAnswer
+from engine.contracts.documents import DocumentAnswer, FindAnswer
 from engine.corpora import ALL, news_corpus
 from engine.errors import CorpusNotFound
 from engine.messages import Message

@@ -32,7 +32,7 @@ from bot.web.schemas import (
 from bot.web.shared_state import SharedState
 from engine.contracts.answers import AnswerModel, ProphecyAnswer
 from engine.contracts.composition import ComposeAnswer
-from engine.contracts.results import DocumentAnswer, FindAnswer
+from engine.contracts.documents import DocumentAnswer, FindAnswer
 
 _LONGEST_SHORT = 240  # bytes of a text: three hits have less than 1.5 kB
 

@@ -13,7 +13,7 @@ from engine.compose.asking import (
 )
 from engine.compose.composition import ComposeRequest, Draft, Fact, Removal, SourcePassage
 from engine.compose.figures import YEAR, figures, stems
-from engine.compose.guard import first_words, normal, stands_in
+from engine.compose.quotations import first_words, normal, stands_in
 from engine.llm.asking import Prompt, compact_json, list_of, objects, strict
 from engine.messages import Message
 from engine.text.clean import without_links, without_markup

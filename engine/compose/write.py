@@ -9,7 +9,8 @@ from itertools import chain, pairwise, takewhile
 from engine.answer.cited_answer import split_citations
 from engine.compose.asking import as_list, plain
 from engine.compose.composition import ComposeRequest, Draft, DraftSentence, Fact, SourcePassage
-from engine.compose.guard import makes_claim, open_quotation, outside_quotations, without_quotations
+from engine.compose.guard import makes_claim
+from engine.compose.quotations import open_quotation, outside_quotations, without_quotations
 from engine.compose.tweets import MOST_TWEETS, over_long
 from engine.llm.asking import Prompt, compact_json, list_of, objects, strict
 from engine.search import told_date

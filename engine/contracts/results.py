@@ -1,17 +1,15 @@
-"""Search results: snippets that quote the documents verbatim, with receipts, and `find --json`."""
+"""Search results: snippets that quote the documents verbatim, with receipts."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from mimetypes import guess_type
 from typing import Any, Generic, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from engine.contracts.answers import AnswerModel, FoundText, round_figure, text_values
 from engine.contracts.requests import SearchContract
 from engine.query.results import Comment, FindHit, FoundDocument, Match, QueryAnswer
-from engine.values import DateKind, Flag, Kind
+from engine.values import DateKind, Flag
 
 _DIGITS = 4
 _FILE_KINDS = frozenset({"image", "video", "audio", "text"})
@@ -290,13 +288,6 @@ class SearchResult(Value, Generic[S]):
 PersonalResult = SearchResult[PersonalSnippet]
 SocialResult = SearchResult[SocialSnippet]
 PublishedResult = SearchResult[PublishedSnippet]
-_SNIPPETS: Mapping[Kind, type[Snippet]] = {
-    Kind.PERSONAL: PersonalSnippet,
-    Kind.SOCIAL: SocialSnippet,
-    Kind.TWEETS: SocialSnippet,
-    Kind.PUBLISHED: PublishedSnippet,
-    Kind.LIBRARY: PublishedSnippet,
-}
 
 
 def result_of(search: SearchContract, found: QueryAnswer, snippet: type[S]) -> SearchResult[S]:
@@ -308,107 +299,3 @@ def result_of(search: SearchContract, found: QueryAnswer, snippet: type[S]) -> S
         notice=" ".join(found.notices) or None,
         items=tuple(map(snippet.of, found.hits)),
     )
-
-
-class DocumentText(FoundText):
-    """A text with all that is known about it."""
-
-    context: str | None = Field(description="The message that it answers.")
-    title: str | None
-    role: str | None
-    platform: str | None
-    thread: str | None
-    attribution: str = Field(description="Where it comes from, else author, source and date.")
-    lang: str | None
-    tags: list[str]
-    mentions: list[str]
-    engagement: int
-    attachments: list[Attachment]
-    participants: list[str] = Field(description="Of its conversation.")
-
-
-def _document_values(document: FoundDocument) -> dict[str, Any]:
-    """Return the values of DocumentText."""
-    candidate = document.candidate
-    return {
-        **text_values(candidate),
-        "context": candidate.context,
-        "title": document.title,
-        "role": document.role,
-        "platform": candidate.platform,
-        "thread": document.thread,
-        "attribution": document.attribution,
-        "lang": candidate.lang,
-        "tags": list(document.tags),
-        "mentions": list(document.mentions),
-        "engagement": document.engagement,
-        "attachments": list(attachments_of(document)),
-        "participants": list(document.participants),
-    }
-
-
-class DocumentAnswer(DocumentText):
-    """One text with the names that `presagio find --json` gives its hits."""
-
-    corpus: str
-
-    @classmethod
-    def of(cls, corpus: str, document: FoundDocument) -> Self:
-        """Return a document of the corpus."""
-        return cls(corpus=corpus, **_document_values(document))
-
-
-class FoundHit(DocumentText):
-    """A text that meets a query."""
-
-    rank: int
-    score: float | None
-    similarity: float | None
-    matched: list[MatchedTerm]
-
-    @classmethod
-    def of(cls, hit: FindHit) -> Self:
-        """Return a hit of a query."""
-        return cls(
-            **_document_values(hit.document),
-            rank=hit.rank,
-            score=round_figure(hit.score),
-            similarity=round_figure(hit.similarity),
-            matched=list(map(MatchedTerm.of, hit.matched)),
-        )
-
-
-class FindAnswer(AnswerModel):
-    """What `presagio find --json` prints. A hit has the names of the contract of its kind too."""
-
-    query: str
-    canonical: str
-    expanded: str
-    filters: list[str]
-    corpus: str
-    plan: str
-    counts: dict[str, int | None]
-    elapsed_ms: int
-    notice: str | None
-    hits: list[dict[str, Any]]
-
-    @classmethod
-    def of(cls, asked: str, found: QueryAnswer, *, elapsed_ms: float) -> Self:
-        """Return what a query found."""
-        return cls(
-            query=asked,
-            **_query_values(found),
-            counts=StageCounts.of(found).model_dump(exclude={"elsewhere"}),
-            elapsed_ms=round(elapsed_ms),
-            notice=" ".join(found.notices) or None,
-            hits=[_contract(found.kind, hit) | FoundHit.of(hit).to_json() for hit in found.hits],
-        )
-
-
-def _contract(kind: Kind | None, hit: FindHit) -> dict[str, Any]:
-    """Return a hit in the contract of its kind, but for `source`, which meant the platform here
-    before the contract had a name for it."""
-    if kind is None:
-        return {}
-    named = _SNIPPETS[kind].of(hit).model_dump(mode="json")
-    return named | {"source": hit.document.candidate.platform or hit.document.domain}

@@ -22,7 +22,8 @@ from engine.compose.composition import (
     Support,
 )
 from engine.compose.finish import CHECK_PROMPT, check_content, find_leads, read_checks
-from engine.compose.guard import Finding, GuardFault, guard, makes_claim, normal, stands_in
+from engine.compose.guard import Finding, GuardFault, guard, makes_claim
+from engine.compose.quotations import normal, stands_in
 from engine.compose.tweets import LONGEST, SOURCES, tweet_length
 from engine.compose.write import read_sentences, texts_of
 from engine.errors import InputError

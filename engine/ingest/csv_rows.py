@@ -20,7 +20,8 @@ from engine.ingest.streams import (
     raw_lines,
     skip_bom,
 )
-from engine.ingest.tables import UTF_8, fit_row
+from engine.ingest.table_cells import fit_row
+from engine.ingest.tables import UTF_8
 from engine.messages import Message
 
 if TYPE_CHECKING:

@@ -11,20 +11,18 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from zoneinfo import ZoneInfo
 
 import orjson
 
 from engine.errors import RecordError, UnknownFormat, UsageError
-from engine.ingest.dates import made_id
 from engine.ingest.exchange import is_exported
 from engine.ingest.records import Defaults, TableLayout
+from engine.ingest.table_cells import RowMap, fit_row, read_cell, translate_row
 from engine.ingest.written_dates import (
     DayOrder,
     find_day_order,
     is_time,
     names_zone,
-    read_written_time,
 )
 from engine.messages import Message
 from engine.text.clean import storable
@@ -98,15 +96,6 @@ _LAST_RANK = 1_000
 # A day and a time of day may stand in two columns.
 _CLOCKS = frozenset(("time", "hour", "hora", "clock"))
 _CLOCK = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2})?.{0,9}")
-_THOUSANDS = re.compile(r"\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+")
-_DECIMAL = re.compile(r"(\d+)(?:[.,]\d*)?")
-_SHORT = re.compile(r"(\d+)(?:[.,](\d))?\s?([KkMm])(?:il)?")
-_WHOLE_AS_FLOAT = re.compile(r"(\d{1,15})\.0")
-_WORDS = re.compile(r"[^\s,;'\"\[\](){}#]+")
-
-RowMap = Mapping[str, object]
-# Fields of our own that a table has under these names alone.
-PLAIN_FIELDS = frozenset(("attachments", "participants"))
 
 
 def fold_name(name: str) -> str:
@@ -261,17 +250,6 @@ def _has_header(rows: Sequence[Sequence[str]], named: Mapping[str, str]) -> bool
     return bool(in_header) or not any(map(is_time, rows[0]))
 
 
-def fit_row(row: Sequence[str], layout: TableLayout) -> Sequence[str]:
-    """Return a row of as many cells as there are columns: without a header, the rest is its end.
-
-    Who writes two columns by hand puts no quotes around a text with commas.
-    """
-    width = len(layout.names)
-    if layout.has_header or len(row) <= width:
-        return row
-    return [*row[: width - 1], layout.delimiter.join(row[width - 1 :])]
-
-
 def _find_named_columns(
     name: str, names: Sequence[str], named: Mapping[str, str]
 ) -> dict[str, str]:
@@ -387,54 +365,6 @@ def _decide_day_order(
         known = {DayOrder.DAY_FIRST: True, DayOrder.MONTH_FIRST: False}
         return replace(layout, is_day_first=known.get(order))
     raise UnknownFormat(message, fix=Message("Say which: --day-first or --month-first."))
-
-
-def read_cell(row: RowMap, layout: TableLayout, field: str) -> object:
-    """Return what the columns of a field hold."""
-    column = layout.columns.get(field, "")
-    if column in row or "+" not in column:
-        return row.get(column)
-    return " ".join(str(row.get(part) or "") for part in column.split("+")).strip()
-
-
-def translate_row(row: RowMap, layout: TableLayout) -> dict[str, object]:
-    """Return a record with our fields, as JSON lines have them. Raises RecordError."""
-    found = {field: read_cell(row, layout, field) for field in layout.columns}
-    found |= {name: row[name] for name in row if name in PLAIN_FIELDS and name not in found}
-    for field in ("favorites", "retweets"):
-        found[field] = read_count(found.get(field))
-    if isinstance(found.get("tags"), str):
-        found["tags"] = _WORDS.findall(str(found["tags"]))
-    if isinstance(user := found.get("author"), Mapping):
-        found["author"] = user.get("username") or user.get("screen_name") or user.get("name")
-    if isinstance(found.get("text"), str):
-        found["text"] = str(found["text"]).strip()
-    written = found.get("created_at")
-    zone = ZoneInfo(layout.timezone) if layout.timezone else None
-    moment = read_written_time(written, zone=zone, is_day_first=layout.is_day_first)
-    found["created_at"] = moment.isoformat()
-    if "id" not in layout.columns:
-        parts = (found.get(name) for name in ("text", "author", "url"))
-        found["id"] = made_id(str(written), *(str(part or "") for part in parts))
-    elif isinstance(found["id"], str) and (whole := _WHOLE_AS_FLOAT.fullmatch(found["id"].strip())):
-        found["id"] = whole[1]
-    return found
-
-
-def read_count(value: object) -> object:
-    """Return a number of likes that a spreadsheet wrote: 1.234, 1,234, 12.0, 1.2K."""
-    if isinstance(value, float):
-        return int(value) if abs(value) < 2**53 else 0
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    if _THOUSANDS.fullmatch(text):
-        return "".join(filter(str.isdigit, text))
-    if short := _SHORT.fullmatch(text):
-        unit = 1_000 if short[3] in "kK" else 1_000_000
-        return int(short[1]) * unit + int(short[2] or 0) * unit // 10
-    found = _DECIMAL.fullmatch(text)
-    return found[1] if found else text
 
 
 def _preview(rows: Sequence[RowMap], layout: TableLayout) -> Iterable[Mapping[str, str]]:

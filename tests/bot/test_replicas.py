@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.app import App, open_app
-from bot.cli.doctor_checks import failover_check
+from bot.cli.doctor_servers import failover_check
 from bot.settings import load_settings
 from bot.settings.sections import DatabaseSettings
 from db.replicas import ReplicaState

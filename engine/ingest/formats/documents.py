@@ -14,8 +14,9 @@ from pathlib import PurePosixPath
 from engine.errors import RecordError
 from engine.ingest.dates import host_of, made_id
 from engine.ingest.formats.markdown import MarkdownReader, split_front_matter
+from engine.ingest.parsers.html import parse_page
 from engine.ingest.parsers.ocr import Ocr, parse_picture
-from engine.ingest.parsers.packed import parse_epub, parse_page, parse_word
+from engine.ingest.parsers.packed import parse_epub, parse_word
 from engine.ingest.parsers.parsed import (
     ParsedDocument,
     damaged_error,

@@ -17,7 +17,7 @@ from engine.feeds.markup import (
     web_link,
 )
 from engine.ingest.dates import host_of, made_id, read_zoned_time, string, strings, text_of
-from engine.ingest.parsers.packed import html_text
+from engine.ingest.parsers.html import html_text
 from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import JsonObject, Reader, Sample
 from engine.ingest.records import (

@@ -38,15 +38,14 @@ from engine.ingest.records import (
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, HEAD
+from engine.ingest.table_cells import read_cell, translate_row
 from engine.ingest.tables import (
     UTF_16,
     complete_layout,
     guess_layout,
     layout_mark,
     names_fields,
-    read_cell,
     sniff_table,
-    translate_row,
 )
 from engine.ingest.written_dates import read_written_time
 from engine.messages import Message

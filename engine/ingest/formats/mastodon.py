@@ -16,7 +16,7 @@ from engine.ingest.dates import (
     string,
     text_of,
 )
-from engine.ingest.parsers.packed import html_text
+from engine.ingest.parsers.html import html_text
 from engine.ingest.reader import JsonObject, Reader, Sample, members_named, parse_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source

@@ -14,7 +14,7 @@ from bot.queries.find import find
 from bot.web.schemas import AskAnswer, SearchAnswer, SearchHit
 from db.pool import Database
 from engine.contracts.answers import ProphecyAnswer, ProphecyHit, QuestionAnswer
-from engine.contracts.results import DocumentAnswer, FindAnswer
+from engine.contracts.documents import DocumentAnswer, FindAnswer
 from engine.values import Kind
 from tests.ages import say_years
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage

@@ -10,18 +10,10 @@ import asyncpg
 import pytest
 
 from db import migrate
-from db.backup import backup as module
-from db.backup.backup import (
-    check_backup,
-    dump,
-    holds_something,
-    is_set_up,
-    others_work,
-    require_known_tables,
-    restore,
-    unknown_languages,
-)
+from db.backup import restore as module
+from db.backup.backup import dump, holds_something, is_set_up, others_work, require_known_tables
 from db.backup.programs import environment, start_program
+from db.backup.restore import check_backup, restore, unknown_languages
 from db.migrate import Migration, available
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings

@@ -11,19 +11,11 @@ from hypothesis import strategies as st
 from engine.compose.composition import DraftSentence
 from engine.compose.days import Days, mentions
 from engine.compose.figures import figures
-from engine.compose.guard import (
-    GuardFault,
-    first_words,
-    guard,
-    makes_claim,
-    normal,
-    open_quotation,
-    quotations,
-    stands_in,
-)
+from engine.compose.guard import GuardFault, guard, makes_claim
 from engine.compose.held_figures import Figures
 from engine.compose.number_words import numbers_in_words
 from engine.compose.quantities import Quantities, superlatives
+from engine.compose.quotations import first_words, normal, open_quotation, quotations, stands_in
 from engine.evaluate.compositions import Flaw, find_faults, measure_guard, read_labelled
 from engine.text.language import detect_language
 from engine.values import DateKind

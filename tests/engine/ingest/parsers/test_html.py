@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.ingest.parsers.packed import html_text
+from engine.ingest.parsers.html import html_text
 from tests.patterns import grows_faster, needs_timer
 
 

@@ -1,0 +1,276 @@
+"""Reads HTML: its text, and its paragraphs, headings and tables."""
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from engine.errors import ExtraMissing
+from engine.ingest.dates import LATEST
+from engine.ingest.parsers.parsed import (
+    Heading,
+    ParsedDocument,
+    empty_error,
+    first_date,
+    missing_extra_error,
+    said_date,
+    under_headings,
+)
+from engine.page.article import LONGEST_PAGE, article
+from engine.page.read import decode_page, read_page
+from engine.text.chunks import Block
+from engine.values import DateKind
+
+_PARAGRAPHS = frozenset(
+    ("p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "ul", "ol", "table", "figure")
+)
+
+
+_BLOCKS = frozenset(
+    ("address", "article", "dd", "div", "dl", "dt", "figcaption", "hr", "li", "section", "tr")
+)
+
+
+_UNSEEN = frozenset(("script", "style", "template", "noscript", "iframe", "head", "-comment"))
+
+
+_NAMES = frozenset(("mention", "hashtag"))  # classes of links that are shown by their text
+
+
+_BLANKS = re.compile(r"[ \t\r\n\f]+")
+
+
+# Separators of blocks; no text contains them. Several in a row count as one.
+_LINE, _PARAGRAPH = "\x00", "\x01"
+
+
+# Before the level and the text of a heading.
+_HEADING = "\x02"
+
+
+_LEVELS = {f"h{level}": str(level) for level in range(1, 7)}
+
+
+_LONGEST_CELL = 300  # characters; a longer one is layout
+
+
+_PARTED = re.compile("(?:(?<![ \\t])[ \\t]++)?[\x00\x01][ \\t\x00\x01]*+")
+
+
+_AROUND_BREAKS = re.compile(r"(?:(?<![ \t])[ \t]++)?\n[ \t]*+")
+
+
+_TOO_MANY_BREAKS = re.compile(r"\n{3,}")
+
+
+_MARK = re.compile(r"\[?(?:\d{1,4}|[a-z]|[*†‡§]{1,3})\]?", re.IGNORECASE)
+
+
+_BACK = re.compile("[↑↩\ufe0e\ufe0f^]+")
+
+
+_Cells = list[str]
+
+
+_MOST_REPEATS, _LONGEST_REPEATED = 50, 60  # cells that one stands in; characters of such a one
+
+
+def html_text(markup: str) -> str:
+    """Return the text of an HTML fragment, with paragraphs separated by an empty line.
+
+    A link whose text is (part of) its address becomes the whole address; any other keeps its text.
+    """
+    body = LexborHTMLParser(markup).body
+    text = _PARTED.sub(_break_between, "".join(_pieces(body)) if body else "")
+    return _TOO_MANY_BREAKS.sub("\n\n", _AROUND_BREAKS.sub("\n", text)).strip()
+
+
+def html_blocks(markup: str) -> list[Block]:
+    """Return the paragraphs, lists and tables of an HTML page with their headings."""
+    body = LexborHTMLParser(markup).body
+    text = "".join(_pieces(body, structured=True)) if body else ""
+    text = _AROUND_BREAKS.sub("\n", _PARTED.sub(_break_between, text))
+    return list(under_headings(map(_part, filter(None, map(str.strip, text.split("\n\n"))))))
+
+
+def _part(text: str) -> Heading | Block:
+    if not text.startswith(_HEADING):
+        return Block(text=text.replace(_HEADING, ""))
+    return Heading(text=" ".join(text[2:].split()), level=int(text[1]))
+
+
+def _pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]:
+    """Yield texts and line ends in document order; works at any depth of nesting.
+
+    If `structured`, headings are marked and the cells of a row stand in one line.
+    """
+    waiting: list[LexborNode | str] = [body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            yield node
+        elif node.is_text_node:
+            yield _BLANKS.sub(" ", node.text(deep=False) or "")
+        elif node.tag == "br":
+            yield "\n"
+        elif node.tag == "a" and (address := _address(node)):
+            yield address
+        elif structured and (_is_note_mark(node) or _lists_contents(node)):
+            continue
+        elif structured and node.tag == "table" and (rows := _table_rows(node)):
+            yield f"{_PARAGRAPH}{_LINE.join(rows)}{_PARAGRAPH}"
+        elif structured and node.tag == "tr" and (row := _table_row(node)):
+            yield f"{_LINE}{row}{_LINE}"
+        elif node.tag not in _UNSEEN:
+            after = _line_end(node.tag)
+            yield after
+            if structured and node.tag in _LEVELS and node.text().strip():
+                yield _HEADING + _LEVELS[node.tag]
+            waiting.append(after)
+            waiting.extend(reversed(list(node.iter(include_text=True))))
+
+
+def _is_note_mark(node: LexborNode) -> bool:
+    """Return whether a node is the mark of a note, or the way back from one: words have neither."""
+    if node.tag == "a" and "noteref" in (node.attributes.get("epub:type") or ""):
+        return True
+    if node.tag not in ("a", "sup"):
+        return False
+    link = node if node.tag == "a" else node.css_first("a")
+    target = "#" in ((link.attributes.get("href") if link else "") or "")
+    shown = (node.text() or "").strip()
+    return target and bool(_BACK.fullmatch(shown) or (_is_raised(node) and _MARK.fullmatch(shown)))
+
+
+def _is_raised(node: LexborNode) -> bool:
+    """Return whether a link stands above the line, or all of a note's mark is in brackets."""
+    return node.tag == "sup" or bool(node.css_first("sup")) or (node.text() or "").startswith("[")
+
+
+def _lists_contents(node: LexborNode) -> bool:
+    """Return whether a node is a table of contents of a book."""
+    return node.tag == "nav" and "toc" in (node.attributes.get("epub:type") or "")
+
+
+def _table_rows(table: LexborNode) -> _Cells | None:
+    """Return the rows of a table of data, each in one line; None if it is the page's layout.
+
+    A cell that spans rows or columns stands in each of them.
+    """
+    below: dict[int, tuple[int, str]] = {}  # by column: for how many more rows, and what
+    lines: list[str] = []
+    if table.css_first("table table"):
+        return None
+    for row in table.css("tr"):
+        texts = _read_cells(row)
+        if texts is None:
+            return None
+        filled: _Cells = []
+        for text, across, down in texts:
+            _fill_from_above(filled, below)
+            for _ in range(across):
+                if down > 1:
+                    below[len(filled)] = (down, text)
+                filled.append(text)
+        _fill_from_above(filled, below)
+        below = {at: (left - 1, text) for at, (left, text) in below.items() if left > 1}
+        line = filled[0] if len(texts) == 1 and len({*filled}) == 1 else " | ".join(filled)
+        lines += filter(None, [line.strip().rstrip("| ")])
+    caption = table.css_first("caption")
+    title = " ".join(caption.text().split()) if caption else ""
+    return [*filter(None, [title]), *lines] or None
+
+
+def _fill_from_above(filled: _Cells, below: dict[int, tuple[int, str]]) -> None:
+    """Add the cells that span the row from above, as far as there are any."""
+    while held := below.get(len(filled)):
+        filled.append(held[1])
+
+
+def _read_cells(row: LexborNode) -> list[tuple[str, int, int]] | None:
+    """Return the text of each cell and how many columns and rows it spans; None for layout."""
+    cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
+    if any(cell.css_first("table, h1, h2, h3") for cell in cells):
+        return None
+    found = [(_cell_text(cell), *_read_spans(cell)) for cell in cells]
+    if any(len(text) > _LONGEST_CELL for text, _, _ in found):
+        return None
+    return [
+        (text, across, down) if len(text) <= _LONGEST_REPEATED else (text, 1, 1)
+        for text, across, down in found
+    ]
+
+
+def _cell_text(cell: LexborNode) -> str:
+    marks = [node for node in cell.css("a, sup") if _is_note_mark(node)]
+    for mark in marks:
+        mark.decompose()
+    return " ".join(cell.text(separator=" ").split())
+
+
+def _read_spans(cell: LexborNode) -> tuple[int, int]:
+    """Return how many columns and rows a cell spans, together no more than are repeated."""
+    written = (cell.attributes.get(name) or "" for name in ("colspan", "rowspan"))
+    read = (int(span[:4]) if span.isascii() and span.isdigit() else 1 for span in written)
+    across, down = (min(max(span, 1), _MOST_REPEATS) for span in read)
+    return across, max(1, min(down, _MOST_REPEATS // across))
+
+
+def _table_row(row: LexborNode) -> str | None:
+    """Return the cells of a row of data within a table of layout in one line, or None."""
+    cells = _read_cells(row)
+    return " | ".join(text for text, _, _ in cells if text) if cells else None
+
+
+def _line_end(tag: str | None) -> str:
+    if tag in _PARAGRAPHS:
+        return _PARAGRAPH
+    return _LINE if tag in _BLOCKS else ""
+
+
+def _break_between(found: re.Match[str]) -> str:
+    return "\n\n" if _PARAGRAPH in found[0] else "\n"
+
+
+def _address(link: LexborNode) -> str | None:
+    """Return the target of a link that shows its address, which networks shorten for display."""
+    address, shown = link.attributes.get("href"), link.text().strip()
+    classes = (link.attributes.get("class") or "").split()
+    if not address or not shown or address.startswith("#") or _NAMES.intersection(classes):
+        return None
+    return address if shown.rstrip("…").removesuffix("...") in address else None
+
+
+def parse_page(content: bytes) -> ParsedDocument:
+    """Return the article of a page, or all its text if it has none. Raises RecordError.
+
+    A longer page is a book or a report, which has no menus to leave out.
+    """
+    try:
+        found = article(content) if len(content) <= LONGEST_PAGE else None
+    except ExtraMissing as exc:
+        raise missing_extra_error() from exc
+    if found is None:
+        return _whole(content)
+    date, dated_by = first_date((said_date(found.date), found.dated_by))
+    return ParsedDocument(
+        blocks=[Block(text=block.text, headings=block.headings) for block in found.blocks],
+        title=found.title,
+        author=found.author,
+        date=date,
+        dated_by=dated_by,
+        language=found.language,
+    )
+
+
+def _whole(content: bytes) -> ParsedDocument:
+    blocks = html_blocks(decode_page(content, None))
+    if not blocks:
+        raise empty_error()
+    page = read_page(content[:LONGEST_PAGE], None, now=LATEST)
+    date, dated_by = first_date(
+        (said_date(page.published), None), (said_date(page.modified), DateKind.MODIFIED)
+    )
+    return ParsedDocument(
+        blocks=blocks, title=page.title, date=date, dated_by=dated_by, language=page.language
+    )
