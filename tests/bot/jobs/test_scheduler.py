@@ -217,6 +217,22 @@ async def test_a_run_with_nothing_to_do_need_not_be_counted(storage: Database) -
     assert await counted(storage) == {}
 
 
+async def test_a_run_that_did_something_is_counted_even_so(storage: Database) -> None:
+    async def work() -> int:
+        return 1
+
+    async with running(storage, job(work, counts_idle=False)):
+        await until_counted(storage, RunOutcome.DONE)
+
+
+async def test_a_run_with_nothing_to_do_is_counted_otherwise(storage: Database) -> None:
+    async def work() -> int:
+        return 0
+
+    async with running(storage, job(work)):
+        await until_counted(storage, RunOutcome.DONE)
+
+
 class WallClock(datetime):
     """The time of day, which can be set."""
 

@@ -55,9 +55,13 @@ def test_planted_claims_fall_and_right_ones_stand() -> None:
         ("Heute sagt der Autor Jan Moll, die Brücke ist zu.", "Moll sagt: zu.", "@ana", []),
         ("Es ist so, dass der Autor Jan Moll das sagt.", "Er sagt es.", "@ana", ["Autor Jan Moll"]),
         ("Es ist so, dass die Brücke nicht mehr offen ist.", "Sie ist zu.", "@ana", []),
+        ("In May, the Bolivians voted no.", "No, said Bolivia.", "@ana", []),
+        ("In May, the Chileans voted no.", "No, said Bolivia.", "@ana", ["Chileans"]),
+        ("In May, all of Washington voted no.", "All WA said no.", "@ana", []),
+        ("In May, all of Iowa voted no.", "All WA said no.", "@ana", ["Iowa"]),
     ],
 )
-def test_names_in_handles_and_among_german_nouns_are_known(
+def test_names_are_known_from_handles_other_forms_and_initials_and_german_nouns_are_none(
     text: str, source: str, title: str, warned: list[str]
 ) -> None:
     found = guard(DraftSentence(text=text, sources=(1,)), [passage(source, title=title)])
