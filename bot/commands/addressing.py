@@ -37,6 +37,14 @@ _POINTS_AHEAD = re.compile(
 _SPOKEN_ABOUT = re.compile(
     r"(?:is|isn['’]t|was|says|said|has|found|finds|knows|es|era|fue|dijo|dice|sabe|encontró)\b"
 )
+# What is divided by the bot's name where it is asked for texts: "any tweets", "about the wall?".
+_WANTS_TEXTS = re.compile(
+    r"(?:(?:are|were) there |is there |do you (?:have|know) |have you |got |what |hay |ten[eé]s |"
+    r"tienes )?(?:(?:any|some|an?|alg[uú]n(?:os)?|un|qu[eé]) )?(?:old )?"
+    r"(?:tweets?|posts?|tuits?)\s?,?",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(.+?)\s?\?+", re.IGNORECASE)
 # How a message begins that goes on with a question.
 _ASKING = re.compile(
     r"(?:(?:and|but|y|pero)\b[\s,]*)?¿?(?:what|who|whom|whose|which|when|where|why|how|did|does|has"
@@ -63,13 +71,17 @@ def read_address(request: Request) -> Request:
 
 def _read_around_name(request: Request, before: str, after: str) -> Request:
     """Return a request for the part that is a headline for the bot: what follows the name, or what
-    stands before it and a question to the bot; or for all of it, after a greeting."""
+    stands before it and a question to the bot, or what texts are asked for about; or for all of it,
+    after a greeting."""
     follows = is_remark(before) and _POINTS_AHEAD.search(before) is not None
     tells = not is_remark(after) and not after.endswith("?")
     if looks_like_headline(after) or (follows and tells):
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
+    asked = _WANTS_TEXTS.fullmatch(before.lstrip("¿ ")) and _ABOUT.fullmatch(after)
+    if asked and find_telling_words(asked[1]):
+        return replace(request, text=asked[1], around_name=None)
     called = fold_words(before)
     if len(called) > 1:
         return request

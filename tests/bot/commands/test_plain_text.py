@@ -166,6 +166,10 @@ NEWS = "Senate votes to repeal Obamacare"
         ("Luz, @bot is the one I told you about", None),
         ("Trump fans will hate @bot for this", None),
         ("qué dijo @bot sobre Irán?", None),
+        ("any tweets @bot about that?", None),
+        ("those tweets @bot about the border wall are fake", None),
+        ("any tweets @bot about the border wall?", "the border wall"),
+        ("¿hay algún tuit @bot sobre Irán?", "Irán"),
         (
             "Look, Luz: Senate votes to repeal @bot Obamacare",
             "Look, Luz: Senate votes to repeal Obamacare",
