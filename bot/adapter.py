@@ -39,6 +39,10 @@ class AdapterFailed(PresagioError):
     """A platform could not be started."""
 
 
+class TokenRefused(AdapterFailed):
+    """The platform does not accept the tokens that are set."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterStatus:
     """Whether an adapter is receiving events now, and how: "polling", "Socket Mode"."""

@@ -1,8 +1,8 @@
 """`presagio setup`: its arguments."""
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from getpass import getpass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bot.adapter import TokenRefused
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_tables import consent_to_tables
 from bot.cli.shared import (
@@ -159,7 +160,10 @@ class Checks:
             from bot.telegram.client import check_telegram
 
             chosen = self._settings.telegram
-            found = await check_telegram(wishes.telegram_token, chosen.api_base, chosen.webhook_url)
+            with _names_source("Copy it whole from the message of @BotFather."):
+                found = await check_telegram(
+                    wishes.telegram_token, chosen.api_base, chosen.webhook_url
+                )
             self.names["telegram"] = found.partition(",")[0]
             self._output.remark(f"telegram: {found}")
 
@@ -169,9 +173,22 @@ class Checks:
             from bot.slack.client import check_slack
 
             base = self._settings.slack.api_base
-            found = await check_slack(wishes.slack_bot_token, wishes.slack_app_token, "", base)
+            with _names_source(
+                "Copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and"
+                " the app token from its Basic Information."
+            ):
+                found = await check_slack(wishes.slack_bot_token, wishes.slack_app_token, "", base)
             self.names["slack"] = found.partition(",")[0]
             self._output.remark(f"slack: {found}")
+
+
+@contextmanager
+def _names_source(fix: str) -> Iterator[None]:
+    """Say where a refused token stands, in place of the variable that setup will write."""
+    try:
+        yield
+    except TokenRefused as error:
+        raise TokenRefused(error.message, fix=fix) from error
 
 
 if TYPE_CHECKING:

@@ -21,7 +21,15 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.adapter import AdapterFailed, ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
+from bot.adapter import (
+    AdapterFailed,
+    ChatGone,
+    DeliveryError,
+    DeliveryRefused,
+    SlowDown,
+    TokenRefused,
+    Unsure,
+)
 from bot.commands import Command
 from bot.i18n.words import Words
 from bot.slack.events import PLATFORM, SHORTCUT, SlackProfile
@@ -272,7 +280,7 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
             if app_token:
                 await client.apps_connections_open(app_token=app_token)
     except SlackApiError as error:
-        raise AdapterFailed(
+        raise TokenRefused(
             Message("Slack refuses: {said}.", said=describe_slack_error(error)),
             fix=Message("Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."),
         ) from error

@@ -25,7 +25,15 @@ from telegram.error import (
 from telegram.ext import BaseRateLimiter, ExtBot
 from telegram.request import HTTPXRequest
 
-from bot.adapter import AdapterFailed, ChatGone, DeliveryError, DeliveryRefused, SlowDown, Unsure
+from bot.adapter import (
+    AdapterFailed,
+    ChatGone,
+    DeliveryError,
+    DeliveryRefused,
+    SlowDown,
+    TokenRefused,
+    Unsure,
+)
 from bot.pace import Holds, RateLimit
 from engine.messages import Message
 
@@ -283,7 +291,7 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
             name = f"@{bot.username}"
             rights = _describe_rights(bot.bot)
     except InvalidToken as error:
-        raise AdapterFailed(
+        raise TokenRefused(
             Message("Telegram refuses the token."),
             fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
         ) from error

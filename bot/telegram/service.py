@@ -11,7 +11,7 @@ from telegram import BotCommand, ChatMember, ChatMemberAdministrator, Update
 from telegram.constants import ChatType
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
-from bot.adapter import AdapterFailed, AdapterStatus, DeliveryError
+from bot.adapter import AdapterFailed, AdapterStatus, DeliveryError, TokenRefused
 from bot.commands import Command
 from bot.conversation.conversation import Conversation
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
@@ -104,7 +104,7 @@ class TelegramService:
                 await self._poll()
         except InvalidToken:
             # Not "from error": its message contains the token.
-            raise AdapterFailed(
+            raise TokenRefused(
                 Message("Telegram refuses the token."),
                 fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
             ) from None

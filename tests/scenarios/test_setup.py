@@ -133,7 +133,7 @@ async def test_two_commands_and_two_messages_lead_to_the_first_answer(
     again = await run("setup", environ=environ)
     assert "Wrote" not in again, "a second run changes nothing"
     refused = await run("setup", "--telegram-token", "9:other", environ=environ, code=1)
-    assert "Telegram refuses the token." in refused
+    assert "Telegram refuses the token. Copy it whole from the message of @BotFather." in refused
     assert telegram.token in (folder / "presagio.env").read_text()
 
 
@@ -287,7 +287,7 @@ async def test_on_a_terminal_it_asks_and_asks_again_what_is_refused(
     archive = str(write_tweets(tmp_path / "a.jsonl", range(5)))
     answers = [str(tmp_path / "gone"), archive, "@ana", "Ana Ruiz", "", "9:wrong", telegram.token]
     said, _ = await asyncio.to_thread(typed, environ, [*answers, "", ""])
-    assert "Telegram refuses the token." in said
+    assert "Telegram refuses the token. Copy it whole from the message of @BotFather." in said
     assert f"Write to @{telegram.bot.username} in private within 12 hours: /start " in said
     assert telegram.token not in said, "secrets are not shown"
     folder = tmp_path / "settings" / "presagio"
