@@ -10,6 +10,7 @@ from db.embedded.server import EmbeddedServer
 from db.migrate import check
 from db.pool import Database, PoolSettings, Replication
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
+from engine.messages import join_messages
 
 
 @asynccontextmanager
@@ -99,13 +100,17 @@ async def _run_embedded(
     try:
         await _to_its_end(server.acquire)
         yield server
-    except BaseException as error:
-        lost = isinstance(error, StorageInterrupted | StorageUnreachable)
-        full = server.find_lack_of_room() if lost else None
+    except (StorageInterrupted, StorageUnreachable) as error:
+        full = server.find_lack_of_room()
         with suppress(StorageError):
             await _to_its_end(server.release)
         if full:
+            full.fix = join_messages(full.fix, error.stays)
             raise full from error
+        raise
+    except BaseException:
+        with suppress(StorageError):
+            await _to_its_end(server.release)
         raise
     await _to_its_end(server.release)
 

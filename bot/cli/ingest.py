@@ -40,6 +40,7 @@ from engine.settings.reading import IngestSettings
 from engine.text.language import NAMES
 from engine.values import Corpus, Kind
 
+SIMPLE = "simple"  # words as they are written, without endings and stop words
 _LONG = 10.0  # seconds after which the rate is told at the end
 
 
@@ -252,8 +253,9 @@ def _tell_what_stays(loader: Loader) -> Iterator[None]:
         stored = loader.report.inserted + loader.report.updated
         if not stored:
             raise
-        stays = f"{stored:,} records of this run are stored and stay."
-        raise type(error)(error.message, fix=join_messages(error.fix, stays)) from error
+        error.stays = f"{stored:,} records of this run are stored and stay."
+        error.fix = join_messages(error.fix, error.stays)
+        raise
 
 
 async def _ensure_corpus(
@@ -335,12 +337,10 @@ async def _tell_other_language(
     app: "App", report: IngestReport, options: IngestOptions, output: Output, *, is_new: bool
 ) -> None:
     """Say how to have texts searched in the language that they look like, not the corpus's."""
-    corpus, language = await app.corpora.get(report.corpus), NAMES.get(report.looks or "")
-    if options.language or language in (None, corpus.language) or corpus.language == "simple":
+    corpus, looks = await app.corpora.get(report.corpus), report.looks
+    if options.language or not looks or corpus.language in {NAMES[looks], SIMPLE}:
         return
-    if language not in await app.corpora.languages():
-        language = "simple"  # as they are written, without endings and stop words
-    name = NAMES[report.looks or ""].capitalize()
+    language, name = await language_setting(app, looks), NAMES[looks].capitalize()
     again = (
         f"Run: presagio corpora drop {corpus.name} --yes, then this again with"
         if is_new
@@ -350,6 +350,11 @@ async def _tell_other_language(
         f"These texts look {name}, but {corpus.name} reads them as {corpus.language.capitalize()}."
         f" {again} --language {language}"
     )
+
+
+async def language_setting(app: "App", code: str) -> str:
+    """Return what `--language` names texts of a language by: its name, if the database has it."""
+    return NAMES[code] if NAMES[code] in await app.corpora.languages() else SIMPLE
 
 
 def _in_words(report: IngestReport) -> str:

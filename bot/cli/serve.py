@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.ingest import IngestOptions, ingest_files, open_sources
+from bot.cli.ingest import SIMPLE, IngestOptions, ingest_files, language_setting, open_sources
 from bot.cli.shared import Json, corpus_names, settings_of, text, with_app
 from bot.cli.shared import now as clock
-from bot.commands.services import OfferedArchive
+from bot.commands.services import LoadedArchive, OfferedArchive
 from bot.console.screen import Output, progress_bar
 from bot.conversation.wiring import read_pasted
 from bot.jobs.scheduler import Job
@@ -32,20 +32,20 @@ from db.logs import RunOutcome
 from engine.corpora import ALL, USUAL
 from engine.errors import PresagioError, StorageError, reason
 from engine.fetch.client import Fetcher
+from engine.ingest.load import detect_documents_language
 from engine.settings.reading import IngestSettings
-from engine.text.language import NAMES
-from engine.values import Corpus, CorpusRole, Kind
+from engine.values import CorpusRole, Kind
 
 if TYPE_CHECKING:
     from bot.app import App
     from bot.settings import Settings
-    from engine.ingest.reading import ReadSource
 
 _FOLDER = "offered"
 _KEPT_SECONDS = 86_400.0
 _KEY = re.compile(r"[0-9a-f]{16}")
 _APART = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME = 40
+_SAMPLED = 500  # records, by which a language is told
 _STEPS = ("poll", "search", "digest", "deliver", "tidy")
 _SAID = {
     "poll": "reading feeds",
@@ -104,31 +104,38 @@ class OfferedFiles:
             table=table if is_guessed else None,
         )
 
-    async def load(self, key: str, *, zone: str | None) -> Corpus | None:
-        """Load a file; return its corpus, or None if the file is gone. Raises PresagioError."""
+    async def load(self, key: str, *, zone: str | None) -> LoadedArchive | None:
+        """Load a file; return None if it is gone. Raises PresagioError.
+
+        A new corpus reads texts in the language that they look like, if they name none.
+        """
         file = next((self._root / key).glob("*/*"), None) if _KEY.fullmatch(key) else None
         if file is None:
             return None
         options = IngestOptions(corpus=file.parent.name, timezone=zone)
         try:
+            looks = await self._find_language(str(file), options)
+            if not await self._is_known(options.corpus):
+                options = replace(options, language=looks)
             async with open_sources([str(file)], options, self._settings) as sources:
-                options = await self._read_as_it_looks(sources[0], options)
                 unseen = Output(io.StringIO(), io.StringIO())
                 name = await ingest_files(self._app, sources, options, output=unseen)
         finally:
             self.drop(key)
-        return await self._app.corpora.get(name)
+        corpus = await self._app.corpora.get(name)
+        other = looks if corpus.language not in {looks, SIMPLE} else None
+        return LoadedArchive(corpus=corpus, other_language=other)
 
-    async def _read_as_it_looks(
-        self, source: "ReadSource", options: IngestOptions
-    ) -> IngestOptions:
-        """Return options by which a new corpus has the language of a table's texts."""
-        language = NAMES.get((source.table and source.table.looks) or "")
-        corpora = self._app.corpora
-        known = options.corpus in {corpus.name for corpus in await corpora.list()}
-        if known or language not in await corpora.languages():
-            return options
-        return replace(options, language=language)
+    async def _find_language(self, file: str, options: IngestOptions) -> str | None:
+        """Return the language that the first texts of a file look like, if they name none."""
+        async with open_sources([file], options, self._settings) as (source,):
+            batch = await source.batch(_SAMPLED)
+            documents, _ = await source.documents(list(batch.digests))
+        code = detect_documents_language(documents)
+        return await language_setting(self._app, code) if code else None
+
+    async def _is_known(self, corpus: str) -> bool:
+        return any(known.name == corpus for known in await self._app.corpora.list())
 
     def drop(self, key: str) -> None:
         """Delete a file."""

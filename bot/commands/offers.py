@@ -125,13 +125,14 @@ async def add_offered(request: Request, action: Action, services: Services) -> R
     loader, words = services.loader, request.words
     key, _, zone = action.value.partition(_BETWEEN)
     try:
-        corpus = await loader.load(key, zone=zone or None) if loader else None
+        loaded = await loader.load(key, zone=zone or None) if loader else None
     except PresagioError as error:
         if isinstance(error, StorageError):
             raise
         return Reply(words=words, text=_explain(error, words), replaces=True)
-    if corpus is None:
+    if loaded is None:
         return too_old(request)
+    corpus = loaded.corpus
     lines = [
         words.count(
             "Added. {name} holds {number} text now.",
@@ -146,6 +147,17 @@ async def add_offered(request: Request, action: Action, services: Services) -> R
     elif corpus.author is None and corpus.kind in {Kind.TWEETS, Kind.SOCIAL}:
         command = f'presagio corpora describe {corpus.name} --author HANDLE --name "THE NAME"'
         lines.append(words.say("Whose texts they are: {command}", command=command))
+    if loaded.other_language:
+        command = f"presagio ingest FILE --corpus NAME --language {loaded.other_language}"
+        lines.append(
+            words.say(
+                "These texts look like another language than {language}, in which {name} reads"
+                " them. Where I run, this loads them apart: {command}",
+                language=corpus.language,
+                name=corpus.name,
+                command=command,
+            )
+        )
     here = Button(
         label=words.say("Search it here"), action=Action(name=SEARCH_HERE, value=str(corpus.id))
     )

@@ -83,6 +83,15 @@ class OfferedArchive:
     table: TableLayout | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedArchive:
+    """The corpus that a file was loaded into. `other_language` is that of texts which it reads in
+    another one, as `ingest --language` names it."""
+
+    corpus: Corpus
+    other_language: str | None = None
+
+
 class ArchiveLoader(Protocol):
     """Loads files that the owner sends, as `presagio ingest` does. Times of a table that name no
     zone are read in `zone`; of others it is None."""
@@ -92,8 +101,8 @@ class ArchiveLoader(Protocol):
     ) -> OfferedArchive:
         """Keep a file for a day, and tell what it holds. Raises PresagioError."""
 
-    async def load(self, key: str, *, zone: str | None) -> Corpus | None:
-        """Load a file and return the corpus; None if the file is gone. Raises PresagioError."""
+    async def load(self, key: str, *, zone: str | None) -> LoadedArchive | None:
+        """Load a file; return None if it is gone. Raises PresagioError."""
 
     def drop(self, key: str) -> None:
         """Delete a file."""

@@ -147,7 +147,7 @@ class Loader:
             languages.update(
                 each.lang for each in documents if each.lang and not each.is_language_told
             )
-            self._looks[_find_language(documents)] += 1
+            self._looks[detect_documents_language(documents)] += 1
             looks = self._looks.most_common(1)[0][0]
             self.report = replace(self.report, languages=languages, looks=looks)
             return batch, documents
@@ -172,8 +172,8 @@ class Loader:
         self._progress(self.report)
 
 
-def _find_language(documents: Sequence[Document]) -> str | None:
-    """Return the language of the texts of a batch that name none, if it is sure."""
+def detect_documents_language(documents: Sequence[Document]) -> str | None:
+    """Return the language (ISO 639-1) of the texts that name none, if it is sure."""
     texts = [each.text for each in documents if each.lang is None and not each.parts]
     return detect_language("\n".join(texts[:: len(texts) // _SAMPLED + 1]))
 

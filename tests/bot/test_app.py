@@ -71,9 +71,11 @@ async def test_a_command_whose_server_had_no_room_left_says_so(
 ) -> None:
     server.allowed.set()
     server.full = StorageFull("The embedded database ended: no room.")
-    with pytest.raises(StorageFull):
+    lost = StorageInterrupted("The connection to the database was lost.")
+    lost.stays = "10,000 records of this run are stored and stay."
+    with pytest.raises(StorageFull, match=r"no room\. 10,000 records of this run"):
         async with database_module.open_url(load_settings(), progress=lambda _: None):
-            raise StorageInterrupted("The connection to the database was lost.")
+            raise lost
     with pytest.raises(CorpusNotFound):
         async with database_module.open_url(load_settings(), progress=lambda _: None):
             raise CorpusNotFound("There is no corpus.")

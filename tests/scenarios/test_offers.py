@@ -95,6 +95,31 @@ async def test_a_table_becomes_an_archive_in_the_language_of_its_texts(owned: St
     assert languages == [("spanish",)]
 
 
+async def test_an_export_becomes_an_archive_in_the_language_of_its_texts(owned: Stage) -> None:
+    spanish = [
+        "No hay que esperar más para bajar el precio del pan.",
+        "Los trenes van a volar, y nadie me quiere creer todavía.",
+    ]
+    export = "\n".join(
+        json.dumps({**POSTS[number], "text": text}) for number, text in enumerate(spanish)
+    ).encode()
+    async with owned.serving():
+        alice, home = await own(owned)
+        for name in ("tuits.json", "tuits.json"):
+            offer = await (await alice.sends_file(home, name, export)).answer()
+            await (await alice.presses(offer, "Add it")).answered()
+            await owned.telegram.until_acknowledged()
+            assert "another language" not in offer.text
+        languages = await owned.rows("SELECT name, language FROM corpus ORDER BY name")
+        await owned.rows("UPDATE corpus SET language = 'english' WHERE name = 'tuits'")
+        offer = await (await alice.sends_file(home, "tuits.json", export)).answer()
+        await (await alice.presses(offer, "Add it")).answered()
+        await owned.telegram.until_acknowledged()
+    assert languages[1:] == [("tuits", "spanish"), ("tweets", "spanish")]
+    assert "another language than english, in which tuits reads them." in offer.text
+    assert offer.text.endswith("presagio ingest FILE --corpus NAME --language spanish")
+
+
 async def test_a_file_that_is_not_wanted_is_deleted(owned: Stage, data_dir: Path) -> None:
     async with owned.serving():
         alice, home = await own(owned)
