@@ -12,6 +12,7 @@ from bot.commands.headline_detection import looks_like_headline
 from bot.commands.plain_text import listens
 from bot.commands.subscribe import say_city
 from bot.conversation.admission import Doorkeeper, Stop
+from bot.conversation.writing import words_to
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
 from bot.replies.limits import cut
@@ -151,7 +152,8 @@ class Gates:
         if unread and not await self._may_tell_what_is_read(admitted):
             return Stop("told today")
         if said := await self._find_used_up_quota(admitted):
-            return Stop("over quota", _aloud(admitted, _enough(admitted, said)))
+            asker = replace(admitted, words=words_to(admitted, self._limits.admins))
+            return Stop("over quota", _aloud(admitted, _enough(asker, *said)))
         if crowded:
             return Stop("busy", self._busy(admitted))
         return admitted
@@ -229,8 +231,9 @@ class Gates:
         scope = f"unreadable:{request.known_chat.id}"
         return await self._quotas.use(scope, now=request.now) == 1
 
-    async def _find_used_up_quota(self, request: Request) -> str | None:
-        """Count the request if quotas apply to it; return the one that it exceeds, in words."""
+    async def _find_used_up_quota(self, request: Request) -> tuple[str, str] | None:
+        """Count the request if quotas apply to it; return the one that it exceeds, in words, and
+        its setting."""
         times = self._counts(request)
         if not times:
             return None
@@ -240,7 +243,7 @@ class Gates:
             title = who if request.place.private else None  # groups have their own
             limit = self._limits.chat_daily
             said = words.count("{number} search a day here", "{number} searches a day here", limit)
-            scopes.append((f"chat:{request.known_chat.id}", title, limit, said))
+            scopes.append((f"chat:{request.known_chat.id}", title, limit, (said, "chat_daily")))
         if request.trigger is not Trigger.OVERHEARD:
             limit = self._limits.user_daily
             said = words.count(
@@ -248,11 +251,11 @@ class Gates:
                 "{number} searches a day for each person",
                 limit,
             )
-            scopes.append((f"user:{request.payer}", who, limit, said))
-        for scope, title, limit, said in scopes:
+            scopes.append((f"user:{request.payer}", who, limit, (said, "user_daily")))
+        for scope, title, limit, quota in scopes:
             used = await self._quotas.use(scope, now=request.now, title=title, times=times)
             if 0 <= limit < used:
-                return said
+                return quota
         return None
 
 
@@ -284,20 +287,25 @@ def _aloud(request: Request, reply: Reply) -> Reply | None:
     return None if request.trigger is Trigger.OVERHEARD else reply
 
 
-def _enough(request: Request, quota: str) -> Reply:
+def _enough(request: Request, quota: str, setting: str) -> Reply:
     today = request.now.astimezone(UTC).date()
     tomorrow = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
     # Rounded up, so that waiting for the stated time is enough.
     left = -(-int((tomorrow - request.now).total_seconds()) // 60)
     zone = request.chat.time_zone if request.chat else "UTC"
     local = tomorrow.astimezone(zone_or_utc(zone))
-    text = request.words.say(
+    words = request.words
+    enough = words.say(
         "That was enough for today: {quota}. I answer again in {hours} h {minutes} min"
-        " ({time}, {city}). Whoever runs me can allow more.",
+        " ({time}, {city}).",
         quota=quota,
         hours=left // 60,
         minutes=left % 60,
         time=f"{local.hour}:{local:%M}",
         city=say_city(zone),
     )
-    return aside(request, text)
+    if words.operator:
+        more = words.say("{setting} in [chat] allows more.", setting=setting)
+    else:
+        more = words.say("Whoever runs me can allow more.")
+    return aside(request, f"{enough} {more}")

@@ -192,6 +192,15 @@ class TestQuotas:
         # Whoever waits that long is answered.
         assert await why(chosen, event("Coffee", now=now + timedelta(hours=2, minutes=31))) == ""
 
+    async def test_who_runs_it_is_told_the_setting(self, storage: Database) -> None:
+        runs_me = event("Coffee").who
+        chosen = gates(storage, user_daily=1, admins=(runs_me,))
+        assert await why(chosen, event("Coffee")) == ""
+        stopped = await chosen.admit(event("Coffee"), crowded=False)
+        assert isinstance(stopped, Stop)
+        assert stopped.reply
+        assert (stopped.reply.text or "").endswith("user_daily in [chat] allows more.")
+
     async def test_the_hour_is_that_of_the_chat(self, storage: Database) -> None:
         chat = await Chats(storage).meet("test", "p", private=True, title=None)
         await Chats(storage).change(replace(chat, time_zone="Europe/Madrid"))
