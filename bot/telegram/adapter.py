@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from telegram import (
     CallbackQuery,
@@ -47,6 +48,7 @@ logger = logging.getLogger("presagio.telegram")
 
 _INLINE_CACHE_SECONDS = 60
 _LONGEST_WAY_IN = 64
+_NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 
 class TelegramPoster:
@@ -64,13 +66,9 @@ class TelegramPoster:
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:  # noqa: ARG002 - Telegram keeps no key
         """Show the reply and return its message id. Raises as documented in Poster."""
+        await asyncio.sleep(self._pace.reserve(time.monotonic()))
         topic = int(thread) if thread else None
-        try:
-            message = await self._show(int(chat.external_id), topic, reply)
-        except GroupMigrated as moved:
-            await self._chats.move(PLATFORM, chat.external_id, str(moved.to))
-            message = await self._show(moved.to, None, reply)
-        return str(message.message_id)
+        return await _send_reply(self._bot, self._chats, chat.external_id, reply, thread=topic)
 
     async def find_posted(
         self,
@@ -86,38 +84,78 @@ class TelegramPoster:
         """Close the connections."""
         await self._bot.request.shutdown()
 
-    async def _show(self, chat_id: int, topic: int | None, reply: Reply) -> Message:
-        await asyncio.sleep(self._pace.reserve(time.monotonic()))
-        async with map_telegram_errors():
-            try:
-                return await self._send(chat_id, topic, reply)
-            except BadRequest as error:
-                if topic is None or not has_words(error, "thread not found"):
-                    raise
-                return await self._send(chat_id, None, reply)  # the topic is gone
 
-    async def _send(self, chat_id: int, topic: int | None, reply: Reply) -> Message:
-        buttons = render_keyboard(reply.buttons)
-        if reply.picture:
-            return await self._bot.send_photo(
-                chat_id,
-                reply.picture,
-                caption=render_caption(reply),
-                filename=reply.picture_name,
-                parse_mode=ParseMode.HTML,
-                reply_markup=buttons,
-                message_thread_id=topic,
-                disable_notification=reply.silent,
-            )
-        return await self._bot.send_message(
+async def _send_reply(
+    bot: Bot,
+    chats: Chats,
+    chat_id: str,
+    reply: Reply,
+    *,
+    thread: int | None,
+    answered: ReplyParameters | None = None,
+) -> str:
+    """Send a reply; if the group has moved, send it again to its new id. Return the ids of its
+    messages, separated by spaces."""
+    send = partial(_send_to_topic, bot, reply=reply, thread=thread, answered=answered)
+    try:
+        return await send(int(chat_id))
+    except GroupMigrated as moved:
+        await chats.move(PLATFORM, chat_id, str(moved.to))
+        return await send(moved.to)
+
+
+async def _send_to_topic(
+    bot: Bot, chat_id: int, *, reply: Reply, thread: int | None, answered: ReplyParameters | None
+) -> str:
+    """Send a reply to a topic, or to its chat if the topic is gone."""
+    send = partial(_send_messages, bot, chat_id, reply, render_messages(reply), answered=answered)
+    async with map_telegram_errors():
+        try:
+            return await send(thread=thread)
+        except BadRequest as error:
+            if not has_words(error, "thread not found"):
+                raise
+            return await send(thread=None)
+
+
+async def _send_messages(
+    bot: Bot,
+    chat_id: int,
+    reply: Reply,
+    pieces: Sequence[str],
+    *,
+    thread: int | None,
+    answered: ReplyParameters | None = None,
+) -> str:
+    """Send the picture of a reply, or the pieces of its text, of which the last has the buttons."""
+    buttons = render_keyboard(reply.buttons)
+    if reply.picture:
+        photo = await bot.send_photo(
             chat_id,
-            render_messages(reply)[0],
+            reply.picture,
+            caption=render_caption(reply),
+            filename=reply.picture_name,
             parse_mode=ParseMode.HTML,
-            link_preview_options=LinkPreviewOptions(is_disabled=True),
             reply_markup=buttons,
-            message_thread_id=topic,
+            reply_parameters=answered,
+            message_thread_id=thread,
             disable_notification=reply.silent,
         )
+        return str(photo.message_id)
+    sent = [
+        await bot.send_message(
+            chat_id,
+            piece,
+            parse_mode=ParseMode.HTML,
+            link_preview_options=_NO_PREVIEW,
+            reply_markup=buttons if number == len(pieces) else None,
+            reply_parameters=answered,
+            message_thread_id=thread,
+            disable_notification=reply.silent,
+        )
+        for number, piece in enumerate(pieces, start=1)
+    ]
+    return " ".join(str(message.message_id) for message in sent)
 
 
 class TelegramAdapter:
@@ -166,23 +204,14 @@ class TelegramAdapter:
         """Edit a message; what does not fit into it is sent after it, and what the answer took
         before beside it is deleted."""
         first, *beyond = message.split()
-        others, sent = render_messages(reply)[1:], [first]
+        others = render_messages(reply)[1:]
         await self._change(request, int(first), reply, alone=not others)
         if beyond:
             await self.withdraw(request, " ".join(beyond))
-        for number, piece in enumerate(others, start=1):
-            buttons = render_keyboard(reply.buttons) if number == len(others) else None
-            async with map_telegram_errors():
-                following = await self._bot.send_message(
-                    int(request.place.chat_id),
-                    piece,
-                    parse_mode=ParseMode.HTML,
-                    link_preview_options=LinkPreviewOptions(is_disabled=True),
-                    reply_markup=buttons,
-                    message_thread_id=_find_thread(request),
-                )
-            sent.append(str(following.message_id))
-        return " ".join(sent)
+        chat_id, thread = int(request.place.chat_id), _find_thread(request)
+        async with map_telegram_errors():
+            sent = await _send_messages(self._bot, chat_id, reply, others, thread=thread)
+        return f"{first} {sent}".rstrip()
 
     async def change_buttons(
         self, chat_id: str, message: str, buttons: Sequence[Sequence[Button]]
@@ -255,7 +284,7 @@ class TelegramAdapter:
                         chat_id,
                         message_id,
                         parse_mode=ParseMode.HTML,
-                        link_preview_options=LinkPreviewOptions(is_disabled=True),
+                        link_preview_options=_NO_PREVIEW,
                         reply_markup=buttons,
                     )
                 else:
@@ -269,54 +298,16 @@ class TelegramAdapter:
             raise DeliveryRefused(moved.message) from moved
 
     async def _send(self, request: Request, reply: Reply) -> str | None:
-        """Send; if the group has moved, send again to its new id. Return the ids of the messages,
-        separated by spaces, or None if there are none."""
-        try:
-            return await self._post(request, int(request.place.chat_id), reply)
-        except GroupMigrated as moved:
-            await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
-            return await self._post(request, moved.to, reply)
-
-    async def _post(self, request: Request, chat_id: int, reply: Reply) -> str | None:
-        thread, answered = _find_thread(request), _find_reply_target(request)
-        async with map_telegram_errors():
-            try:
-                return await self._post_in(chat_id, reply, thread, answered)
-            except BadRequest as error:
-                if not has_words(error, "thread not found"):
-                    raise
-                # The topic is gone.
-                return await self._post_in(chat_id, reply, None, answered)
-
-    async def _post_in(
-        self, chat_id: int, reply: Reply, thread: int | None, answered: ReplyParameters | None
-    ) -> str | None:
-        buttons = render_keyboard(reply.buttons)
-        if reply.picture:
-            photo = await self._bot.send_photo(
-                chat_id,
-                reply.picture,
-                caption=render_caption(reply),
-                filename=reply.picture_name,
-                parse_mode=ParseMode.HTML,
-                reply_markup=buttons,
-                reply_parameters=answered,
-                message_thread_id=thread,
-            )
-            return str(photo.message_id)
-        pieces, sent = render_messages(reply), list[str]()
-        for number, piece in enumerate(pieces, start=1):
-            message = await self._bot.send_message(
-                chat_id,
-                piece,
-                parse_mode=ParseMode.HTML,
-                link_preview_options=LinkPreviewOptions(is_disabled=True),
-                reply_markup=buttons if number == len(pieces) else None,
-                reply_parameters=answered,
-                message_thread_id=thread,
-            )
-            sent.append(str(message.message_id))
-        return " ".join(sent) or None
+        """Send a reply. Return the ids of its messages, or None if there are none."""
+        sent = await _send_reply(
+            self._bot,
+            self._chats,
+            request.place.chat_id,
+            reply,
+            thread=_find_thread(request),
+            answered=_find_reply_target(request),
+        )
+        return sent or None
 
     async def _list_choices(self, query: InlineQuery, reply: Reply) -> None:
         results = [
