@@ -19,6 +19,7 @@ from bot.reply import Button, Reply
 from bot.request import Request
 from bot.slack.client import (
     FAILURES,
+    create_web_client,
     describe_slack_error,
     explain_missing_picture,
     map_slack_errors,
@@ -27,11 +28,12 @@ from bot.slack.client import (
 )
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
 from bot.slack.render import (
+    compose_text,
+    post_reply,
     render_actions,
     render_blocks,
     render_fallback,
     render_remark,
-    show_with_picture,
 )
 from engine.chat import Chat
 from engine.messages import Message
@@ -44,7 +46,6 @@ _SIGN_SECONDS = 3.0  # a sign of life that takes longer is useless
 _METADATA = "presagio_answer"
 _REMARK = "presagio_remark"
 _POST_METADATA = "presagio_post"
-_SECONDS = 20
 _PAGE_SIZE = 200
 _PAGES = 10
 _PEOPLE = ("U", "W")
@@ -165,20 +166,23 @@ class SlackAdapter:
 
     async def _post(self, request: Request, reply: Reply) -> str | None:
         place = request.place
-        content: dict[str, Any] = {
-            "channel": place.chat_id,
-            "thread_ts": place.thread,
-            "text": render_fallback(reply),
-            "blocks": render_blocks(reply),
-            "unfurl_links": False,
-            "unfurl_media": False,
-        }
         if reply.ephemeral and not place.private:
-            await self._client.chat_postEphemeral(user=request.person.id, **content)
+            await self._client.chat_postEphemeral(
+                user=request.person.id,
+                channel=place.chat_id,
+                thread_ts=place.thread,
+                blocks=render_blocks(reply),
+                **compose_text(reply),
+            )
             return None
-        origin = {"event_type": _METADATA, "event_payload": {"event_id": request.event_id}}
-        posted = await self._client.chat_postMessage(metadata=origin, **content)
-        return str(posted["ts"])
+        return await post_reply(
+            self._client,
+            place.chat_id,
+            reply,
+            thread=place.thread,
+            metadata=_build_metadata(_METADATA, event_id=request.event_id),
+            file_name=reply.picture_name,
+        )
 
     async def _announce(self, request: Request, reply: Reply) -> str | None:
         """Post what will be edited, unlike an answer to a response URL; None where that is not
@@ -209,14 +213,14 @@ class SlackAdapter:
                 Message("Slack refuses the answer ({status}).", status=taken.status_code)
             )
 
-    async def _draw(self, request: Request, reply: Reply) -> str:
+    async def _draw(self, request: Request, reply: Reply) -> str | None:
         """Upload a picture; tell only the asker when Slack rejects it.
 
         A rejection never means that the chat is gone: commands also work where the bot is not a
         member.
         """
         try:
-            return await self._upload(request, reply)
+            return await self._post(request, reply)
         except FAILURES as error:
             notice = explain_missing_picture(error, reply.words)
             try:
@@ -226,24 +230,6 @@ class SlackAdapter:
             raise DeliveryError(
                 Message("Slack did not take a picture: {said}.", said=describe_slack_error(error))
             ) from error
-
-    async def _upload(self, request: Request, reply: Reply) -> str:
-        channel, thread = request.place.chat_id, request.place.thread
-
-        async def send(shown: Sequence[Block]) -> str:
-            sent = await self._client.chat_postMessage(
-                channel=channel,
-                thread_ts=thread,
-                text=render_fallback(reply),
-                blocks=shown,
-                unfurl_links=False,
-                unfurl_media=False,
-            )
-            return str(sent["ts"])
-
-        return await show_with_picture(
-            self._client, reply, send, channel=channel, thread=thread, file_name=reply.picture_name
-        )
 
 
 def _build_content(request: Request, reply: Reply) -> dict[str, object]:
@@ -309,12 +295,7 @@ class SlackPoster:
     platform = PLATFORM
 
     def __init__(self, bot_token: str, *, api_base: str) -> None:
-        self._client = AsyncWebClient(
-            token=bot_token,
-            base_url=api_base.rstrip("/") + "/",
-            timeout=_SECONDS,
-            retry_handlers=[],
-        )
+        self._client = create_web_client(bot_token, api_base, retries=False)
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
         """Show the reply; return its timestamp or file id. Raises as documented in Poster."""
@@ -353,26 +334,12 @@ class SlackPoster:
         """Do nothing: each call opens its own connection."""
 
     async def _show(self, channel: str, thread: str | None, reply: Reply, key: str) -> str:
-        async def send(shown: Sequence[Block]) -> str:
-            sent = await self._client.chat_postMessage(
-                channel=channel,
-                thread_ts=thread,
-                text=render_fallback(reply),
-                blocks=shown,
-                metadata={"event_type": _POST_METADATA, "event_payload": {"key": key}},
-                unfurl_links=False,
-                unfurl_media=False,
-            )
-            return str(sent["ts"])
-
-        if not reply.picture:
-            return await send(render_blocks(reply))
-        return await show_with_picture(
+        return await post_reply(
             self._client,
+            channel,
             reply,
-            send,
-            channel=channel,
             thread=thread,
+            metadata=_build_metadata(_POST_METADATA, key=key),
             file_name=_make_file_name(key),
         )
 
@@ -405,6 +372,10 @@ class SlackPoster:
         if thread:
             return await self._client.conversations_replies(ts=thread, **asked)
         return await self._client.conversations_history(**asked)
+
+
+def _build_metadata(event: str, **payload: str) -> Mapping[str, object]:
+    return {"event_type": event, "event_payload": payload}
 
 
 def _make_file_name(key: str) -> str:

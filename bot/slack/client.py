@@ -109,23 +109,14 @@ def _map_error(error: Exception) -> DeliveryError:
         return DeliveryError(Message("Slack cannot be reached."))
     if (wait := _read_wait(error)) is not None:
         return SlowDown(wait)
-    code = read_code(error)
+    code, said = read_code(error), describe_slack_error(error)
     if not code or code in _UNSURE:
-        return Unsure(
-            Message(
-                "Slack did not say whether the message arrived: {said}.",
-                said=describe_slack_error(error),
-            )
-        )
+        return Unsure(Message("Slack did not say whether the message arrived: {said}.", said=said))
     if code in _GONE:
-        return ChatGone(Message("Slack refuses: {said}.", said=describe_slack_error(error)))
+        return ChatGone(Message("Slack refuses: {said}.", said=said))
     if code in _LATER:
-        return DeliveryError(
-            Message("Slack refuses for now: {said}.", said=describe_slack_error(error))
-        )
-    return DeliveryRefused(
-        Message("Slack refuses the message: {said}.", said=describe_slack_error(error))
-    )
+        return DeliveryError(Message("Slack refuses for now: {said}.", said=said))
+    return DeliveryRefused(Message("Slack refuses the message: {said}.", said=said))
 
 
 def _read_wait(error: Exception) -> float | None:
@@ -200,26 +191,23 @@ def build_manifest(
             fix=Message("Use up to {most} of a-z, 0-9 and _, and a hyphen at the end.", most=15),
         )
     over = {"request_url": request_url} if request_url else {}
+    url = {"url": request_url} if request_url else {}
+
+    def describe_slash(name: str, description: str, usage: str) -> Mapping[str, object]:
+        described = {"command": name, "description": description, "should_escape": False}
+        described["usage_hint"] = usage.partition(" ")[2] or " "
+        return described | url
+
     slash = [
-        {
-            "command": name,
-            "description": command.summary[:2000],
-            "usage_hint": command.usage.partition(" ")[2] or " ",
-            "should_escape": False,
-        }
-        | ({"url": request_url} if request_url else {})
+        describe_slash(name, command.summary[:2000], command.usage)
         for command in commands
         for name in (
             *(f"/{name}" for name in command.names_on(PLATFORM)),
             *([f"/{prefix}{command.name}"] if prefix else []),
         )
     ]
-    own = {
-        "command": "/presagio",
-        "description": "any command of Presagio, such as /presagio why",
-        "usage_hint": "SUBCOMMAND",
-        "should_escape": False,
-    } | ({"url": request_url} if request_url else {})
+    said_of_own = "any command of Presagio, such as /presagio why"
+    own = describe_slash("/presagio", said_of_own, "/presagio SUBCOMMAND")
     domain = urlsplit(page).hostname
     unfurls = {"unfurl_domains": [domain]} if domain else {}
     scopes = (*SCOPES, *OPTIONAL_SCOPES, *(LINK_SCOPES if domain else ()))
@@ -258,16 +246,15 @@ def build_manifest(
     }
 
 
-def create_web_client(bot_token: str, api_base: str) -> AsyncWebClient:
+def create_web_client(bot_token: str, api_base: str, *, retries: bool = True) -> AsyncWebClient:
     """Return a client that sends nothing twice: it retries only what Slack did not accept."""
+    refused = AsyncRateLimitErrorRetryHandler(max_retry_count=3)
+    unreached = AsyncConnectionErrorRetryHandler(error_types=[aiohttp.ClientConnectorError])
     return AsyncWebClient(
         token=bot_token,
         base_url=api_base.rstrip("/") + "/",
         timeout=_CALL_SECONDS,
-        retry_handlers=[
-            AsyncRateLimitErrorRetryHandler(max_retry_count=3),
-            AsyncConnectionErrorRetryHandler(error_types=[aiohttp.ClientConnectorError]),
-        ],
+        retry_handlers=[refused, unreached] if retries else [],
     )
 
 

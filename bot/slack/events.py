@@ -101,13 +101,8 @@ async def read_message(
     return Request(
         # A message has one timestamp, however often and in whatever form it is delivered.
         event_id=message_event(event["channel"], event["ts"]),
-        place=Place(
-            platform=PLATFORM,
-            chat_id=event["channel"],
-            private=private,
-            # In a channel, the answer starts a thread on the message.
-            thread=thread or (None if private else event["ts"]),
-        ),
+        # In a channel, the answer starts a thread on the message.
+        place=_place_in(event["channel"], thread or (None if private else event["ts"])),
         person=await person_of(event["user"], myself, bot=bool(event.get("bot_id"))),
         trigger=Trigger.ADDRESSED if addressed else Trigger.OVERHEARD,
         text=plain_text(str(quoted.get("text", ""))) if about_thread else said,
@@ -145,7 +140,7 @@ async def read_home(
         return None
     return Request(
         event_id=f"home:{event['user']}:{event['event_ts']}",
-        place=Place(platform=PLATFORM, chat_id=event["channel"], private=True, home=True),
+        place=replace(_place_in(event["channel"]), home=True),
         person=await person_of(event["user"], myself),
         trigger=Trigger.COMMAND,
         text="/start",
@@ -166,12 +161,7 @@ async def read_link(
         return None
     return Request(
         event_id=f"link:{channel}:{event['message_ts']}",
-        place=Place(
-            platform=PLATFORM,
-            chat_id=channel,
-            private=is_private(channel),
-            thread=event.get("thread_ts"),
-        ),
+        place=_place_in(channel, event.get("thread_ts")),
         person=await person_of(event["user"], myself),
         trigger=Trigger.OVERHEARD,
         text=plain_text(str(links[0].get("url", ""))),
@@ -216,7 +206,7 @@ async def read_joined(
     inviter = str(event.get("inviter") or "")
     return Request(
         event_id=f"joined:{event['channel']}:{event['event_ts']}",
-        place=Place(platform=PLATFORM, chat_id=event["channel"], private=False),
+        place=_place_in(event["channel"]),
         person=await person_of(inviter, myself) if inviter else Person(id="nobody"),
         trigger=Trigger.COMMAND,
         text="/start",
@@ -246,6 +236,10 @@ async def _read_revision(
     suffix = "deleted" if deleted else "edited"
     revision = Revision(event_id=request.event_id, deleted=deleted)
     return replace(request, event_id=f"{request.event_id}:{suffix}", revision=revision)
+
+
+def _place_in(channel: str, thread: str | None = None) -> Place:
+    return Place(platform=PLATFORM, chat_id=channel, private=is_private(channel), thread=thread)
 
 
 def is_private(channel: str) -> bool:
@@ -284,12 +278,7 @@ async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -
         name, _, text = (text or "help").lstrip("/").partition(" ")
     return Request(
         event_id=f"command:{body['trigger_id']}",
-        place=Place(
-            platform=PLATFORM,
-            chat_id=body["channel_id"],
-            private=is_private(body["channel_id"]),
-            title=_title(body),
-        ),
+        place=replace(_place_in(body["channel_id"]), title=_title(body)),
         person=await person_of(body["user_id"], myself),
         trigger=Trigger.COMMAND,
         text=f"/{name} {plain_text(text)}".strip(),
@@ -308,12 +297,9 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
         return None
     return Request(
         event_id=f"press:{body['trigger_id']}",
-        place=Place(
-            platform=PLATFORM,
-            chat_id=channel,
-            private=is_private(channel),
-            # An ephemeral message is not included in the event; its container is.
-            thread=(body.get("container") or {}).get("thread_ts"),
+        # An ephemeral message is not included in the event; its container is.
+        place=replace(
+            _place_in(channel, (body.get("container") or {}).get("thread_ts")),
             home=home is not None,
         ),
         person=await person_of(body["user"]["id"], myself),
@@ -355,12 +341,7 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
     source = message if message.get("text") else shared_part(message)
     return Request(
         event_id=f"shortcut:{body['trigger_id']}",
-        place=Place(
-            platform=PLATFORM,
-            chat_id=channel,
-            private=is_private(channel),
-            thread=message.get("thread_ts") or message.get("ts"),
-        ),
+        place=_place_in(channel, message.get("thread_ts") or message.get("ts")),
         person=await person_of(body["user"]["id"], myself),
         trigger=Trigger.ADDRESSED,
         # Written as a command: some channels accept nothing else.

@@ -6,8 +6,9 @@ escaping, and nothing in them can mention anybody.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from slack_sdk.errors import SlackApiError
 from slack_sdk.models.blocks import (
@@ -54,8 +55,6 @@ _OWN_LINE = re.compile(r"^[ \t]*(https?://[^\s<>|]+)[ \t]*$", re.MULTILINE)
 
 # Slack reads a file after it has taken it, and refuses blocks that name it until then.
 _PAUSES = (0.3, 0.7, 1.5, 3.0)  # seconds
-
-Send = Callable[[Sequence[Block]], Awaitable[str]]
 
 
 def escape_mrkdwn(text: str) -> str:
@@ -249,27 +248,41 @@ def _render_link(url: str | None, label: str, *, bold: bool = False) -> RichText
     return RichTextElementParts.Text(text=label, style=_BOLD if bold else None)
 
 
-async def show_with_picture(
+async def post_reply(
     client: AsyncWebClient,
-    reply: Reply,
-    send: Send,
-    *,
     channel: str,
+    reply: Reply,
+    *,
     thread: str | None,
+    metadata: Mapping[str, object],
     file_name: str,
 ) -> str:
-    """Upload the picture and send the blocks that show it; return what `send` does.
+    """Post a reply and return its timestamp.
 
-    Where Slack keeps refusing the blocks, the picture is sent as a file named `file_name`, without
-    buttons, and its id is returned. Raises SlackApiError and what else the client raises.
+    Its picture is uploaded before. Where Slack keeps refusing blocks that show it, it is sent as a
+    file named `file_name`, without buttons, and its id is returned. Raises SlackApiError and what
+    else the client raises.
     """
+
+    async def post(blocks: Sequence[Block]) -> str:
+        sent = await client.chat_postMessage(
+            channel=channel,
+            thread_ts=thread,
+            metadata=dict(metadata),
+            blocks=blocks,
+            **compose_text(reply),
+        )
+        return str(sent["ts"])
+
+    if not reply.picture:
+        return await post(render_blocks(reply))
     taken = await client.files_upload_v2(
         content=reply.picture, filename=reply.picture_name, title=reply.picture_name
     )
     shown = render_blocks(reply, picture=str(taken["files"][0]["id"]))
     for pause in _PAUSES:
         try:
-            return await send(shown)
+            return await post(shown)
         except SlackApiError as error:
             if read_code(error) != "invalid_blocks":
                 raise
@@ -283,3 +296,8 @@ async def show_with_picture(
         initial_comment=escape_mrkdwn(render_fallback(reply)),
     )
     return str(sent["files"][0]["id"])
+
+
+def compose_text(reply: Reply) -> dict[str, Any]:
+    """Return what stands beside the blocks of a message."""
+    return {"text": render_fallback(reply), "unfurl_links": False, "unfurl_media": False}
