@@ -19,8 +19,7 @@ from bot.commands.services import Services
 from bot.commands.votes import count_reaction
 from bot.conversation.admission import Stop
 from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, not_meant
-from bot.conversation.sending import Sender
-from bot.conversation.steps import SHOWN_FOR, steps_shown
+from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
 from bot.conversation.writing import Writing, apology, explanation, words_to
 from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore

@@ -1,23 +1,139 @@
-"""Delivers a reply once, in place of the step that was shown while it was made."""
+"""Shows what a slow answer waits for, and delivers the answer once in its place."""
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused
-from bot.conversation.writing import Writing
 from bot.reply import Reply
-from bot.request import Request
+from bot.request import Request, Trigger
 from db.chat.chats import Chats
 from engine.errors import StorageError, reason
+from engine.values import Closable
+
+if TYPE_CHECKING:
+    from bot.conversation.writing import Writing
 
 logger = logging.getLogger("presagio.conversation")
+SHOWN_FOR = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.COMMAND)
+
+
+class LatestShown(Closable):
+    """Shows the latest of what is noted: the first after `delay` seconds, others `pause` apart."""
+
+    def __init__(
+        self, show: Callable[[str], Awaitable[None]], *, delay: float = 0.0, pause: float = 0.0
+    ) -> None:
+        self._show = show
+        self._delay, self._pause = delay, pause
+        self._latest = ""
+        self._changed = asyncio.Event()
+        self._showing = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+
+    def note(self, latest: str) -> None:
+        """Note what is to be shown."""
+        self._latest = latest
+        self._changed.set()
+        self._task = self._task or asyncio.create_task(self._run())
+
+    async def aclose(self) -> None:
+        """Show nothing further; what is being shown is waited for, as it would come afterwards."""
+        if self._task:
+            async with self._showing:
+                self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        await asyncio.sleep(self._delay)
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            async with self._showing:
+                await self._show(self._latest)
+            await asyncio.sleep(self._pause)
+
+
+class Steps:
+    """The steps of one answer. Nothing is shown in the first `after` seconds.
+
+    `message` is that of a step from before, which is replaced; `keep` is told of a new one.
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        request: Request,
+        *,
+        after: float,
+        message: str | None,
+        keep: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._adapter = adapter
+        self._request = request
+        self._message = message
+        self._keep = keep
+        self._shown = LatestShown(self._show, delay=after)
+
+    def show(self, text: str) -> None:
+        """Note the current step; it is shown if it takes long."""
+        if self._request.trigger in SHOWN_FOR and self._request.place.kept:
+            self._shown.note(text)
+
+    async def end(self) -> None:
+        """Show no further steps."""
+        await self._shown.aclose()
+
+    def take(self) -> str | None:
+        """Return the id of the message of the last step, which the caller then replaces."""
+        message, self._message = self._message, None
+        return message
+
+    async def withdraw(self) -> None:
+        """Delete the message of the last step, unless it was taken."""
+        if message := self.take():
+            with suppress(DeliveryError):  # the step stays where it is
+                await self._adapter.withdraw(self._request, message)
+
+    async def _show(self, text: str) -> None:
+        before = self._message
+        self._message = await self._adapter.show_step(self._request, text, before)
+        if self._message and self._message != before:
+            await self._keep(self._message)
+
+
+async def _kept_nowhere(message: str) -> None:
+    """Forget the message of a step with the process that showed it."""
+
+
+@asynccontextmanager
+async def steps_shown(
+    adapter: Adapter,
+    request: Request,
+    *,
+    after: float,
+    message: str | None = None,
+    keep: Callable[[str], Awaitable[None]] = _kept_nowhere,
+) -> AsyncIterator[Steps]:
+    """Yield the steps of an answer; a message that no answer has replaced is deleted.
+
+    Only somebody who waits for the answer is shown steps, and only in a chat.
+    """
+    steps = Steps(adapter, request, after=after, message=message, keep=keep)
+    try:
+        yield steps
+    finally:
+        await steps.end()
+        await steps.withdraw()
 
 
 class Sender:
     """Delivers replies, and begins what is written after it is announced. Nothing is sent twice."""
 
-    def __init__(self, chats: Chats, writing: Writing | None) -> None:
+    def __init__(self, chats: Chats, writing: "Writing | None") -> None:
         self._chats = chats
         self._writing = writing
 

@@ -6,9 +6,10 @@ import secrets
 from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Self
+from functools import partial
 
 from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused, SlowDown
+from bot.conversation.sending import LatestShown
 from bot.i18n.words import Words, words_for
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
@@ -20,7 +21,6 @@ from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.compose.composition import Composition, StepName
 from engine.errors import PresagioError, StorageError, reason
-from engine.values import Closable
 
 logger = logging.getLogger("presagio.conversation")
 _PAUSE = 2.0  # seconds between two edits: platforms allow few in a minute
@@ -67,56 +67,17 @@ def apology(request: Request, error: Exception, *, again: bool = False) -> Reply
     return aside(request, f"{said} {number}")
 
 
-class Progress(Closable):
-    """The steps of one composition, in the block that writes it. Nothing is edited after it."""
-
-    def __init__(self, adapter: Adapter, request: Request, kept: KeptTask, words: Words) -> None:
-        self._adapter = adapter
-        self._request = request
-        self._kept = kept
-        self._words = words
-        self._step: StepName | None = None
-        self._changed = asyncio.Event()
-        self._editing = asyncio.Lock()
-        self._showing: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Self:
-        """Begin to show steps."""
-        self._showing = asyncio.create_task(self._show())
-        return self
-
-    async def aclose(self) -> None:
-        """Show no further steps."""
-        if self._showing:
-            async with self._editing:  # an edit under way would otherwise come after the outcome
-                self._showing.cancel()
-            await asyncio.gather(self._showing, return_exceptions=True)
-
-    def show(self, step: StepName) -> None:
-        """Note the step that begins; it is shown if it takes long."""
-        self._step = step
-        self._changed.set()
-
-    async def _show(self) -> None:
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            if self._step is None:
-                continue
-            async with self._editing:
-                await self._edit(self._step)
-            await asyncio.sleep(_PAUSE)
-
-    async def _edit(self, step: StepName) -> None:
-        reply = replace(step_reply(self._kept.id, step, self._words), writes=None)
-        message = self._kept.message
-        if message is None:
-            await self._adapter.show_step(self._request, reply.text or "", None)
-            return
-        try:
-            await self._adapter.change(self._request, message, reply)
-        except DeliveryError as error:
-            logger.debug("composition %d: no step was shown: %s", self._kept.id, error)
+async def _show_step(adapter: Adapter, request: Request, kept: KeptTask, step: str) -> None:
+    """Show the step of a composition in its announcement, if it has one."""
+    words = words_for(kept.task.language)
+    reply = replace(step_reply(kept.id, StepName(step), words), writes=None)
+    if kept.message is None:
+        await adapter.show_step(request, reply.text or "", None)
+        return
+    try:
+        await adapter.change(request, kept.message, reply)
+    except DeliveryError as error:
+        logger.debug("composition %d: no step was shown: %s", kept.id, error)
 
 
 async def show_outcome(
@@ -245,7 +206,7 @@ class Writing:
                 text = words.say("I was interrupted while I wrote this. Ask me again.")
                 await show_outcome(adapter, request, kept.message, Reply(words=words, text=text))
                 return
-            outcome = kept.outcome or await self._write(request, adapter, kept, words)
+            outcome = kept.outcome or await self._write(request, adapter, kept)
             reply = Reply(words=words, text=words.say("Stopped."))
             if outcome:
                 reply = variant_reply(kept.id, outcome, words)
@@ -257,16 +218,17 @@ class Writing:
             await self._fail(request, adapter, kept, error)
 
     async def _write(
-        self, request: Request, adapter: Adapter, kept: KeptTask, words: Words
+        self, request: Request, adapter: Adapter, kept: KeptTask
     ) -> Composition | None:
         """Return what was written, or None if the task was stopped meanwhile."""
         parts = self._parts
         chat = f"{kept.chat.platform}:{kept.chat.external_id}"
         compose = parts.trusted.get(chat, parts.compose)
         asker = Asker(origin=Origin.CHAT, task=f"{chat}:compose-{kept.id}", source=parts.source)
-        async with self._room, Progress(adapter, request, kept, words) as progress:
+        show = partial(_show_step, adapter, request, kept)
+        async with self._room, LatestShown(show, pause=_PAUSE) as shown:
             with asked_by(asker):
-                outcome = await compose(kept, request.now, progress.show)
+                outcome = await compose(kept, request.now, shown.note)
         stored = await parts.tasks.store_written(kept.id, parts.process(), outcome)
         return outcome if stored else None
 

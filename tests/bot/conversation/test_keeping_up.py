@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.adapter import DeliveryRefused
-from bot.conversation.steps import steps_shown
+from bot.conversation.sending import steps_shown
 from bot.request import Place, Request, Revision, Trigger
 from bot.settings.sections import ChatSettings
 from db.pool import Database
