@@ -76,7 +76,7 @@ class Holds:
         self._until: dict[str, float] = {}
         self._all_until = 0.0
 
-    def hold(self, chat: str, seconds: float, now: float) -> None:
+    def hold_chat(self, chat: str, seconds: float, now: float) -> None:
         """Note that a message to a chat was refused, for so many seconds."""
         waiting = {known: until for known, until in self._until.items() if until > now}
         waiting[chat] = max(waiting.get(chat, now), now + seconds)

@@ -67,7 +67,7 @@ async def _answer_waiting(request: Request, action: Action, services: Services) 
 
     The choice is the chat's from now on if the person may steer it, else the person's for an hour.
     """
-    name = await _find_chosen(action.value, services)
+    name = await find_chosen(action.value, services)
     waiting = await services.stores.waiting.get(request.known_chat, action.answer_id or 0)
     if name is None or waiting is None:
         return too_old(request)
@@ -90,7 +90,7 @@ async def _answer_waiting(request: Request, action: Action, services: Services) 
 
 async def _choose(request: Request, action: Action, services: Services) -> Reply:
     """Make an archive the chat's choice."""
-    name = await _find_chosen(action.value, services)
+    name = await find_chosen(action.value, services)
     if name is None:
         return too_old(request)
     said = await _change_archive(request, services, name)
@@ -104,7 +104,7 @@ async def _change_archive(request: Request, services: Services, name: str) -> st
     return _now_searched(chat, await services.archives.list(), request.words)
 
 
-async def _find_chosen(value: str, services: Services) -> str | None:
+async def find_chosen(value: str, services: Services) -> str | None:
     """Return the name of the archive that a button stands for, or None if it is gone."""
     if value in (ALL, USUAL):
         return value
@@ -194,12 +194,13 @@ async def _corpus(request: Request, services: Services) -> Reply:
     lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
     if current == ALL:
         lines.append(words.say("All of them are searched here."))
+    usual = Button(label=words.say("The configured one"), action=Action(name=_CHOOSE, value=USUAL))
     return Reply(
         words=words,
         text="\n".join(lines),
         buttons=(
             *archive_buttons(corpora, words, _CHOOSE),
-            *((_usual_button(words),) if request.known_chat.corpus else ()),
+            *(((usual,),) if request.known_chat.corpus else ()),
         ),
         ephemeral=True,
     )
@@ -268,12 +269,6 @@ async def _require_unsubscribed(request: Request, services: Services) -> None:
         raise UsageError(
             request.words.say("Posts come from one archive: /unsubscribe first, or choose one.")
         )
-
-
-def _usual_button(words: Words) -> tuple[Button, ...]:
-    return (
-        Button(label=words.say("The configured one"), action=Action(name=_CHOOSE, value=USUAL)),
-    )
 
 
 def _now_searched(chat: Chat, corpora: Sequence[Corpus], words: Words) -> str:

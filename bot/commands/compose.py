@@ -51,16 +51,15 @@ async def _compose(request: Request, services: Services) -> Reply | None:
 
 async def _about_answer(request: Request, action: Action, services: Services) -> Reply | None:
     """Write about an answered headline; the tweets that were shown are among the evidence."""
-    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
-    if answer is None or not (page := answer.page_named(action.value)):
+    if (page := await services.find_page(request, action)) is None:
         return too_old(request)
-    headline = answer.prophecy.headline
+    headline = page.prophecy.headline
     task = ComposeTask(
         prompt=cut(" ".join((headline.text or headline.original).split()), _LONGEST_PROMPT),
-        corpora=(answer.prophecy.corpus,),
+        corpora=(page.prophecy.corpus,),
         person=request.who,
         language=request.words.language,
-        answer_id=answer.id,
+        answer_id=page.id,
         first=page.first,
     )
     return await _announce_task(request, services, task)

@@ -320,15 +320,13 @@ async def _more(request: Request, services: Services) -> Reply | None:
 
 async def _more_pressed(request: Request, action: Action, services: Services) -> Reply:
     """Show the page named in the button, so that pressing it again shows the same page."""
-    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
-    if answer is None or not (page := answer.page_named(action.value)):
-        return too_old(request)
-    return await _page(request, services, page)
+    page = await services.find_page(request, action)
+    return await _page(request, services, page) if page else too_old(request)
 
 
 async def _whole_pressed(request: Request, action: Action, services: Services) -> Reply:
     """Show all of an answer of which a line was shown, as a message of its own."""
-    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
+    answer = await services.find_answer(request, action)
     return await _show_whole(request, answer, services) if answer else too_old(request)
 
 

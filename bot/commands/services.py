@@ -10,6 +10,8 @@ from bot.commands.rights import Ownership
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
 from bot.replies.picture import Pictures
+from bot.reply import Action
+from bot.request import Request
 from db.chat.answers import Answers, Questions
 from db.chat.chats import Chats, Forgetting, Waiting
 from db.chat.compositions import Compositions
@@ -18,7 +20,7 @@ from db.posting.feeds import FeedOffers, Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.answer.cited_answer import CitedAnswer
-from engine.chat import Chat
+from engine.chat import Answer, Chat
 from engine.feeds.lookup import FoundFeed, OpmlFeed, ReadableFeed
 from engine.ingest.records import TableLayout
 from engine.messages import Message
@@ -203,3 +205,12 @@ class Services:
     page: str = ""  # address of the page whose links are shown as cards; "" for none
     composing: ComposeServices | None = None  # None without a language model
     loader: ArchiveLoader | None = None  # None where nothing can be loaded from a chat
+
+    async def find_answer(self, request: Request, action: Action) -> Answer | None:
+        """Return the answer that a button is of, or None if it is gone. Raises StorageError."""
+        return await self.stores.answers.get(request.known_chat, action.answer_id or 0)
+
+    async def find_page(self, request: Request, action: Action) -> Answer | None:
+        """Return the page of its answer that a button names, or None. Raises StorageError."""
+        answer = await self.find_answer(request, action)
+        return answer.page_named(action.value) if answer else None

@@ -7,9 +7,10 @@ from dataclasses import replace
 from bot.commands.plain_text import MOST_HEADLINES
 from bot.commands.services import Services
 from bot.commands.why import WHOLE
+from bot.replies.buttons import answer_button
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view, say_unjudged
-from bot.reply import Action, Button, ItemView, Reply
+from bot.reply import Button, ItemView, Reply
 from bot.request import Request
 from engine.chat import Answer
 from engine.errors import PresagioError, SeveralCorpora, StorageError
@@ -86,10 +87,7 @@ def _buttons(
     found: Sequence[tuple[int, Answer]], request: Request
 ) -> tuple[tuple[Button, ...], ...]:
     more = request.words.say("More")
-    row = tuple(
-        Button(label=f"{number}. {more}", action=Action(name=WHOLE, answer_id=answer.id, value="0"))
-        for number, answer in found
-    )
+    row = tuple(answer_button(answer, f"{number}. {more}", WHOLE, 0) for number, answer in found)
     return (row,) if row and request.place.kept else ()
 
 

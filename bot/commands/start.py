@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
-from bot.commands.archives import CORPUS, archive_buttons
+from bot.commands.archives import CORPUS, archive_buttons, find_chosen
 from bot.commands.feeds import FEEDS
 from bot.commands.help import listening_here
 from bot.commands.registry import Command, too_old
@@ -26,7 +26,6 @@ from bot.replies.limits import cut
 from bot.reply import Action, Button, HitView, ItemView, Reply
 from bot.request import Request
 from engine.chat import zone_or_utc
-from engine.corpora import ALL
 from engine.feeds.lookup import well_known, well_known_in
 from engine.posting.delivery import PostingMode, PublicPost, Subscription
 from engine.search import Candidate
@@ -293,7 +292,8 @@ async def _press_step(request: Request, action: Action, services: Services) -> R
     if step := _STEPS.get(action.value):
         return await _show_step(request, step, services)
     if key == "corpus":
-        return await _after(CORPUS, await _name(value, services), _language, request, services)
+        name = await find_chosen(value, services) or "-"
+        return await _after(CORPUS, name, _language, request, services)
     if (key, value) == ("hour", _NEVER):
         return await _after(UNSUBSCRIBE, "", _done, request, services)
     if key not in _CHOICES or value not in _CHOICES[key].values:
@@ -307,14 +307,6 @@ async def _follow_well_known(request: Request, action: Action, services: Service
     if not well_known(action.value):
         return too_old(request)
     return await _after(FEEDS, f"add {action.value}", _news, request, services)
-
-
-async def _name(value: str, services: Services) -> str:
-    """Return the name of the archive that a button stands for; "-" if it is gone."""
-    if value == ALL:
-        return ALL
-    found = [archive.name for archive in await services.archives.list() if str(archive.id) == value]
-    return found[0] if found else "-"
 
 
 async def _after(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlsplit
 
 from bot.commands.archives import require_archive
@@ -213,7 +214,7 @@ async def _subscribe(request: Request, services: Services) -> Reply:
     news = services.news
     wanted = request.text.lower() == _HELP
     if request.text and not wanted:
-        return await _set(request, request.text, services)
+        return await _set(request, services, request.text)
     subscription = await subscription_here(request, news)
     reply = await _show_subscription(request, subscription, news, help_wanted=wanted)
     if wanted:
@@ -223,15 +224,11 @@ async def _subscribe(request: Request, services: Services) -> Reply:
 
 
 async def _press_schedule(request: Request, action: Action, services: Services) -> Reply:
-    reply = await _set(request, action.value, services)
+    reply = await _set(request, services, action.value)
     return replace(reply, replaces=True, toast=reply.words.say("Noted."))
 
 
-async def _unsubscribe(request: Request, services: Services) -> Reply:
-    return await _set(request, "off", services)
-
-
-async def _set(request: Request, text: str, services: Services) -> Reply:
+async def _set(request: Request, services: Services, text: str) -> Reply:
     """Change the chat's subscription and show it.
 
     Unless the chat has chosen a language, posts are in that of whoever subscribes it. Raises
@@ -397,6 +394,6 @@ UNSUBSCRIBE = Command(
     usage="/unsubscribe",
     example="/unsubscribe",
     for_channels=True,
-    handler=_unsubscribe,
+    handler=partial(_set, text=_OFF),
     act=Act(Effect.STEERS_CHAT),
 )

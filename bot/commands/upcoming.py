@@ -12,11 +12,11 @@ from bot.commands.subscribe import obstacles, said_next, subscription_here
 from bot.i18n.words import Words, marked
 from bot.jobs.content import content_to_json, post_of
 from bot.jobs.digest import choice_for, pictures_for
-from bot.replies.buttons import WRITE
+from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
 from bot.replies.post import TEMPLATE_EXAMPLE, PostItem, apply_template, item_text, post_reply
 from bot.replies.prophecy import hit_view
-from bot.reply import Action, Button, ItemView, Reply, aside, labels
+from bot.reply import Button, ItemView, Reply, aside, labels
 from bot.request import Request
 from db.chat.answers import Answers
 from engine.chat import Answer, zone_or_utc
@@ -156,8 +156,8 @@ async def _draft_button(
     if services.composing is None:
         return ()
     [item] = await _kept(request, services.stores.answers, [chosen])
-    action = Action(name=WRITE, answer_id=item.answer.id, value=str(item.answer.first))
-    return ((Button(label=request.words.say("Draft"), action=action),),)
+    draft = request.words.say("Draft")
+    return ((answer_button(item.answer, draft, WRITE, item.answer.first),),)
 
 
 def _describe_times(subscription: Subscription, request: Request) -> str:

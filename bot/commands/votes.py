@@ -1,6 +1,7 @@
 """Votes on hits, and the chat's favourites."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 from bot.commands.registry import Command, too_old
@@ -22,15 +23,7 @@ _SHOWN = 5
 _LONGEST_HEADLINE, _LONGEST_TEXT, _LONGEST_LINE = 150, 280, 100
 
 
-async def _up(request: Request, action: Action, services: Services) -> Reply:
-    return await _vote(request, action, services, 1)
-
-
-async def _vote_down(request: Request, action: Action, services: Services) -> Reply:
-    return await _vote(request, action, services, -1)
-
-
-async def _vote(request: Request, action: Action, services: Services, value: int) -> Reply:
+async def _vote(request: Request, action: Action, services: Services, *, value: int) -> Reply:
     """Count one vote per person and hit, and show the counts on the buttons.
 
     The same vote again withdraws it.
@@ -162,7 +155,7 @@ async def _voted_on(
     request: Request, action: Action, services: Services
 ) -> tuple[Answer, int, Words] | None:
     """Return the answer, the rank of the hit, and the words of the buttons; None if it is gone."""
-    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
+    answer = await services.find_answer(request, action)
     written, _, language = action.value.removesuffix(f".{OWN}").partition(".")
     ranks = {str(hit.rank): hit.rank for hit in answer.prophecy.hits} if answer else {}
     rank = ranks.get(written)
@@ -208,6 +201,12 @@ TOP = Command(
     example="/top",
     handler=_top,
     act=LOOKS,
-    actions={VOTE_UP: _up, "down": _vote_down, "votes": _open, "back": _close, SHARE: _share},
+    actions={
+        VOTE_UP: partial(_vote, value=1),
+        "down": partial(_vote, value=-1),
+        "votes": _open,
+        "back": _close,
+        SHARE: _share,
+    },
     pressed={VOTE_UP: Act(Effect.POSTS), "down": Act(Effect.POSTS)},
 )

@@ -73,7 +73,7 @@ async def _quoted_answer(request: Request, services: Services) -> Answer | Recei
     actions = [action for pressed in request.quoted.buttons if (action := Action.parse(pressed))]
     button = next((offered for offered in actions if offered.name in _BELOW_ANSWERS), None)
     if button:
-        answer = await services.stores.answers.get(request.known_chat, button.answer_id or 0)
+        answer = await services.find_answer(request, button)
         page = _page_above(button, answer) if answer else None
         if page is None:
             raise UsageError(Message("That answer is too old."))
@@ -93,12 +93,6 @@ def _page_above(button: Action, answer: Answer) -> Answer | None:
     written = button.value.partition(".")[0]
     rank = next((hit.rank for hit in answer.prophecy.hits if str(hit.rank) == written), None)
     return page_of(answer, rank) if rank else None
-
-
-async def _shown_with(action: Action, request: Request, services: Services) -> Answer | None:
-    """Return the page of an answer that a button stands under, or None if it is gone."""
-    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
-    return answer.page_named(action.value) if answer else None
 
 
 async def _remember_explained(request: Request, found: Receipt, services: Services) -> None:
@@ -176,7 +170,7 @@ def _refuse_ranks(request: Request, ranks: Sequence[int]) -> Reply:
 
 
 async def _press_why(request: Request, action: Action, services: Services) -> Reply:
-    page = await _shown_with(action, request, services)
+    page = await services.find_page(request, action)
     if page is None:
         return too_old(request)
     posted = await services.stores.answers.posted_with(page)
@@ -236,10 +230,8 @@ async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer
 
 
 async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
-    answer = await services.stores.answers.get(request.known_chat, action.answer_id or 0)
-    if answer is None or not (page := answer.page_named(action.value)):
-        return too_old(request)
-    return await _draw_picture(request, page, services)
+    page = await services.find_page(request, action)
+    return await _draw_picture(request, page, services) if page else too_old(request)
 
 
 async def _draw_picture(request: Request, answer: Answer, services: Services) -> Reply:

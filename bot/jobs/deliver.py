@@ -250,7 +250,7 @@ async def _settle_failure(
         wait = _wait(work, error, delivery.attempts)
         if isinstance(error, SlowDown) and delivery.chat.platform != WEBHOOKS:
             holds = work.holds[delivery.chat.platform]
-            holds.hold(delivery.chat.external_id, error.seconds, now.timestamp())
+            holds.hold_chat(delivery.chat.external_id, error.seconds, now.timestamp())
         not_shown = not isinstance(error, Unsure)
         await work.outbox.retry(leased, at=now + wait, error=error.said, not_shown=not_shown)
 

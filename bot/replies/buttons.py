@@ -1,6 +1,7 @@
 """The buttons below an answer: its votes, and what can be done with the whole."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import TypeAlias
 
@@ -63,8 +64,7 @@ def vote_row(votable: Sequence[Votable], language: str, *, platform: str) -> tup
         return (*row, *chain.from_iterable(islice(more, _MOST_IN_ROW - 1)))
     _, answer, rank, _ = first
     label = f"{others[0][0]} … {others[-1][0]}" if len(others) > 1 else f"{others[0][0]}"
-    action = Action(name="votes", answer_id=answer.id, value=f"{rank}.{language}")
-    return (*row, Button(label=f"{label}: {VOTES}", action=action))
+    return (*row, answer_button(answer, f"{label}: {VOTES}", "votes", f"{rank}.{language}"))
 
 
 def vote_pair(
@@ -74,12 +74,30 @@ def vote_pair(
     number, answer, rank, tally = votable
     value = ".".join(filter(None, (str(rank), language, view)))
     return tuple(
-        Button(
-            label=" ".join(filter(None, (f"{number}" * numbered, sign, f"{count or ''}"))),
-            action=Action(name=name, answer_id=answer.id, value=value),
+        answer_button(
+            answer,
+            " ".join(filter(None, (f"{number}" * numbered, sign, f"{count or ''}"))),
+            name,
+            value,
         )
         for sign, name, count in (("👍", "up", tally.up), ("👎", "down", tally.down))
     )
+
+
+def full_vote_pair(votable: Votable, language: str) -> tuple[Button, ...]:
+    """Return the vote buttons of a hit that has a row of its own, with all its numbers."""
+    number, answer, rank, tally = votable
+    # A vote redraws the buttons, which keep their language whoever votes.
+    value = f"{rank}.{language}"
+    return (
+        answer_button(answer, f"{number}. 👍 {tally.up}", "up", value),
+        answer_button(answer, f"{number}. 👎 {tally.down}", "down", value),
+    )
+
+
+def answer_button(answer: Answer, label: str, name: str, value: object) -> Button:
+    """Return a button that does something with an answer."""
+    return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
 
 
 def answer_buttons(
@@ -100,20 +118,12 @@ def answer_buttons(
     Vote buttons carry the rank of their hit and the language of the answer, which the buttons keep
     whoever votes; the others carry the index of the first hit of a page.
     """
-
-    def button(label: str, name: str, value: object) -> Button:
-        return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
-
-    votes: list[tuple[Button, ...]] = []
-    for hit in () if answer.is_near else answer.page:
-        tally, rank = tallies.get(hit.rank, Tally()), hit.rank
-        value = f"{rank}.{words.language}"
-        votes.append(
-            (
-                button(f"{rank}. 👍 {tally.up}", "up", value),
-                button(f"{rank}. 👎 {tally.down}", "down", value),
-            )
-        )
+    button = partial(answer_button, answer)
+    votable = [
+        (hit.rank, answer, hit.rank, tallies.get(hit.rank, Tally()))
+        for hit in (() if answer.is_near else answer.page)
+    ]
+    votes = [full_vote_pair(votes_of_hit, words.language) for votes_of_hit in votable]
     following = answer.page_at(answer.last)
     label = words.say("Nearest") if following.is_near and not answer.is_near else words.say("More")
     shared = (
@@ -129,19 +139,13 @@ def answer_buttons(
         shared = (button(words.say("Share"), SHARE, value),)
     rest = (*rest, *shared)
     if compact and votes:
-        votable = [
-            (hit.rank, answer, hit.rank, tallies.get(hit.rank, Tally())) for hit in answer.page
-        ]
         votes = [vote_row(votable, words.language, platform=platform)]
     return (*votes, rest) if rest else ()
 
 
 def share_buttons(answer: Answer, words: Words) -> tuple[tuple[Button, ...], ...]:
     """Return the buttons behind "Share"; the last one brings back the message's own."""
-
-    def button(label: str, name: str, value: object) -> Button:
-        return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
-
+    button = partial(answer_button, answer)
     back = f"{answer.page[0].rank}.{words.language}"
     return (
         (

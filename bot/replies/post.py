@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import partial
 from hashlib import sha256
 
 import orjson
 
 from bot.card import can_draw
 from bot.i18n.words import Words
-from bot.replies.buttons import WRITE, vote_row
+from bot.replies.buttons import WRITE, answer_button, full_vote_pair, vote_row
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view, prophecy_answer, say_how_found
-from bot.reply import Action, Button, Event, HitView, ItemView, Reply, labels
+from bot.reply import Button, Event, HitView, ItemView, Reply, labels
 from engine.chat import Answer, Tally
 
 LONGEST_POST = 3500  # Telegram shows 4,096
@@ -174,8 +175,7 @@ def _first_row(answer: Answer, words: Words, *, writes: bool) -> tuple[Button, .
 def _write(number: int | None, answer: Answer, words: Words) -> Button:
     """Return the button to write about a story, with its number if there are several."""
     label = words.say("Write about {number}", number=number) if number else None
-    action = Action(name=WRITE, answer_id=answer.id, value=str(answer.first))
-    return Button(label=label or words.say("Write about it"), action=action)
+    return answer_button(answer, label or words.say("Write about it"), WRITE, answer.first)
 
 
 def say_nothing_found(day: date, words: Words) -> str:
@@ -199,19 +199,11 @@ def _item_view(number: int, item: PostItem, words: Words) -> ItemView:
 def _row(
     number: int, answer: Answer, tallies: Mapping[int, Tally], words: Words
 ) -> tuple[Button, ...]:
-    rank = answer.page[0].rank
-    tally = tallies.get(rank, Tally())
-
-    def button(label: str, name: str, value: str) -> Button:
-        return Button(label=label, action=Action(name=name, answer_id=answer.id, value=value))
-
-    # A vote redraws the buttons, which keep their language whoever votes.
-    vote, page = f"{rank}.{words.language}", str(answer.first)
+    rank, button = answer.page[0].rank, partial(answer_button, answer)
     return (
-        button(f"{number}. 👍 {tally.up}", "up", vote),
-        button(f"{number}. 👎 {tally.down}", "down", vote),
-        button(words.say("Why?"), "why", page),
-        *([button(words.say("Picture"), "picture", page)] if can_draw() else []),
+        *full_vote_pair((number, answer, rank, tallies.get(rank, Tally())), words.language),
+        button(words.say("Why?"), "why", answer.first),
+        *([button(words.say("Picture"), "picture", answer.first)] if can_draw() else []),
     )
 
 

@@ -267,7 +267,7 @@ class _Limiter(BaseRateLimiter[None]):
             try:
                 return await callback(*args, **kwargs)
             except RetryAfter as error:
-                self._holds.hold(chat, read_wait(error) + _MARGIN, time.monotonic())
+                self._holds.hold_chat(chat, read_wait(error) + _MARGIN, time.monotonic())
         await self._wait(chat)
         return await callback(*args, **kwargs)
 

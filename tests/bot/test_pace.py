@@ -70,22 +70,22 @@ def test_turns_are_even_and_none_is_saved_up() -> None:
 
 def test_a_refused_chat_waits_alone() -> None:
     holds = Holds()
-    holds.hold("a", 30.0, 100.0)
-    holds.hold("a", 10.0, 101.0)
+    holds.hold_chat("a", 30.0, 100.0)
+    holds.hold_chat("a", 10.0, 101.0)
     assert (holds.wait("a", 101.0), holds.wait("b", 101.0), holds.wait_all(101.0)) == (29, 0, 0)
     assert holds.wait("a", 130.0) == 0.0
 
 
 def test_all_wait_once_two_are_refused_within_the_same_time() -> None:
     holds = Holds()
-    holds.hold("a", 30.0, 100.0)
-    holds.hold("b", 5.0, 110.0)
+    holds.hold_chat("a", 30.0, 100.0)
+    holds.hold_chat("b", 5.0, 110.0)
     assert [holds.wait(chat, 110.0) for chat in "abc"] == [20.0, 5.0, 5.0]
     assert (holds.wait_all(114.0), holds.wait_all(115.0)) == (1.0, 0.0)
 
 
 def test_one_refusal_after_another_holds_nobody_else() -> None:
     holds = Holds()
-    holds.hold("a", 30.0, 100.0)
-    holds.hold("b", 30.0, 130.0)
+    holds.hold_chat("a", 30.0, 100.0)
+    holds.hold_chat("b", 30.0, 130.0)
     assert holds.wait("c", 130.0) == 0.0

@@ -117,13 +117,13 @@ async def test_all_chats_wait_once_a_second_one_is_refused_meanwhile(
 def refused(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The chats that the bot knows it has to wait for."""
     chats: list[str] = []
-    hold = Holds.hold
+    hold = Holds.hold_chat
 
     def noted(self: Holds, chat: str, seconds: float, now: float) -> None:
         hold(self, chat, seconds, now)
         chats.append(chat)
 
-    monkeypatch.setattr(Holds, "hold", noted)
+    monkeypatch.setattr(Holds, "hold_chat", noted)
     return chats
 
 
