@@ -168,13 +168,15 @@ class Request:
 
     def strip_unstorable(self) -> Self:
         """Return a copy without unstorable characters, its text cut to 10,000 characters."""
-        title = storable(self.place.title or "") or None
+        title, around = storable(self.place.title or "") or None, self.around_name
         return replace(
             self,
             # A NUL byte between words becomes a space.
             text=_clean_text(self.text),
             quoted=replace(self.quoted, text=_clean_text(self.quoted.text)),
+            around_name=around and (_clean_text(around[0]), _clean_text(around[1])),
             place=replace(self.place, title=title),
+            person=replace(self.person, name=storable(self.person.name)),
         )
 
     def with_quoted(self) -> Self:

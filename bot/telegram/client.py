@@ -206,8 +206,28 @@ class Bot(ExtBot[None]):
         return [raw for raw in found if isinstance(raw, dict)] if isinstance(found, list) else []
 
 
+def mend_halves(said: Any) -> Any:
+    """Return parsed JSON in which halves of characters, which nothing can store, are U+FFFD: one
+    of the units in which entities are counted, too."""
+    match said:
+        case str():
+            units = said.encode("utf-16-le", "surrogatepass")
+            return said if said.isascii() else units.decode("utf-16-le", "replace")
+        case list():
+            return [mend_halves(item) for item in said]
+        case dict():
+            return {name: mend_halves(value) for name, value in said.items()}
+        case _:
+            return said
+
+
 class _Request(HTTPXRequest):
     """Limits the total time of every request; the library's timeouts restart with each byte."""
+
+    @staticmethod
+    def parse_json_payload(payload: bytes) -> Any:
+        """Parse an answer of Telegram. Raises TelegramError."""
+        return mend_halves(HTTPXRequest.parse_json_payload(payload))
 
     def __init__(self, connections: int, seconds: float) -> None:
         super().__init__(connection_pool_size=connections, read_timeout=seconds, pool_timeout=5.0)

@@ -26,7 +26,7 @@ from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
 from bot.adapter import AdapterFailed
 from bot.listening import read_body
-from bot.telegram.client import Bot, read_wait
+from bot.telegram.client import Bot, mend_halves, read_wait
 from db.chat.events import Inbox
 from engine.errors import StorageError, reason
 from engine.messages import Message
@@ -313,7 +313,7 @@ class PushedUpdates:
 def _update(body: bytes) -> dict[str, Any] | None:
     """Return the unparsed update, or None if the body is not one."""
     try:
-        raw = json.loads(body)
+        raw = mend_halves(json.loads(body))
     except (ValueError, RecursionError):
         return None
     return raw if isinstance(raw, dict) and type(raw.get("update_id")) is int else None

@@ -150,3 +150,16 @@ async def test_menus_are_set_in_both_languages(bot: Stage) -> None:
         menu = bot.telegram.menu(person, bot.telegram.private_chat(person))
         assert said in menu["why"]
         assert set(menu) >= {"prophecy", "more", "why", "top", "settings", "corpus", "help"}
+
+
+async def test_half_a_character_costs_no_answer(stage: Stage) -> None:
+    alice = stage.telegram.user("Al\ud83dice")
+    chat = stage.telegram.private_chat(alice)
+    async with stage.serving():
+        payload = (await alice.says(chat, HEADLINE)).payload()
+        await stage.telegram.until_acknowledged()
+        asked = payload | {"message_id": 999, "text": HEADLINE.replace("record", "\ud83d record")}
+        stage.telegram.malformed_update(content=asked)
+        await stage.telegram.until_acknowledged()
+    first, second = (message.text for message in chat.bot_messages)
+    assert first == second

@@ -148,3 +148,11 @@ async def test_updates_come_as_they_are(telegram: TelegramServer, bot: Bot) -> N
     telegram.malformed_update()
     found = await bot.get_raw_updates(0, 0, ["message"])
     assert [one["message"] for one in found] == ["not an object"]
+
+
+async def test_half_a_character_becomes_a_mark(telegram: TelegramServer, bot: Bot) -> None:
+    telegram.malformed_update(content={"text": "a \ud83d b \U0001f600", "caption": ["\udc00"]})
+    found = await bot.get_raw_updates(0, 0, ["message"])
+    assert [one["message"] for one in found] == [
+        {"text": "a \ufffd b \U0001f600", "caption": ["\ufffd"]}
+    ]
