@@ -29,6 +29,7 @@ _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
 _BEGINNING = 5  # letters that forms of one word share
 _MOST_MATCHES = 200  # considered for choosing a window
 _CUT = "…"
+_QUOTATION_MARKS = tuple('"“”„‟«»‹›')
 _LONGEST_READ = 20_000  # characters, as in engine.text.snippet
 
 
@@ -108,12 +109,17 @@ class Sentence:
     quoted: bool = False  # verbatim from a source
     supported: bool = True  # False: a check found that the sources do not say it
 
+    @property
+    def needs_marks(self) -> bool:
+        """Tell whether quotation marks are put around it: its source may have put some already."""
+        return self.quoted and not self.text.startswith(_QUOTATION_MARKS)
+
     def __str__(self) -> str:
         """The sentence with a mark for each source: "So it is. [1][2]".
 
         It ends with [?] if it has no source, or none that supports it.
         """
-        text = f"“{self.text}”" if self.quoted else self.text
+        text = f"“{self.text}”" if self.needs_marks else self.text
         marks = [f"[{number}]" for number in self.sources]
         if not marks or not self.supported:
             marks.append("[?]")

@@ -158,6 +158,13 @@ async def test_no_model_is_asked_where_none_is_wanted_or_there_is_none(bench: Be
     assert absent.notice == "Not answered by a model: no language model is set up."
 
 
+@pytest.mark.parametrize("text", ['"@fan: coffee is great" Coffee, thanks.', "«El café» es caro."])
+async def test_words_that_begin_with_a_quotation_mark_get_no_second_one(text: str) -> None:
+    got = await Answerer().answer(QUESTION, gathered(text, "Coffee is dear."), now=NOW)
+    said = {str(sentence).rpartition(" ")[0] for sentence in got.sentences}
+    assert said == {text, "“Coffee is dear.”"}
+
+
 async def test_an_answer_is_paid_for_once(bench: Bench) -> None:
     first = await bench.ask(claims(("It is dear.", [1])))
     second = await bench.ask()
