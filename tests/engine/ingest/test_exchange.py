@@ -15,15 +15,25 @@ from hypothesis import strategies as st
 from engine.corpora import Document, Part
 from engine.errors import RecordError
 from engine.ingest import Defaults
-from engine.ingest.detect import open_source
+from engine.ingest.detect import READERS, open_source
 from engine.ingest.exchange import COLUMNS, cells_of, record_of
 from engine.ingest.normalise import normalise
 from engine.text.clean import guard_cell, searchable
 from engine.values import DateKind, Flag, Kind
-from tests.engine.ingest.reading import documents, records
+from tests.engine.ingest.formats.test_trump_archive import COLUMNS as COLUMNS_OF_ARCHIVE
+from tests.engine.ingest.formats.test_trump_archive import OLD, ROW, table
+from tests.engine.ingest.reading import TWEET, documents, javascript, records
 from tests.engine.ingest.test_hostile import samples
 from tests.fakes.documents import epub, pdf, word
 
+CONTENTS = (
+    orjson.dumps({"id": "1", "text": "a", "created_at": "2009-05-04T18:54:25Z"}),
+    b"text,id,created_at\na,1,2009-05-04T18:54:25Z\n",
+    orjson.dumps(TWEET),
+    javascript("window.YTD.tweets.part0", [{"tweet": TWEET}]),
+    orjson.dumps([OLD]),
+    table(COLUMNS_OF_ARCHIVE, ROW),
+)
 MOMENT = datetime(2019, 5, 23, 2, 54, 59, 123456, tzinfo=UTC)
 
 
@@ -53,8 +63,12 @@ def assert_comes_back(exported: Sequence[Document]) -> None:
 
 
 def test_every_format_of_posts_and_chats(tmp_path: Path) -> None:
-    good = samples(tmp_path)
-    assert len({record.format for record in good}) >= 15
+    contents: list[bytes | Path] = [*CONTENTS]
+    good = [*samples(tmp_path), *(record for each in contents for record in records(each)[0])]
+    assert {record.format for record in good} == set(READERS) - {
+        "documents",
+        "instagram-and-threads",
+    }
     assert_comes_back([normalise(record, Defaults(author="ana")) for record in good])
 
 
