@@ -1,7 +1,7 @@
 """The pages of an archive to walk through: by year and month, by likes, and on this day."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 
@@ -9,24 +9,20 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
-from bot.web.examples import (
-    choose_examples,
-    describe_leads,
-    draw_bars,
-    read_exhibit,
-)
+from bot.web.examples import choose_examples, describe_leads, draw_bars, read_exhibit
 from bot.web.failures import Refusal
-from bot.web.reading import describe_entry
+from bot.web.reading import TimelineEntry, describe_entry
 from bot.web.rendering import render
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import (
     ProphecyForm,
     VisitorOf,
     find_visitor,
+    format_day,
     list_choices,
     say_span,
 )
-from db.search.shown import DocumentLookup, Order
+from db.search.shown import ArchiveText, DocumentLookup, Order
 from engine.corpora import corpus_named
 from engine.messages import Message
 from engine.search import FIRST_MOMENT
@@ -57,6 +53,15 @@ class DateSpan:
         whole_year = month in (0, 12)
         ends = datetime(year + whole_year, 1 if whole_year else month + 1, 1, tzinfo=UTC)
         return cls(begins=begins, ends=ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """Texts under one heading; those that continue a thread stand with the day it begins on."""
+
+    day: str = ""  # ISO; "" where texts are not listed by date
+    title: str = ""  # the day as people write it
+    texts: list[tuple[TimelineEntry, bool]] = field(default_factory=list)  # continues a thread?
 
 
 @archive.get("/corpora")
@@ -159,19 +164,29 @@ async def _list_texts(
         title=title,
         when=when,
         bars=[(bar, say_span(bar.name, words)) for bar in bars],
-        entries=[
-            (
-                describe_entry(text.candidate, text.engagement, text.candidate.text, known, words),
-                text.continues,
-            )
-            for text in texts[:ON_A_PAGE]
-        ],
+        days=_group_by_day(texts[:ON_A_PAGE], order, known, words),
         order=order.value,
         usual=usual.value,
         orders=[each.value for each in Order],
         page=skipped // ON_A_PAGE + 1,
         more=len(texts) > ON_A_PAGE,
     )
+
+
+def _group_by_day(
+    texts: Sequence[ArchiveText], order: Order, corpus: Corpus, words: Words
+) -> list[Day]:
+    """Return the days on which texts, or the threads that they continue, begin."""
+    days: list[Day] = []
+    for text in texts:
+        moment = text.candidate.created_at
+        day = format_day(moment) if order is not Order.LIKES else ""
+        if not days or (not text.continues and days[-1].day != day):
+            title = words.date(moment.astimezone(UTC)) if day and moment else ""
+            days.append(Day(day=day, title=title))
+        entry = describe_entry(text.candidate, text.engagement, text.candidate.text, corpus, words)
+        days[-1].texts.append((entry, text.continues))
+    return days
 
 
 async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[str]:

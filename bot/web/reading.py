@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime, time
 from http import HTTPStatus
 from math import ceil
 
@@ -68,6 +68,7 @@ class TimelineEntry:
     id: str
     day: str
     date_text: str
+    time: str  # of the day, in UTC: "09:05"; "" if it is not known
     author: str | None  # if it says more than the corpus does
     likes: str
     labels: Sequence[str]
@@ -193,12 +194,19 @@ def describe_entry(
         id=found.external_id,
         day=format_day(found.created_at),
         date_text=say_date(found.created_at, found.dated_by, words),
+        time="" if found.dated_by else _format_time(found.created_at),
         author=found.author if f"@{found.author}" != corpus.voice else None,
         likes=_say_likes(engagement, words),
         labels=labels(found.flags.names, words),
         lang=found.lang,
         pieces=split_marks(text),
     )
+
+
+def _format_time(moment: datetime | None) -> str:
+    """Return the time of day (UTC), or "" for none and for midnight, which dates alone become."""
+    moment = moment and moment.astimezone(UTC)
+    return f"{moment:%H:%M}" if moment and moment.time() != time.min else ""
 
 
 def _say_likes(number: int, words: Words) -> str:

@@ -63,6 +63,29 @@ async def test_a_month_lists_its_texts_by_date_with_threads_together(archive: We
     assert await quotes(archive, "/corpora/ana/2016/8") == []
 
 
+async def test_texts_stand_under_their_day_with_the_time_and_threads_under_their_first(
+    archive: WebStage,
+) -> None:
+    page = read(await archive.get("/corpora/ana/2016/07"))
+    assert texts(page, "h2.day") == ["July 1, 2016"]
+    assert [when.split(" · ")[0] for when in texts(page, ".entries .when")] == [
+        "09:00", "11:00", "July 10, 2016", "10:00",
+    ]  # fmt: skip
+    assert one(page, ".entries time").attributes["datetime"] == "2016-07-01T09:00Z"
+    assert "Times are in UTC." in texts(page, ".hint")
+    spanish = read(await archive.get("/corpora/ana/on-this-day", sort="newest", lang="es"))
+    assert texts(spanish, "h2.day") == ["1 de junio de 2018", "1 de junio de 2017"]
+    # Where only the date was told, it is midnight.
+    assert texts(spanish, ".entries time") == ["23:00", "1 de junio de 2017"]
+
+
+async def test_by_likes_each_text_has_its_date(archive: WebStage) -> None:
+    page = read(await archive.get("/corpora/ana/most-liked"))
+    assert texts(page, "h2.day") == []
+    assert texts(page, ".entries time")[:2] == ["June 1, 2017", "June 1, 2018"]
+    assert "Times are in UTC." not in texts(page, ".hint")
+
+
 async def test_a_year_and_the_whole_list_the_most_liked_first(archive: WebStage) -> None:
     assert await quotes(archive, "/corpora/ana/2017") == ["Of June"]
     assert (await quotes(archive, "/corpora/ana/most-liked"))[:2] == ["Of June", "A year on"]
