@@ -55,7 +55,8 @@ function tell(text) {
 }
 
 const QUIET = 40000; // ms: a stream that lives says something every 15 s
-const PAUSES = [1000, 2000, 5000, 10000, 30000]; // before a broken stream is asked for again
+// Before a broken stream is asked for again; after the last, only who reads the page may ask.
+const PAUSES = [1000, 2000, 5000, 10000, 30000, 30000, 30000];
 
 // What takes long is told as its steps begin, and the outcome takes its place on the page.
 // Returns whether the stream came to its end, or cannot.
@@ -103,19 +104,34 @@ async function follow(place, address, options) {
   }
 }
 
+// Who comes back to the page, or into the network, waits no longer.
 function until(milliseconds) {
   const over = new AbortController(); // takes the listeners away, however the wait ends
   return new Promise((go) => {
     setTimeout(go, milliseconds);
     window.addEventListener("online", go, { signal: over.signal });
-    document.addEventListener("visibilitychange", go, { signal: over.signal });
+    document.addEventListener("visibilitychange", () => document.hidden || go(), { signal: over.signal });
   }).finally(() => over.abort());
 }
 
+function offerToAskAgain(place) {
+  const link = document.createElement("a");
+  link.href = location.href;
+  link.textContent = place.dataset.again;
+  tell(`${place.dataset.lost} `);
+  progress.append(link);
+}
+
 async function followToTheEnd(place) {
-  for (let tried = 0; !(await follow(place, place.dataset.stream)); tried += 1) {
+  let tried = 0;
+  while (!(await follow(place, place.dataset.stream))) {
+    if (tried === PAUSES.length) {
+      offerToAskAgain(place);
+      break;
+    }
     tell(place.dataset.broken);
-    await until(PAUSES[Math.min(tried, PAUSES.length - 1)]);
+    await until(PAUSES[tried]);
+    tried += 1;
   }
   // What could not be judged does not say for ever that it is being judged.
   const heading = place.querySelector("[data-unjudged]");

@@ -23,6 +23,17 @@ from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 PAGE = {"headline": HEADLINE, "date": "2024-06-01", "corpus": "demo"}
 EVENTS = {"Accept": "text/event-stream"}
 JUDGED = "Judged: "
+STATUS = "document.getElementById('progress').innerText"
+REFUSED = b"HTTP/1.1 %d No\r\nContent-Length: 17\r\nConnection: close\r\n\r\n<main>Gone</main>"
+_HASTE = """
+  const [wait, tick, now, parse] = [setTimeout, setInterval, Date.now, JSON.parse];
+  var waits = [], passed = 0, heard = 0, patient = false;
+  const skip = (milliseconds) => { passed += milliseconds; };
+  Date.now = () => now() + passed;
+  JSON.parse = (text) => { heard += 1; return parse(text); };
+  setInterval = (go) => tick(go, 5);
+  setTimeout = (go, milliseconds) => { waits.push(milliseconds); patient || wait(go, 0); };
+"""
 
 
 @dataclass
@@ -112,6 +123,18 @@ async def shows(visit: Visit, expression: str, said: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while said not in str(await visit.read(expression)):  # noqa: ASYNC110 - a browser tells nobody
             await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def hastening(address: str) -> AsyncIterator[Visit]:
+    """Lend a browser on whose pages no wait is long: `waits` notes how long each should have been,
+    `skip` lets that many milliseconds pass, `heard` counts events of streams."""
+    program = chromium()
+    if program is None:
+        pytest.skip("there is no chromium")
+    async with browsing(program) as browser:
+        await browser.call("Page.addScriptToEvaluateOnNewDocument", source=_HASTE)
+        yield Visit(browser, address)
 
 
 async def read_event(lines: AsyncIterator[str]) -> tuple[str, dict[str, str]]:
@@ -220,11 +243,10 @@ class TestPage:
             await browser.look_like(width=360, height=800)
             visit = Visit(browser, judging.service.address)
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
-            status = "document.getElementById('progress').innerText"
-            assert "judging" in str(await visit.read(status))
+            assert "judging" in str(await visit.read(STATUS))
             assert await visit.read("document.querySelectorAll('.card').length") == 3
             slow.go.set()
-            await shows(visit, status, JUDGED)
+            await shows(visit, STATUS, JUDGED)
             assert await visit.read("document.querySelectorAll('.card .vote').length") == 3
             assert await visit.read("document.querySelector('[aria-busy]')") is None
             assert browser.complaints == []
@@ -239,11 +261,10 @@ class TestPage:
         async with cutting_streams(judging.service.address) as cut, browsing(program) as browser:
             visit = Visit(browser, cut.address)
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
-            status = "document.getElementById('progress').innerText"
-            await shows(visit, status, "broke")
+            await shows(visit, STATUS, "broke")
             await until(lambda: cut.streams == 2)
             slow.go.set()
-            await shows(visit, status, JUDGED)
+            await shows(visit, STATUS, JUDGED)
             assert await visit.read("document.querySelectorAll('.card .vote').length") == 3
             assert await visit.read("document.querySelector('[aria-busy]')") is None
             assert "Being judged" not in str(await visit.read("document.body.innerText"))
@@ -255,11 +276,87 @@ class TestPage:
         if program is None:
             pytest.skip("there is no chromium")
         async with cutting_streams(judging.service.address) as cut, browsing(program) as browser:
-            cut.instead = b"HTTP/1.1 404 Gone\r\nContent-Length: 16\r\nConnection: close\r\n\r\n"
-            cut.instead += b"<main>Gone</main>"[:16]
+            cut.instead = REFUSED % 404
             visit = Visit(browser, cut.address)
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
             await shows(visit, "document.getElementById('found').innerText", "by their words")
+            assert await visit.read("document.querySelector('[aria-busy]')") is None
+
+    @pytest.mark.parametrize("status", [429, 500, 503])
+    async def test_a_page_that_gets_no_answer_gives_up_and_offers_to_ask_again(
+        self, judging: Served, status: int
+    ) -> None:
+        async with (
+            cutting_streams(judging.service.address) as cut,
+            hastening(cut.address) as visit,
+        ):
+            cut.instead = REFUSED % status
+            await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
+            await shows(visit, STATUS, "The answer did not come. Ask again")
+            assert await visit.read("waits") == [1000, 2000, 5000, 10000, 30000, 30000, 30000]
+            assert cut.streams == 8
+            assert "by their words" in str(await visit.read("document.body.innerText"))
+            assert await visit.read("document.querySelector('[aria-busy]')") is None
+            await visit.browser.click("#progress a")
+            await visit.browser.load()
+            await shows(visit, STATUS, "Ask again")
+            assert cut.streams == 16
+
+    @pytest.mark.parametrize(
+        "event",
+        ["window.dispatchEvent(new Event('online'))",
+         "document.dispatchEvent(new Event('visibilitychange'))"],
+    )  # fmt: skip
+    async def test_who_comes_back_waits_no_longer(
+        self, judging: Served, slow: Slow, event: str
+    ) -> None:
+        async with (
+            cutting_streams(judging.service.address) as cut,
+            hastening(cut.address) as visit,
+        ):
+            await visit.browser.call(
+                "Page.addScriptToEvaluateOnNewDocument", source="patient = true"
+            )
+            cut.instead = REFUSED % 503
+            await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
+            await shows(visit, STATUS, "broke")
+            assert cut.streams == 1
+            cut.instead = b""
+            slow.go.set()
+            await visit.read(event)
+            await shows(visit, STATUS, JUDGED)
+            assert await visit.read("waits") == [1000]
+
+    async def test_a_stream_that_says_nothing_for_long_is_asked_for_again(
+        self, judging: Served, slow: Slow
+    ) -> None:
+        async with (
+            cutting_streams(judging.service.address) as cut,
+            hastening(cut.address) as visit,
+        ):
+            cut.streams = 1  # none is cut
+            await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
+            await until(lambda: cut.streams == 2)
+            await shows(visit, "heard", "1")
+            await visit.read("skip(39000)")
+            assert await visit.read("new Promise((go) => wait(() => go(waits), 50))") == []
+            await visit.read("skip(2000)")
+            await until(lambda: cut.streams == 3)
+            slow.go.set()
+            await shows(visit, STATUS, JUDGED)
+            assert await visit.read("waits") == [1000]
+
+    async def test_a_form_that_comes_back_from_memory_is_not_busy(self, judging: Served) -> None:
+        async with hastening(judging.service.address) as visit:
+            await visit.open("")
+            label = "document.querySelector('form.ask button').textContent"
+            before = await visit.read(label)
+            await visit.read(
+                "document.querySelector('form.ask').dispatchEvent(new Event('submit'))"
+            )
+            assert await visit.read(label) == "Reading old tweets…"
+            await visit.read("window.dispatchEvent(new Event('pageshow'))")
+            assert await visit.read(label) == before
             assert await visit.read("document.querySelector('[aria-busy]')") is None
 
 
