@@ -1,14 +1,19 @@
 """`presagio corpora export`: what is written, ingest stores as it was."""
 
 import stat
+from collections import defaultdict
 from pathlib import Path
 
 import orjson
 import pytest
 
+from engine.ingest.detect import open_source
 from tests.bot.command_line import ROOT, ask, write_chat
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
+from tests.engine.ingest.reading import TWEET
+from tests.engine.ingest.test_exchange import CONTENTS_OF_X
+from tests.engine.ingest.test_hostile import contents
 
 _STORED = """
     SELECT external_id, text, search_text, context, created_at, dated_by, author, title, role,
@@ -71,6 +76,27 @@ def test_a_chat_stays_personal_and_a_library_keeps_its_parts(
         assert shown["kind"] == kind
     refused = invoke("ingest", str(tmp_path / f"personal.{form}"), "--kind", "tweets", "-c", "out")
     assert "is personal" in refused.complaint(2)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_every_format_comes_back_as_it_was(
+    invoke: Invoke, database: str, tmp_path: Path, form: str
+) -> None:
+    files = defaultdict[str, list[str]](list)
+    for number, content in enumerate((*contents(tmp_path), *CONTENTS_OF_X)):
+        file = content if isinstance(content, Path) else tmp_path / f"{number}.txt"
+        if isinstance(content, bytes):  # in which each tweet has an id of its own
+            file.write_bytes(content.replace(str(TWEET["id_str"]).encode(), b"9%d" % number))
+        with open_source(str(file)) as stream:
+            files[stream.kinds[0].value].append(str(file))
+    assert {*files} == {"tweets", "social", "personal", "published"}
+    for kind, paths in files.items():
+        assert invoke("ingest", *paths, "--kind", kind, "--author", "ana").code == 0
+        export = tmp_path / f"export.{form}"
+        assert invoke("corpora", "export", kind, "--format", form, "-o", str(export)).code == 0
+        again = invoke("ingest", str(export), "--corpus", f"{kind}2", "--json").json
+        assert again["inserted"] >= len(paths)
+        assert_equal(database, kind, f"{kind}2", number=again["inserted"])
 
 
 def test_standard_output_is_read_by_another_command(invoke: Invoke, database: str) -> None:

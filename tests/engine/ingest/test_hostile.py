@@ -44,8 +44,8 @@ ODD: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-def samples(folder: Path) -> list[SourceRecord]:
-    """Some good records of every format."""
+def contents(folder: Path) -> list[bytes | Path]:
+    """What holds some good records of every format of posts, chats and articles but X's."""
     attachment = {"type": "Document", "url": "/a.jpg", "name": "x"}
     tag = {"type": "Mention", "name": "@bob"}
     note = test_mastodon.created(attachment=[attachment], tag=[tag], content="")
@@ -73,7 +73,7 @@ def samples(folder: Path) -> list[SourceRecord]:
         "reply": {"root": {"uri": "a"}, "parent": {"uri": "b"}},
         "tags": ["a"],
     }
-    contents: list[bytes | Path] = [
+    return [
         test_mastodon.outbox(note, test_mastodon.BOOST),
         orjson.dumps(test_telegram.chat(message)),
         test_slack.export(folder / "slack", general__01=[said]),
@@ -91,7 +91,11 @@ def samples(folder: Path) -> list[SourceRecord]:
         test_blog_feed.RSS.encode(),
         test_markdown.ARTICLE.encode(),
     ]
-    return [record for content in contents for record in records(content)[0]]
+
+
+def samples(folder: Path) -> list[SourceRecord]:
+    """Their records."""
+    return [record for content in contents(folder) for record in records(content)[0]]
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
