@@ -101,7 +101,8 @@ audit:
 # After a change of what is said to people: then translate what is new in bot/i18n/locale/es.po.
 # Its header names two plural forms, as the code does: Babel has three for Spanish from 2.19 on.
 words: $(READY)
-	$(BIN)/pybabel --quiet extract --no-default-keywords --keyword=say --keyword=count:1,2 \
+	$(BIN)/pybabel --quiet extract --mapping-file=pyproject.toml --no-default-keywords \
+	  --keyword=say --keyword=count:1,2 \
 	  --keyword=marked --keyword=marked_plural:1,2 --keyword=Message --no-location --sort-output --width=100 \
 	  --omit-header --output-file=bot/i18n/locale/presagio.pot bot engine db
 	$(BIN)/pybabel --quiet update --no-fuzzy-matching --ignore-obsolete --omit-header --width=100 \

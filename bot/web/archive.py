@@ -167,7 +167,6 @@ async def _list_texts(
         days=_group_by_day(texts[:ON_A_PAGE], order, known, words),
         order=order.value,
         usual=usual.value,
-        orders=[each.value for each in Order],
         page=skipped // ON_A_PAGE + 1,
         more=len(texts) > ON_A_PAGE,
     )

@@ -30,164 +30,15 @@ from engine.values import Flag
 _LINKED = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,:;!?)\]…]|(?<![\w@])@\w{1,15}\b")
 _X = frozenset({"x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com"})
 _YEAR_ROOM = 15  # percent of a line of time
-_SCORE_PARTS = ("judgment", "semantic", "lexical", "age")
-
-JUDGING = marked("Found by words. The model is judging them…")
-TEXTS = {
-    "placeholder": marked("Coffee prices hit a record high"),
-    "judging": JUDGING,
-    "being_judged": marked("Being judged"),
-    "broken": marked("The connection broke. This page asks again…"),
-    "lost": marked("The answer did not come."),
-    "ask_again": marked("Ask again"),
-    "look_again": marked("This page asks again by itself every few seconds."),
-    "all_archives": marked("All archives"),
-    "tagline": marked("There is always a tweet."),
-    "about": marked("Paste a headline and see the old tweets that foretold it."),
-    "skip": marked("Skip to the content"),
-    "nav": marked("Pages"),
-    "nav_ask": marked("Prophecy"),
-    "nav_timeline": marked("Timeline"),
-    "nav_wall": marked("Wall"),
-    "nav_compose": marked("Write"),
-    "compose_about": marked("Get a tweet in which each claim has a source that you can check."),
-    "compose_hint": marked("This takes up to a minute. Nothing is published."),
-    "prompt": marked("What to write about"),
-    "as_thread": marked("As a thread"),
-    "compose": marked("Write it"),
-    "composing": marked("Reading and writing…"),
-    "no_model": marked("Nothing is written on this page: no language model may be asked here."),
-    "written": marked("The tweet"),
-    "unchecked": marked("No model compared the sentences with what they cite."),
-    "copy_tweet": marked("Copy"),
-    "sources": marked("Sources"),
-    "left_out": marked("Left out or changed:"),
-    "write_about": marked("Write about it"),
-    "language": marked("Language"),
-    "headline": marked("Headline or link"),
-    "date": marked("Date of the news"),
-    "date_hint": marked(
-        "Only texts from before that day count. Left empty, it is the date of the article that you"
-        " linked, or today."
-    ),
-    "corpus": marked("Whose tweets"),
-    "ask": marked("Find the prophecy"),
-    "asking": marked("Reading old tweets…"),
-    "try": marked("Try one:"),
-    "no_archive": marked("There is no archive here yet. Whoever runs this page loads one with:"),
-    "nearest": marked("Nothing foretold this. Nearest:"),
-    "unsure": marked("Nothing foretold this for sure. Nearest:"),
-    "more": marked("More of them"),
-    "fewer": marked("Only the best"),
-    "ask_about": marked("Ask what was said about it"),
-    "to_picture": marked("Picture to share"),
-    "picture_of": marked("Picture of this text, to share"),
-    "by_words": marked("Nearest by their words:"),
-    "nav_next": marked("What to do next"),
-    "again": marked("Another headline"),
-    "nav_questions": marked("Ask"),
-    "questions_about": marked("Ask what was said, and read it in the words of the sources."),
-    "question": marked("Question"),
-    "answer_it": marked("Answer it"),
-    "voices": marked("Whose texts these are"),
-    "corpus_texts": marked("Texts"),
-    "corpus_dates": marked("From the first to the last"),
-    "corpus_busiest": marked("Busiest month"),
-    "archives": marked("Archives"),
-    "archives_about": marked("Read them from the first day to the last."),
-    "on_this_day": marked("On this day"),
-    "most_liked": marked("Most liked"),
-    "look_for": marked("Look for a word"),
-    "look_within": marked("Look within {when}"),
-    "sorted": marked("Order"),
-    "sort_oldest": marked("Oldest first"),
-    "sort_newest": marked("Newest first"),
-    "sort_likes": marked("Most liked first"),
-    "no_texts_here": marked("There are no texts here."),
-    "times_utc": marked("Times are in UTC."),
-    "leaves": marked("More pages"),
-    "page_before": marked("Page before"),
-    "page_after": marked("Next page"),
-    "about_voice": marked("About {voice}"),
-    "subjects": marked("Most-foretold subjects"),
-    "subject": marked("Subject"),
-    "headlines": marked("Headlines"),
-    "leads": marked("Foretold the longest before"),
-    "no_leads": marked("No prophecy out of these texts has been posted or voted for yet."),
-    "best_voted": marked("Best votes"),
-    "foretold_by_it": marked("What it foretold"),
-    "in_time": marked("Before and after"),
-    "earlier": marked("The text before"),
-    "later": marked("The text after"),
-    "has_media": marked("With a picture or a video"),
-    "video": marked("Video of this text"),
-    "picture": marked("Picture of this text"),
-    "on_timeline": marked("Its month in the archive"),
-    "found": marked("What was foretold"),
-    "permalink": marked("Link"),
-    "copy": marked("Copy the link"),
-    "copied": marked("Copied."),
-    "download": marked("Save it wide, for links"),
-    "download_tall": marked("Save it tall, for chats"),
-    "share": marked("Share"),
-    "whole": marked("The whole time"),
-    "read_more": marked("Read the original"),
-    "read_archived": marked("In the Internet Archive"),
-    "thread": marked("The thread"),
-    "details": marked("This text alone"),
-    "score": marked("Score"),
+_SCORE_PARTS = {
     "judgment": marked("The model's word"),
+    "semantic": marked("Meaning"),
     "lexical": marked("Words in common"),
     "age": marked("Age"),
-    "semantic": marked("Meaning"),
-    "why": marked("Why this one?"),
-    "matched": marked("Words found:"),
-    "vote": marked("Was this foretold?"),
-    "up": marked("Yes"),
-    "down": marked("No"),
-    "votes_up": marked("Votes for it:"),
-    "votes_down": marked("Votes against it:"),
-    "query": marked("What to look for"),
-    "query_hint": marked('Words, "exact phrases", -excluded, before:2015, from:account.'),
-    "look": marked("Look"),
-    "timeline_about": marked("See when an archive spoke of something."),
-    "years": marked("Texts by year"),
-    "months": marked("Texts by month"),
-    "all_texts": marked("All texts, oldest first"),
-    "undated": marked("Without a date"),
-    "listed_texts": marked("The best texts, oldest first"),
-    "no_texts": marked("No text says that."),
-    "wall_about": marked("The prophecies with the best votes."),
-    "wall_empty": marked("Nothing stands here yet."),
-    "wall_waits": marked(
-        "Ask about a headline and say whether it was foretold; it is shown here once whoever runs"
-        " this page has approved it."
-    ),
-    "answers": marked("In answer to"),
-    "failed": marked("That did not work"),
-    "home": marked("Back to the beginning"),
-    "api": marked("For programs"),
-    "nav_feed": marked("Feed"),
-    "feed_about": marked("What was posted, and what whoever runs this page approved."),
-    "feed_hint": marked("To read it as it grows, give this address to a reader of feeds:"),
-    "news": marked("The news"),
-    "api_title": marked("The API"),
-    "api_about": marked("What this page finds, as JSON for programs."),
-    "api_keys": marked("Each request needs a key, which whoever runs this page gives."),
-    "api_no_keys": marked("No key is needed to ask."),
-    "api_machine": marked("For machines:"),
-    "needed": marked("needed"),
-    "open_example": marked("Open this example"),
-    "answer_fields": marked("The answer"),
-    "errors": marked("Errors"),
-    "errors_about": marked(
-        "An error says what happened and what to do about it, in the form of RFC 9457"
-        " (application/problem+json)."
-    ),
-    "feed": marked("Feed of what was posted"),
-    "source": marked("Old texts that foresaw today's headlines."),
 }
 
+ABOUT = marked("Paste a headline and see the old tweets that foretold it.")
+JUDGING = marked("Found by words. The model is judging them…")
 # Of the page, as page.css has it.
 COLOURS = {"light": "#f4efe6", "dark": "#181613"}
 STATIC = Path(str(files("bot.web") / "static"))
@@ -205,7 +56,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """One part of a score, 0 to 100. `name` is its key in rendering.TEXTS."""
+    """One part of a score, 0 to 100."""
 
     name: str
     percent: int
@@ -267,8 +118,8 @@ def build_card(
         pieces=split_marks(marked.get(found.id, found.text)),
         percent=_percent(hit.score),
         figures=[
-            ScorePart(name, _percent(value))
-            for name in _SCORE_PARTS
+            ScorePart(words.say(said), _percent(value))
+            for name, said in _SCORE_PARTS.items()
             if (value := hit.parts.get(name)) is not None
         ],
         marks=view.marks(words),
@@ -390,6 +241,7 @@ def _load_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"ABOUT": ABOUT, "JUDGING": JUDGING}
     environment.globals["version"] = max(int(path.stat().st_mtime) for path in STATIC.iterdir())
     return environment
 
@@ -411,9 +263,6 @@ def render_fragment(request: Request, template: str, **values: object) -> str:
     words = visitor.words
     shared: SharedState = request.app.state.shared
 
-    def text(name: str, **values: object) -> str:
-        return words.say(TEXTS[name], **values)
-
     def texts(number: int) -> str:
         return words.count("{number} text", "{number} texts", number)
 
@@ -421,7 +270,6 @@ def render_fragment(request: Request, template: str, **values: object) -> str:
         _load_environment()
         .get_template(template)
         .render(
-            t=text,
             say=words.say,
             number=words.number,
             texts=texts,

@@ -16,7 +16,7 @@ from bot.reply import HitView
 from bot.web.api import read_document
 from bot.web.examples import open_overview
 from bot.web.failures import Refusal
-from bot.web.rendering import COLOURS, STATIC, TEXTS, has_picture
+from bot.web.rendering import ABOUT, COLOURS, STATIC, has_picture
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests
 from bot.web.visitor import VisitorOf, own_address, prophesy_asked, read_asked
@@ -29,7 +29,6 @@ from engine.text.address import address_candidate
 _PICTURE_SECONDS = 3600
 _ICON_SECONDS = 86_400
 _MOST_FORETOLD = 300  # headlines of one text, among which that of its picture is looked for
-_ABOUT = TEXTS["about"]
 _OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"
 
 sharing = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
@@ -125,7 +124,7 @@ async def _show_manifest(visitor: VisitorOf) -> Response:
         "id": "/",
         "name": "Presagio",
         "short_name": "Presagio",
-        "description": visitor.words.say(_ABOUT),
+        "description": visitor.words.say(ABOUT),
         "lang": visitor.words.language,
         "start_url": visitor.link("/"),
         "scope": "/",
@@ -164,7 +163,7 @@ async def _show_description(request: Request, visitor: VisitorOf) -> Response:
     root = Element("OpenSearchDescription", {"xmlns": _OPENSEARCH})
     for name, said in (
         ("ShortName", "Presagio"),
-        ("Description", visitor.words.say(_ABOUT)),
+        ("Description", visitor.words.say(ABOUT)),
         ("Language", visitor.words.language),
         ("InputEncoding", "UTF-8"),
     ):

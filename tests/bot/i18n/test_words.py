@@ -13,6 +13,8 @@ from babel.dates import format_date
 from babel.messages import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
+from jinja2 import Environment
+from jinja2.nodes import Call, Const, Name
 
 from bench.house import parse
 from bot.i18n import words as module
@@ -22,6 +24,7 @@ from bot.replies.dates import age_between
 WINGS = [Path(__file__).resolve().parents[3] / wing for wing in ("bot", "engine", "db")]
 LOCALE = WINGS[0] / "i18n" / "locale"
 KEYWORDS = {"say": None, "marked": None, "Message": None, "count": (1, 2), "marked_plural": (1, 2)}
+METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2")]
 REMEDY = "run: make words"
 Text = str | tuple[str, ...]
 
@@ -86,13 +89,26 @@ def said_in(path: Path) -> Iterator[Text]:
             yield strings[0]
 
 
+def said_in_the_templates() -> set[Text]:
+    """All literals that templates of HTML say; what else they say is a constant of the sources."""
+    arguments = [
+        call.args[0]
+        for path in WINGS[0].rglob("templates/*.html")
+        for call in Environment().parse(path.read_text(encoding="utf-8")).find_all(Call)
+        if isinstance(call.node, Name) and call.node.name == "say"
+    ]
+    assert all(isinstance(said, Const | Name) for said in arguments)
+    return {said.value for said in arguments if isinstance(said, Const)}
+
+
 def test_the_template_holds_what_babel_finds() -> None:
-    found = {row[2] for wing in WINGS for row in extract_from_dir(wing, keywords=KEYWORDS)}
+    found = {row[2] for wing in WINGS for row in extract_from_dir(wing, METHODS, keywords=KEYWORDS)}
     assert messages(template()) == found, REMEDY
 
 
 def test_nothing_that_is_said_escapes_babel() -> None:
-    assert said_in_the_sources() == messages(template()), "babel does not look into f-strings"
+    said = said_in_the_sources() | said_in_the_templates()
+    assert said == messages(template()), "babel does not look into f-strings"
 
 
 @pytest.mark.parametrize("language", [code for code in LANGUAGES if code != "en"])

@@ -39,9 +39,9 @@ def test_figures_are_the_parts_that_there_are() -> None:
     hit = make_hit(parts={"judgment": None, "lexical": 0.424, "age": 1.2, "semantic": 0.5})
     card = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={})
     assert [(figure.name, figure.percent) for figure in card.figures] == [
-        ("semantic", 50),
-        ("lexical", 42),
-        ("age", 100),
+        ("Meaning", 50),
+        ("Words in common", 42),
+        ("Age", 100),
     ]
     assert card.percent == 83
     assert "not judged" in card.marks
