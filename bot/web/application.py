@@ -21,10 +21,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bot.listening import Webhook
 from bot.query_log import asked_by
 from bot.web import api, composing, feeds, operating
+from bot.web.access import require_own_name, require_own_page
 from bot.web.failures import PROBLEM_TYPE, Refusal, describe_api, map_error
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, add_routes, render_failure
-from bot.web.shared_state import SharedState, require_own_name, require_own_page
+from bot.web.shared_state import SharedState
 from db.logs import Asker, Origin
 from engine.budget import BudgetSource
 from engine.errors import PresagioError

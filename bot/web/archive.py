@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http import HTTPStatus
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
 from bot.web.examples import choose_examples, describe_leads, draw_bars, read_exhibit
-from bot.web.failures import Refusal
+from bot.web.failures import nothing_here
 from bot.web.reading import TimelineEntry, describe_entry
 from bot.web.rendering import render
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
@@ -24,7 +23,6 @@ from bot.web.visitor import (
 )
 from db.search.shown import ArchiveText, DocumentLookup, Order
 from engine.corpora import corpus_named
-from engine.messages import Message
 from engine.search import FIRST_MOMENT
 from engine.values import Corpus
 
@@ -48,7 +46,7 @@ class DateSpan:
     def of_month(cls, year: int, month: int) -> "DateSpan":
         """Return a month, or with 0 a whole year. Raises Refusal."""
         if not (1 <= year < 9999 and 0 <= month <= 12):
-            raise Refusal(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."))
+            raise nothing_here()
         begins = datetime(year, month or 1, 1, tzinfo=UTC)
         whole_year = month in (0, 12)
         ends = datetime(year + whole_year, 1 if whole_year else month + 1, 1, tzinfo=UTC)

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from math import ceil
 from typing import Any
@@ -102,7 +101,8 @@ def build_problem(status: HTTPStatus, message: str, fix: str | None) -> Problem:
 
 
 class Refusal(PresagioError):
-    """A request that is refused before any work."""
+    """What a request gets in place of an answer. It is raised where one is refused before any
+    work."""
 
     def __init__(
         self,
@@ -115,16 +115,6 @@ class Refusal(PresagioError):
         super().__init__(message, fix=fix)
         self.status = status
         self.headers = headers or {}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """The status, headers and text of an error response."""
-
-    status: HTTPStatus
-    message: Message
-    fix: Message | None
-    headers: Mapping[str, str]
 
     def problem(self, words: Words | None = None) -> Problem:
         """Return the body for programs, or for a page in the words of its visitor."""
@@ -145,47 +135,42 @@ def too_many(seconds: float) -> Refusal:
     )
 
 
-def map_error(error: Exception) -> Failure:
+def map_error(error: Exception) -> Refusal:
     """Return the response to an error. Unexpected errors are logged and sent without details."""
     if isinstance(error, Refusal):
-        return _failure(error.status, error.message, error.fix, error.headers)
+        return error
     if isinstance(error, RequestValidationError):
-        return _failure(HTTPStatus.BAD_REQUEST, *_explain_parameter(error.errors()[0]))
+        message, fix = _explain_parameter(error.errors()[0])
+        return Refusal(HTTPStatus.BAD_REQUEST, message, fix=fix)
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
-        return _failure(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."), None)
+        return nothing_here()
     if isinstance(error, HTTPException):
-        return _failure(
-            HTTPStatus(error.status_code), as_message(f"{error.detail}."), None, error.headers
-        )
-    if isinstance(error, PresagioError) and (failure := _map_known_error(error)):
-        return failure
+        message = as_message(f"{error.detail}.")
+        return Refusal(HTTPStatus(error.status_code), message, headers=error.headers)
+    if isinstance(error, PresagioError) and (known := _map_known_error(error)):
+        return known
     logger.error("not answered: %s", reason(error))
-    return _failure(
-        HTTPStatus.INTERNAL_SERVER_ERROR,
-        Message("Something went wrong; the log describes it."),
-        None,
+    return Refusal(
+        HTTPStatus.INTERNAL_SERVER_ERROR, Message("Something went wrong; the log describes it.")
     )
 
 
-def _map_known_error(error: PresagioError) -> Failure | None:
+def nothing_here() -> Refusal:
+    """Return the refusal of an address at which there is nothing."""
+    return Refusal(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."))
+
+
+def _map_known_error(error: PresagioError) -> Refusal | None:
     for kind, status in _STATUS:
         if isinstance(error, kind):
             away = status is HTTPStatus.SERVICE_UNAVAILABLE
             if away:
                 logger.warning("not answered: %s", error)
+            message, fix = error.message, error.fix
             if kind is StorageError:  # the server's message is for operators only
-                return _failure(status, *_NO_DATABASE, _AGAIN)
-            return _failure(status, error.message, error.fix, _AGAIN if away else {})
+                message, fix = _NO_DATABASE
+            return Refusal(status, message, fix=fix, headers=_AGAIN if away else None)
     return None
-
-
-def _failure(
-    status: HTTPStatus,
-    message: Message,
-    fix: Message | None,
-    headers: Mapping[str, str] | None = None,
-) -> Failure:
-    return Failure(status=status, message=message, fix=fix, headers=headers or {})
 
 
 def _explain_parameter(error: Mapping[str, Any]) -> tuple[Message, Message | None]:

@@ -1,8 +1,11 @@
-"""Metrics counted in this process, for Prometheus."""
+"""Metrics for Prometheus: those counted in this process, and those that the database holds."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime, timedelta
+from functools import partial
+from importlib.metadata import version
 from typing import Any, TypeVar, cast
 
 from prometheus_client import (
@@ -10,9 +13,27 @@ from prometheus_client import (
     Counter,
     Histogram,
     ProcessCollector,
+    generate_latest,
 )
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
+from bot.adapter import AdapterStatus
+from bot.app import App
+from db.logs import JobOutcomes
+from db.model_cache import Ledger
+from db.pool import Database
+from db.posting.feeds import Feeds
+from db.posting.outbox import Outbox
 from engine.search import Expansion, Prophecy, Verdict
+
+OF_STANDBYS = {
+    "used": "Whether this process reads from the standby.",
+    "behind_seconds": "How far the standby is behind at most, if that is known.",
+    "reads": "Readers that were sent to the standby by this process.",
+    "passed_on": "Of those, readers that another server answered.",
+}
+_GIVEN_UP_WITHIN = timedelta(days=1)
 
 _Port = TypeVar("_Port")
 
@@ -132,3 +153,109 @@ class _Observed:
             return answer
 
         return observed
+
+
+async def write_exposition(
+    metrics: Metrics, app: App, adapters: Mapping[str, AdapterStatus], *, now: datetime
+) -> bytes:
+    """Return everything in the text format of Prometheus. Raises StorageError.
+
+    Figures from the database cover all processes. None of them falls at midnight, which alerts
+    would take for a restart.
+    """
+    registry = CollectorRegistry()
+    registry.register(_Counted(*_describe_process(metrics, app, adapters)))
+    registry.register(_Counted(*[family async for family in _read_stored(app.database, now)]))
+    return generate_latest(metrics.registry) + generate_latest(registry)
+
+
+class _Counted(Collector):
+    """Figures that are kept elsewhere."""
+
+    def __init__(self, *families: Metric) -> None:
+        self._families = families
+
+    def collect(self) -> tuple[Metric, ...]:
+        """Return the figures."""
+        return self._families
+
+
+def _build_family(
+    kind: type[GaugeMetricFamily] | type[CounterMetricFamily],
+    name: str,
+    help_text: str,
+    label: str,
+    figures: Mapping[str, float],
+) -> Metric:
+    family = kind(name, help_text, labels=[label])
+    for value, figure in figures.items():
+        family.add_metric([value], figure)
+    return family
+
+
+_gauge = partial(_build_family, GaugeMetricFamily)
+_counter = partial(_build_family, CounterMetricFamily)
+
+
+def _describe_process(
+    metrics: Metrics, app: App, adapters: Mapping[str, AdapterStatus]
+) -> Iterator[Metric]:
+    yield _gauge(
+        "presagio_build_info",
+        "Always 1; the version of presagio.",
+        "version",
+        {version("presagio"): 1},
+    )
+    yield _gauge(
+        "presagio_job_last_run_age_seconds",
+        "Seconds since the last run of a job ended, where it is to run in this process.",
+        "task",  # not "job", which Prometheus keeps for the name of what it scrapes
+        metrics.job_ages(),
+    )
+    yield _gauge(
+        "presagio_face_listening",
+        "1 while an adapter receives what people write, else 0.",
+        "face",
+        {name: status.listening for name, status in adapters.items()},
+    )
+    if app.client:
+        yield _counter(
+            "presagio_model_calls",
+            "Calls of the language model by this process: answered, failed, paused, or over"
+            " budget.",
+            "outcome",
+            {outcome.value: times for outcome, times in app.client.outcomes.times.items()},
+        )
+
+
+async def _read_stored(database: Database, now: datetime) -> AsyncIterator[Metric]:
+    spent = await Ledger(database).spent_in_all()
+    tokens = {"prompt": spent.prompt_tokens or 0, "completion": spent.completion_tokens or 0}
+    yield _counter("presagio_model_tokens", "Tokens of all calls of models.", "kind", tokens)
+    yield CounterMetricFamily(
+        "presagio_model_cost_usd", "Cost of all calls of models.", spent.cost_usd or 0
+    )
+    runs = CounterMetricFamily(
+        "presagio_job_runs", "Runs of jobs, by how they ended.", labels=["task", "outcome"]
+    )
+    for (job, outcome), times in (await JobOutcomes(database).totals()).items():
+        runs.add_metric([job, outcome.value], times)
+    yield runs
+    feeds = dict.fromkeys(("working", "failing", "gone", "new"), 0)
+    for health in await Feeds(database).health(now=now):
+        feed = health.feed
+        working = "working" if feed.is_primed else "new"
+        feeds["gone" if feed.gone else "failing" if feed.failures else working] += 1
+    yield _gauge("presagio_feeds", "Feeds by state.", "state", feeds)
+    posts = await Outbox(database).health(now - _GIVEN_UP_WITHIN)
+    yield _gauge(
+        "presagio_deliveries",
+        "Posts that are owed now, those of them tried before, those given up within 24 hours.",
+        "state",
+        {"owed": posts.owed, "retried": posts.retried, "failed": posts.failed},
+    )
+    standbys = database.replicas()
+    for name, said in OF_STANDBYS.items() if standbys else ():
+        figures = {state.name: getattr(state, name) for state in standbys}
+        known = {state: figure for state, figure in figures.items() if figure is not None}
+        yield _gauge(f"presagio_replica_{name}", said, "replica", known)

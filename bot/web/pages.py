@@ -19,7 +19,7 @@ from bot.replies.prophecy import holds_words, notice_of, prophecy_reply
 from bot.reply import labels, say_date, signature
 from bot.web.archive import archive
 from bot.web.examples import choose_examples, choose_lead, describe_leads
-from bot.web.failures import Failure, Refusal
+from bot.web.failures import Refusal
 from bot.web.reading import reading
 from bot.web.reference import reference
 from bot.web.rendering import (
@@ -141,7 +141,7 @@ def add_pages(app: FastAPI) -> None:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
-async def render_failure(request: Request, failure: Failure) -> Response:
+async def render_failure(request: Request, failure: Refusal) -> Response:
     """Return the page that explains a failure; where nothing is found, with what there is."""
     words = find_visitor(request).words
     corpora, chosen = await _list_found(request, failure.status)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
-from http import HTTPStatus
 from math import ceil
 
 from fastapi import APIRouter, Depends, Request
@@ -27,7 +26,7 @@ from bot.web.examples import (
     read_exhibit,
     read_exhibits_together,
 )
-from bot.web.failures import Refusal
+from bot.web.failures import nothing_here
 from bot.web.rendering import (
     CardView,
     Piece,
@@ -368,7 +367,7 @@ async def _send_media(
     media = Media(shared.settings.data_dir)
     found = await asyncio.to_thread(media.path, known, document.candidate.external_id, name)
     if found is None:
-        raise Refusal(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."))
+        raise nothing_here()
     path, media_type = found
     keep = {"Cache-Control": f"public, max-age={_MEDIA_SECONDS}"}
     return FileResponse(path, media_type=media_type, headers=keep)

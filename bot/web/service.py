@@ -25,9 +25,9 @@ from bot.listening import (
     most_of_port,
 )
 from bot.settings import load_settings
+from bot.web.access import describe_open_access
 from bot.web.application import TOOLS_PATH, create_application
 from bot.web.metrics import Metrics
-from bot.web.operating import describe_open_access
 from bot.web.shared_state import SharedState
 from engine.errors import ExtraMissing
 from engine.messages import Message

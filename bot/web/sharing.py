@@ -15,7 +15,7 @@ from bot.replies.picture import card_of, card_of_text, picture_answer
 from bot.reply import HitView
 from bot.web.api import read_document
 from bot.web.examples import open_overview
-from bot.web.failures import Refusal
+from bot.web.failures import Refusal, nothing_here
 from bot.web.rendering import ABOUT, COLOURS, STATIC, has_picture
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests
@@ -80,7 +80,7 @@ async def _show_card(
         )
         until = dict(foretold).get(headline)
         if until is None:
-            raise Refusal(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."))
+            raise nothing_here()
         card = replace(
             card,
             headline=headline,

@@ -13,7 +13,7 @@ from bot.conversation.wiring import read_pasted
 from bot.web.rendering import COLOURS, STATIC
 from engine.fetch.client import Fetcher
 from tests.bot.web.stage import ADDRESS, NOW, WebStage, web_stage
-from tests.bot.web.test_open_access import IMAGE
+from tests.bot.web.test_access import IMAGE
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.web import HTML, WebServer, reply

@@ -1,12 +1,17 @@
-"""By whose name and from whose page the port is asked: no other site makes a browser do it."""
+"""What a key opens, and by whose name and from whose page the port is asked: no other site makes a
+browser do it."""
+
+import hmac
 
 import feedparser
 import httpx
 import pytest
+from pydantic import SecretStr
 from selectolax.lexbor import LexborHTMLParser
 
+from bot.settings import load_settings
 from bot.settings.sections import WebSettings
-from bot.web.shared_state import OwnNames
+from bot.web.access import Keys, OwnNames, Right, describe_open_access
 from tests.bot.web.stage import ADDRESS, WebStage, speaking, web_stage
 from tests.bot.web.test_feeds import filled, posted
 from tests.bot.web.test_service import judging, served
@@ -288,3 +293,120 @@ class TestPages:
     async def test_of_other_sites_may_show_the_icon(self, coffee_web: WebStage) -> None:
         for path in ("/static/icon.svg", "/healthz"):
             assert (await coffee_web.client.get(path, headers=IMAGE)).status_code == 200
+
+
+def test_without_keys_everybody_may_ask_and_nobody_steer() -> None:
+    keys = Keys()
+    assert not keys.asks_for_keys()
+    assert keys.right_of(None) is Right.ASK
+    assert keys.right_of("") is Right.NONE
+    assert keys.right_of("anything") is Right.NONE
+
+
+def test_an_admin_key_alone_leaves_questions_open_to_everybody() -> None:
+    keys = Keys(steer=SecretStr("boss"))
+    assert keys.right_of(None) is Right.ASK
+    assert keys.right_of("boss") is Right.STEER
+
+
+@pytest.mark.parametrize(
+    ("key", "right"),
+    [
+        ("one", Right.ASK),
+        ("two", Right.ASK),
+        ("boss", Right.STEER),
+        ("both", Right.STEER),
+        ("One", Right.NONE),
+        ("on", Right.NONE),
+        ("one ", Right.NONE),
+        ("one,two", Right.NONE),
+        ("", Right.NONE),
+        (None, Right.NONE),
+        ("ключ\ud800", Right.NONE),
+    ],
+)
+def test_each_key_opens_what_it_is_for(key: str | None, right: Right) -> None:
+    keys = Keys(ask=SecretStr("one, two,,both"), steer=SecretStr("boss,both"))
+    assert keys.right_of(key) is right
+
+
+def test_every_known_key_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    compare = hmac.compare_digest
+
+    def counting(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return compare(one, other)
+
+    monkeypatch.setattr(hmac, "compare_digest", counting)
+    keys = Keys(ask=SecretStr("one,two,three"))
+    for key in ("one", "three", "four"):
+        keys.right_of(key)
+    assert len(compared) == 9
+    assert {len(side) for pair in compared for side in pair} == {32}
+
+
+MODEL = {"PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
+KEYS = {"WEB_API_KEYS": "sesame"}
+NO_PAGE = {"PRESAGIO_WEB__PAGE": "false"}
+JUDGE = {"PRESAGIO_WEB__JUDGE": "true"}
+FREE = {"PRESAGIO_LLM__DAILY_TOKENS": "-1", "PRESAGIO_LLM__DAILY_USD": "-1"}
+
+PAGE_OPEN = (
+    "The API asks for a key of WEB_API_KEYS; the page asks for none, so whoever reaches it can read"
+    " the corpora. Set web.page = false to close it, or put it behind a proxy that asks."
+)
+
+
+BY_ITS_NAMES = (
+    "It answers to localhost and this machine's addresses alone. Set web.public_url to the address"
+    " at which people reach it, or name others in web.hosts."
+)
+OPEN = {"PRESAGIO_WEB__HOST": "0.0.0.0"}
+
+
+def unjudged(doors: str) -> str:
+    return (
+        f"Without a key {doors} unjudged, to spare the model. Set web.judge = true to have it"
+        " asked, for up to 20% of the daily budget (llm.web_share)."
+    )
+
+
+def judged(doors: str, bound: str = "for up to 20% of the daily budget (llm.web_share)") -> str:
+    return (
+        f"Whoever reaches {doors} has the model asked without a key, {bound}. Set web.judge ="
+        " false to stop that."
+    )
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({}, []),
+        (OPEN, [BY_ITS_NAMES]),
+        (OPEN | {"PRESAGIO_WEB__PUBLIC_URL": "https://omen.example"}, []),
+        (OPEN | {"PRESAGIO_WEB__HOSTS": '["bot"]'}, []),
+        (JUDGE, []),
+        ({"WEB_ADMIN_KEYS": "boss"}, []),
+        (KEYS, [PAGE_OPEN]),
+        (KEYS | NO_PAGE, []),
+        (MODEL, [unjudged("the page and the API answer")]),
+        (MODEL | NO_PAGE, [unjudged("the API answers")]),
+        (MODEL | KEYS, [PAGE_OPEN, unjudged("the page answers")]),
+        (MODEL | KEYS | NO_PAGE, []),
+        (MODEL | KEYS | NO_PAGE | JUDGE, []),
+        (MODEL | JUDGE, [judged("the page and the API")]),
+        (MODEL | JUDGE | {"PRESAGIO_LLM__WEB_SHARE": "0.2"}, [judged("the page and the API")]),
+        (
+            MODEL | JUDGE | FREE,
+            [
+                judged(
+                    "the page and the API",
+                    "without limit, for llm.daily_tokens and llm.daily_usd have none",
+                )
+            ],
+        ),
+    ],
+)
+def test_what_asks_for_no_key_is_said(environ: dict[str, str], said: list[str]) -> None:
+    assert list(describe_open_access(load_settings(environ=environ))) == said
