@@ -47,7 +47,7 @@ async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
     answer = LexborHTMLParser((await client.get(example, follow_redirects=True)).text)
     word = (_texts(answer, "mark") or ["the"])[0]
     corpus = _link(home, ".voices a")
-    year = await _follow(client, corpus, ".spans a")
+    year = await _follow(client, corpus, ".bars a")
     found = [
         Page("home", "/"),
         Page("home-es", "/?lang=es"),

@@ -54,7 +54,7 @@ def _fill(image: Image.Image, plate: Plate) -> None:
 def _show(image: Image.Image, portrait: Portrait) -> None:
     """Paint a portrait over the initial, which stays where the picture cannot be read."""
     box = portrait.box
-    size = round(box.width), round(box.bottom - box.top)
+    size = round(box.width), round(box.height)
     try:
         with Image.open(BytesIO(portrait.content), formats=("PNG", "JPEG")) as found:
             found.draft("RGB", size)

@@ -1,7 +1,6 @@
 """The figures of a corpus by year and month, and headlines for visitors to try."""
 
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -58,20 +57,31 @@ class Bar:
 def draw_bars(counted: Mapping[str, int], year: str = "") -> list[Bar]:
     """Return a bar for each year of these months ("2012-03") from the first to the last, or for
     each month of one `year`. What has few texts has a bar too."""
-    length = 7 if year else 4
-    texts = Counter[str]()
+    texts = count_spans(counted, by_year=not year)
+    if year:
+        months = (f"{year}-{month:02}" for month in range(1, 13))
+        texts = {name: texts.get(name, 0) for name in months}
+    most = max(texts.values(), default=0) or 1
+    return [
+        Bar(name=name, texts=number, percent=ceil(100 * number / most))
+        for name, number in texts.items()
+    ]
+
+
+def count_spans(counted: Mapping[str, int], *, by_year: bool) -> dict[str, int]:
+    """Return the texts of all years, or of all months, from the first of these months ("2012-03")
+    to the last."""
+    length = 4 if by_year else 7
+    texts = dict.fromkeys((month[:length] for month in list_months(counted)), 0)
     for month, number in counted.items():
         texts[month[:length]] += number
-    names = dict.fromkeys(month[:length] for month in list_months(counted)) if counted else {}
-    names = {f"{year}-{month:02}": None for month in range(1, 13)} if year else names
-    most = max((texts[name] for name in names), default=0) or 1
-    return [
-        Bar(name=name, texts=texts[name], percent=ceil(100 * texts[name] / most)) for name in names
-    ]
+    return texts
 
 
 def list_months(counted: Mapping[str, int]) -> list[str]:
     """Return all months from the first of `counted` to the last, with those between them."""
+    if not counted:
+        return []
     first, last = min(counted), max(counted)
     every = (
         f"{year:04}-{month:02}"

@@ -2,8 +2,7 @@
 
 import asyncio
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from math import ceil
@@ -19,9 +18,9 @@ from bot.reply import labels, say_date
 from bot.web.api import read_document
 from bot.web.examples import (
     choose_examples,
+    count_spans,
     describe_leads,
     draw_bars,
-    list_months,
     open_overview,
     read_exhibit,
     read_exhibits_together,
@@ -152,20 +151,19 @@ async def timeline(
     lexemes = {lexeme for hit in found.hits for match in hit.matched for lexeme in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
     marked = await DocumentLookup(shared.app.database).mark_words(known, ids, lexemes)
-    counted = Counter(await months(shared.app, known, found) if found.hits else {})
-    by_year = (
-        bool(counted) and _year_of_month(max(counted)) - _year_of_month(min(counted)) >= _YEARS
-    )
-    texts = dict(_by_span(counted, by_year=by_year))
+    counted = await months(shared.app, known, found) if found.hits else {}
+    by_year = len(count_spans(counted, by_year=True)) > _YEARS
+    texts = count_spans(counted, by_year=by_year)
     entries: dict[str, list[TimelineEntry]] = {name: [] for name in texts}
     for hit in sorted(found.hits, key=_by_date):
         candidate = hit.document.candidate
         text = marked.get(candidate.id, candidate.text)
         # A text added between the two queries may have no span.
-        entries.setdefault(_name(hit, by_year=by_year), []).append(
+        span = format_day(hit.created_at)[: 4 if by_year else 7]
+        entries.setdefault(span, []).append(
             describe_entry(candidate, hit.document.engagement, text, known, words)
         )
-    if (undated := found.counts.passing - counted.total()) > 0:
+    if (undated := found.counts.passing - sum(counted.values())) > 0:
         texts[""] = max(undated, len(entries.get("", ())))
     most = max(texts.values(), default=0)
     spans = [
@@ -214,26 +212,6 @@ def _say_likes(number: int, words: Words) -> str:
     return words.count("{number} like or repost", "{number} likes and reposts", number)
 
 
-def _by_span(counted: Mapping[str, int], *, by_year: bool) -> Mapping[str, int]:
-    """Return the counts of all spans from the first month ("2012-03") to the last."""
-    if not counted:
-        return {}
-    length = 4 if by_year else 7
-    texts = Counter[str]()
-    for month, number in counted.items():
-        texts[month[:length]] += number
-    names = dict.fromkeys(month[:length] for month in list_months(counted))
-    return {name: texts[name] for name in names}
-
-
-def _name(hit: FindHit, *, by_year: bool) -> str:
-    return format_day(hit.created_at)[: 4 if by_year else 7]
-
-
-def _year_of_month(month: str) -> int:
-    return int(month[:4])
-
-
 @reading.get("/timeline")
 async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
@@ -264,25 +242,18 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
 async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     words = visitor.words
     cards: list[tuple[str, str, CardView]] = []
-    favourites = [
-        (answer, answer.headline.date or answer.asked_at) for answer in await Ballots(shared).wall()
-    ]
-    for favourite, until in favourites:
-        cards.append(
-            (
-                favourite.headline.text,
-                format_day(until),
-                build_card(
-                    replace(favourite.hit, rank=len(cards) + 1),
-                    corpus=favourite.corpus,
-                    until=until,
-                    words=words,
-                    marked={},
-                    tally=favourite.tally,
-                    judged=False,
-                ),
-            )
+    for rank, favourite in enumerate(await Ballots(shared).wall(), start=1):
+        until = favourite.headline.date or favourite.asked_at
+        card = build_card(
+            replace(favourite.hit, rank=rank),
+            corpus=favourite.corpus,
+            until=until,
+            words=words,
+            marked={},
+            tally=favourite.tally,
+            judged=False,
         )
+        cards.append((favourite.headline.text, format_day(until), card))
     longest, subjects = await read_exhibits_together(shared)
     _, chosen = await list_choices(shared, "")
     examples = (

@@ -43,10 +43,14 @@ Moment = Annotated[
 ]
 
 
-class Parameters(BaseModel):
-    """What every question may say."""
+class StrictParameters(BaseModel):
+    """What is asked: nothing that is not known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Parameters(StrictParameters):
+    """What every question may say."""
 
     corpus: CorpusName | None = Field(
         None,

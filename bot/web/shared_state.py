@@ -71,14 +71,6 @@ class ShownCorpora(Corpora):
         return corpus.name in self._names if self._names else not corpus.private
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateLimits:
-    """How often one address may ask at all, and for expensive answers."""
-
-    requests: RateLimit
-    answers: RateLimit
-
-
 @dataclass(slots=True)
 class CachedCounts:
     """Keeps what takes long to count, for some time and in bounded memory."""
@@ -118,7 +110,8 @@ class SharedState:
     clock: Callable[[], float] = time.monotonic
     keys: Keys = field(init=False)
     own: OwnNames = field(init=False)
-    limits: RateLimits = field(init=False)
+    requests: RateLimit = field(init=False)  # of one address
+    answers: RateLimit = field(init=False)  # of the same, those that are expensive
     kept: CachedCounts = field(init=False)
     # Of the page, by what was asked: who looks, shares or votes on an answer waits for the same.
     prophecies: SharedWork[Prophecy] = field(init=False, default_factory=SharedWork)
@@ -141,9 +134,8 @@ class SharedState:
         shown = ShownCorpora(self.app.database, web.corpora)
         self.app = replace(self.app, settings=settings, corpora=shown)
         self.own = OwnNames.of(web)
-        self.limits = RateLimits(
-            requests=RateLimit(web.requests_per_minute), answers=RateLimit(web.answers_per_minute)
-        )
+        self.requests = RateLimit(web.requests_per_minute)
+        self.answers = RateLimit(web.answers_per_minute)
 
     async def choose_corpora(self, name: str = "", kind: Kind | None = None) -> list[Corpus]:
         """Return the corpora, of a kind or of any, that a program asks: the one it names, or with
@@ -191,13 +183,16 @@ SharedOf = Annotated[SharedState, Depends(shared_of)]
 
 async def limit_requests(request: Request, shared: SharedOf) -> None:
     """Refuse addresses that ask too often."""
-    if wait := shared.limits.requests.wait(network_of(client_address(request)), shared.clock()):
-        raise too_many(wait)
+    _limit(shared.requests, request, shared)
 
 
 async def limit_answers(request: Request, shared: SharedOf) -> None:
     """Refuse addresses that ask too often for expensive answers."""
-    if wait := shared.limits.answers.wait(network_of(client_address(request)), shared.clock()):
+    _limit(shared.answers, request, shared)
+
+
+def _limit(rate: RateLimit, request: Request, shared: SharedState) -> None:
+    if wait := rate.wait(network_of(client_address(request)), shared.clock()):
         raise too_many(wait)
 
 
@@ -211,9 +206,7 @@ async def may_ask(shared: SharedOf, given: Credentials) -> AsyncIterator[None]:
 
 async def require_admin_key(shared: SharedOf, given: Credentials) -> None:
     """Let through requests whose key may change how this process answers."""
-    if given is None:
-        raise _no_key(given)
-    right = shared.keys.right_of(given.credentials)
+    right = shared.keys.right_of(given.credentials) if given else Right.NONE
     if right is Right.NONE:
         raise _no_key(given)
     if right < Right.STEER:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from bot.queries.compose import composer
 from bot.replies.limits import cut
@@ -27,6 +27,7 @@ from bot.web.schemas import (
     ProphecyParameters,
     SearchAnswer,
     SearchParameters,
+    StrictParameters,
     Text,
 )
 from bot.web.shared_state import SharedState
@@ -37,19 +38,15 @@ from engine.contracts.documents import DocumentAnswer, FindAnswer
 _LONGEST_SHORT = 240  # bytes of a text: three hits have less than 1.5 kB
 
 
-class DocumentParameters(BaseModel):
+class DocumentParameters(StrictParameters):
     """One text."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     corpus: CorpusName = Field(description="Its corpus.")
     id: str = Field(min_length=1, max_length=1000, description="Its id in an answer.")
 
 
-class CorporaParameters(BaseModel):
+class CorporaParameters(StrictParameters):
     """Nothing is asked."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class _Shortened(BaseModel):
@@ -123,10 +120,8 @@ def _shorten_hit(told: Mapping[str, Any]) -> ShortHit:
     )
 
 
-class ForetoldParameters(BaseModel):
+class ForetoldParameters(StrictParameters):
     """What the prompt of a headline takes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     headline: Text = Field(description="The headline, or a sentence about what happened.")
     corpus: CorpusName | None = Field(

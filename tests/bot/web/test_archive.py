@@ -123,7 +123,7 @@ async def test_the_bars_of_a_corpus_lead_to_its_years_and_those_to_months(
     archive: WebStage,
 ) -> None:
     page = read(await archive.get("/corpora/ana"))
-    years = [str(link.attributes["href"]) for link in page.css(".spans a")]
+    years = [str(link.attributes["href"]) for link in page.css(".bars a")]
     assert years == ["/corpora/ana/2016", "/corpora/ana/2017", "/corpora/ana/2018"]
     page = read(await archive.get(years[0]))
     assert [link.attributes["href"] for link in page.css(".months a")] == ["/corpora/ana/2016/07"]

@@ -215,7 +215,7 @@ class TestEscaping:
 class TestTimeline:
     async def test_texts_stand_in_their_years(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/timeline", q="coffee"))
-        years = texts(page, ".spans li")
+        years = texts(page, ".bars li")
         assert years == ["2010 1", "2011 1", "2012 1", "2013 1", "2014 2"]
         assert texts(page, "h3") == ["2010", "2011", "2012", "2013", "2014"]
         assert all("coffee" in text.lower() for text in texts(page, ".entries blockquote"))
@@ -226,16 +226,16 @@ class TestTimeline:
     ) -> None:
         monkeypatch.setattr("bot.web.reading.MOST", 2)
         page = read(await coffee_web.get("/timeline", q='coffee OR "tea', lang="en"))
-        (link,) = [node for node in page.css(".spans a") if node.text().split()[0] == "2014"]
+        (link,) = [node for node in page.css(".bars a") if node.text().split()[0] == "2014"]
         page = read(await coffee_web.get(str(link.attributes["href"])))
         assert texts(page, ".summary") == ["2014 · 2 texts say that. The whole time"]
-        assert sum(int(row.split()[-1]) for row in texts(page, ".spans li")) == 2
+        assert sum(int(row.split()[-1]) for row in texts(page, ".bars li")) == 2
         assert len(page.css(".entries li")) == 2
         assert one(page, "form.ask input[name=when]").attributes["value"] == "2014"
         assert texts(page, "form.ask label")[0] == "Look within 2014"
         back = read(await coffee_web.get(str(one(page, ".summary a").attributes["href"])))
         assert not back.css("form.ask input[name=when]")
-        assert texts(back, ".spans li")[0] == "2010 1"
+        assert texts(back, ".bars li")[0] == "2010 1"
 
     async def test_a_list_without_repeats_is_whole(self, database_url: str) -> None:
         database = await Database.open(database_url)
@@ -246,7 +246,7 @@ class TestTimeline:
             page = read(await stage.get("/timeline", q="coffee"))
         assert texts(page, ".summary") == ["2 texts say that; 1 that repeats another is left out."]
         assert texts(page, "#texts") == ["All texts, oldest first"]
-        assert [link.attributes["href"] for link in page.css(".spans a")] == ["#t2010-01"]
+        assert [link.attributes["href"] for link in page.css(".bars a")] == ["#t2010-01"]
 
     async def test_only_a_year_or_a_month_is_looked_at(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/timeline", q="coffee", when="2014 from:x")
@@ -260,7 +260,7 @@ class TestTimeline:
         await database.close()
         async with web_stage({"DATABASE_URL": database_url}) as stage:
             page = read(await stage.get("/timeline", q="coffee"))
-        assert texts(page, ".spans li") == [
+        assert texts(page, ".bars li") == [
             "January 2010 1", "February 2010 1", "March 2010 0", "April 2010 0", "May 2010 1"
         ]  # fmt: skip
 
@@ -292,16 +292,16 @@ class TestTimeline:
             none = read(await stage.get("/timeline", q="coffee in:nowhere"))
         counts = {row["year"]: row["texts"] for row in counted}
         drawn = [f"{year} {counts.get(year, 0)}" for year in range(2012, 2022)]
-        assert texts(page, ".spans li") == drawn
+        assert texts(page, ".bars li") == drawn
         widths = {
             span.text().split()[0]: int(str(one(span, "rect.fill").attributes["width"]))
-            for span in page.css(".spans li")
+            for span in page.css(".bars li")
         }
         assert (widths["2012"], widths["2020"], widths["2013"]) == (100, 79, 0)
         assert texts(page, ".summary") == ["470 texts say that; the best 300 are listed."]
         assert texts(page, "#texts") == ["The best texts, oldest first"]
         assert len(page.css(".entries li")) == 300
-        assert texts(none, ".spans li") == []
+        assert texts(none, ".bars li") == []
 
     async def test_the_dialect_is_understood(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/timeline", q='"harvest moon" -coffee'))

@@ -42,7 +42,7 @@ class TestCorpora:
     async def test_a_corpus_shows_what_it_holds(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/corpora/demo"))
         assert texts(page, ".facts dd")[0] == str(len(TWEETS))
-        assert sum(map(int, texts(page, ".spans a b"))) == len(TWEETS)
+        assert sum(map(int, texts(page, ".bars a b"))) == len(TWEETS)
         assert texts(page, ".nothing")[0].startswith("No prophecy out of these")
         assert (await coffee_web.get("/corpora/nowhere")).status_code == 404
 
@@ -223,7 +223,7 @@ async def test_a_timeline_counts_what_sql_counts(demo_web: WebStage, word: str) 
             word,
         )
     page = read(await demo_web.get("/timeline", q=word))
-    drawn = [row.split() for row in texts(page, ".spans li")]
+    drawn = [row.split() for row in texts(page, ".bars li")]
     assert {row["year"]: row["texts"] for row in rows} == {
         year[:4]: sum(int(n) for y, n in drawn if y[:4] == year[:4] and int(n))
         for year, number in drawn
