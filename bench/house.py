@@ -27,6 +27,19 @@ def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def calls(path: Path) -> list[ast.Call]:
+    """Return the calls in a module, also those inside of calls; they are looked for once."""
+    nodes: list[ast.AST] = [parse(path)]
+    for node in nodes:  # which grow: ast.walk takes four times as long
+        for value in vars(node).values():
+            if isinstance(value, ast.AST):
+                nodes.append(value)
+            elif isinstance(value, list):
+                nodes += [each for each in value if isinstance(each, ast.AST)]
+    return [node for node in nodes if isinstance(node, ast.Call)]
+
+
 def public_names(tree: ast.Module) -> Iterator[str]:
     """Yield the public functions and classes of a module; an overloaded function counts once."""
     for node in tree.body:

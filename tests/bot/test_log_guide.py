@@ -5,14 +5,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.house import calls
+
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "logs.md"
 WITHOUT_FIELDS = {"stopped"}
 
 
 def events(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+    for node in calls(path):
+        if not isinstance(node.func, ast.Attribute):
             continue
         logs = ast.unparse(node.func.value) == "logger"
         if logs and any(one.arg == "extra" for one in node.keywords):

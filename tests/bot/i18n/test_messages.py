@@ -15,7 +15,7 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
-from bench.house import parse
+from bench import house
 from bot import adapter
 from bot.i18n.words import words_for
 from bot.web import failures
@@ -56,18 +56,18 @@ ERRORS = {
 
 
 @cache
-def sources() -> list[tuple[str, ast.Module]]:
+def sources() -> list[tuple[str, Path]]:
     paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
     named = [(path.relative_to(ROOT).as_posix(), path) for path in paths]
-    return [(name, parse(path)) for name, path in named if not name.startswith(ENGLISH_ONLY)]
+    return [(name, path) for name, path in named if not name.startswith(ENGLISH_ONLY)]
 
 
 def calls(names: set[str]) -> Iterator[tuple[str, ast.Call]]:
-    for path, tree in sources():
-        for node in ast.walk(tree):
+    for file, path in sources():
+        for node in house.calls(path):
             match node:
                 case ast.Call(func=ast.Name(id=name)) if name in names:
-                    yield f"{path}:{node.lineno}", node
+                    yield f"{file}:{node.lineno}", node
 
 
 def templates() -> dict[str, str]:

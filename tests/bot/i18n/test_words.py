@@ -16,7 +16,7 @@ from babel.messages.pofile import read_po
 from jinja2 import Environment
 from jinja2.nodes import Call, Const, Name
 
-from bench.house import parse
+from bench.house import calls
 from bot.i18n import words as module
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.dates import age_between
@@ -74,9 +74,7 @@ def said_in_the_sources() -> set[Text]:
 
 
 def said_in(path: Path) -> Iterator[Text]:
-    for node in ast.walk(parse(path)):
-        if not isinstance(node, ast.Call):
-            continue
+    for node in calls(path):
         function = node.func
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         if name not in KEYWORDS:
