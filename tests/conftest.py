@@ -82,13 +82,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Make the collector of garbage pass over the tests: what is collected stays to the end."""
+    """Make the collector of garbage pass over the tests: what is collected stays to the end.
+
+    What a test leaves in circles may wait for its end, and for that of the next ones.
+    """
     gc.disable()
     _import_share(session.config)
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20 * gc.get_threshold()[0])
         gc.enable()
 
 
