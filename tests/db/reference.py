@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.ranking import Bm25
@@ -19,19 +19,33 @@ class Scored:
     score: float
 
 
-def scores(documents: Sequence[Stored], terms: Sequence[Term], bm25: Bm25) -> list[Scored]:
+@dataclass(frozen=True)
+class Counted:
+    """Documents, how many lexemes each has, and how many of them have each lexeme."""
+
+    documents: Sequence[Stored]
+    lengths: Sequence[int]
+    frequency: Mapping[str, int]
+
+    @classmethod
+    def of(cls, documents: Sequence[Stored]) -> "Counted":
+        """Count once what many queries ask for."""
+        lengths = [sum(d.frequencies.values()) for d in documents]
+        return cls(documents, lengths, Counter(name for d in documents for name in d.frequencies))
+
+
+def scores(counted: Counted, terms: Sequence[Term], bm25: Bm25) -> list[Scored]:
     """Score every document that holds a lexeme of a term."""
-    frequency = Counter(name for d in documents for name in d.frequencies)
-    total = len(documents)
-    average = sum(sum(d.frequencies.values()) for d in documents) / max(total, 1) or 1.0
+    total = len(counted.documents)
+    average = sum(counted.lengths) / max(total, 1) or 1.0
     weights: defaultdict[str, float] = defaultdict(float)
     for term in terms:
-        df = min(total, sum(frequency[name] for name in term.lexemes))
+        df = min(total, sum(counted.frequency.get(name, 0) for name in term.lexemes))
         for name in term.lexemes:
             weights[name] += term.weight * math.log(1 + (total - df + 0.5) / (df + 0.5))
     scored = []
-    for d in documents:
-        norm = bm25.k1 * (1 - bm25.b + bm25.b * sum(d.frequencies.values()) / average)
+    for d, length in zip(counted.documents, counted.lengths, strict=True):
+        norm = bm25.k1 * (1 - bm25.b + bm25.b * length / average)
         parts = [
             weight * tf * (bm25.k1 + 1) / (tf + norm)
             for name, weight in weights.items()

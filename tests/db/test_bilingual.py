@@ -15,7 +15,7 @@ from engine.text.clean import searchable
 from engine.values import Corpus
 from tests.database import Clones, wait_for
 from tests.db.loading import document, load, read_back
-from tests.db.reference import assert_same, ranked, scores
+from tests.db.reference import Counted, assert_same, ranked, scores
 
 ENGLISH = {
     "inflation": "Inflation is rising again, believe me",
@@ -185,12 +185,12 @@ async def test_retrieval_is_exact_over_two_languages(database: Database) -> None
         for number in range(400)
     ]
     corpus = await load(database, "c", documents, "english")
-    search, stored = LexicalIndex(database), await read_back(database, corpus)
+    search, counted = LexicalIndex(database), Counted.of(await read_back(database, corpus))
     for _ in range(15):
         headline = searchable(" ".join(draw.sample(words, draw.randint(1, 9))))
         terms = await search.terms(corpus, headline)
         found = await search.top(corpus, terms, Filters(), 60)
-        expected = ranked(scores(stored, terms, Bm25()), Filters(), 60)
+        expected = ranked(scores(counted, terms, Bm25()), Filters(), 60)
         assert_same(found, expected)
 
 

@@ -17,7 +17,7 @@ from engine.search import Filters
 from engine.text.clean import clean_for_display, searchable
 from engine.values import Corpus
 from tests.db.loading import assert_exact, document, kept, load, read_back
-from tests.db.reference import assert_same, ranked, scores
+from tests.db.reference import Counted, assert_same, ranked, scores
 
 # What each text was searched by once.
 TEXTS = {
@@ -137,7 +137,7 @@ async def test_searches_meanwhile_are_exact_for_what_is_indexed(database: Databa
         terms = await search.terms(now, searchable("manifestaciones deal US plaza words Rosie"))
         found = await search.top(now, terms, Filters(), 50)
         stored = await read_back(database, now)
-        assert_same(found, ranked(scores(stored, terms, Bm25()), Filters(), 50))
+        assert_same(found, ranked(scores(Counted.of(stored), terms, Bm25()), Filters(), 50))
 
 
 async def test_what_is_stored_meanwhile_has_todays_words(database: Database) -> None:

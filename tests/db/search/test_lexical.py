@@ -28,7 +28,7 @@ from engine.search import Candidate, Filters, Term
 from engine.values import Corpus, Flag
 from tests.database import Clones, execute, wait_for
 from tests.db.loading import START, Stored, document, load, load_texts, read_back
-from tests.db.reference import CLOSE, assert_same, ranked, scores
+from tests.db.reference import CLOSE, Counted, assert_same, ranked, scores
 
 pytestmark = pytest.mark.usefixtures("strategy")
 
@@ -90,7 +90,7 @@ async def large(large_url: str) -> AsyncIterator[Database]:
 
 
 # What "large" holds with either strategy, read once: no test changes it.
-_LARGE: dict[Corpus, Sequence[Stored]] = {}
+_LARGE: dict[Corpus, Counted] = {}
 
 
 @dataclass
@@ -100,16 +100,21 @@ class Checked:
     search: LexicalIndex
     bm25: Bm25
     corpus: Corpus
-    stored: Sequence[Stored]
+    counted: Counted
 
     @classmethod
     async def of(cls, database: Database, name: str, bm25: Bm25 | None = None) -> Self:
         bm25 = bm25 or Bm25()
         corpus = await Corpora(database).get(name)
-        stored = _LARGE.get(corpus) or await read_back(database, corpus)
+        counted = _LARGE.get(corpus) or Counted.of(await read_back(database, corpus))
         if name == "large":
-            _LARGE[corpus] = stored
-        return cls(LexicalIndex(database, bm25), bm25, corpus, stored)
+            _LARGE[corpus] = counted
+        return cls(LexicalIndex(database, bm25), bm25, corpus, counted)
+
+    @property
+    def stored(self) -> Sequence[Stored]:
+        """The documents of the corpus."""
+        return self.counted.documents
 
     async def assert_exact(
         self, text: str, filters: Filters = ANY, limit: int = 150
@@ -122,7 +127,7 @@ class Checked:
         self, terms: Sequence[Term], filters: Filters = ANY, limit: int = 150
     ) -> list[Candidate]:
         found = await self.search.top(self.corpus, terms, filters, limit)
-        assert_same(found, ranked(scores(self.stored, terms, self.bm25), filters, limit))
+        assert_same(found, ranked(scores(self.counted, terms, self.bm25), filters, limit))
         return found
 
     def headlines(self, count: int, seed: int) -> list[str]:
@@ -599,7 +604,7 @@ async def test_of_many_words_the_rarest_are_asked_for(large: Database) -> None:
     assert all(x.probability * checked.corpus.documents <= rarest_left_out + 0.5 for x in asked)
     found = await checked.search.top(checked.corpus, terms, ANY, 150)
     kept = [t for t in terms if names & set(t.lexemes)]
-    assert_same(found, ranked(scores(checked.stored, kept, checked.bm25), ANY, 150))
+    assert_same(found, ranked(scores(checked.counted, kept, checked.bm25), ANY, 150))
     # What was found through one term may say another that was not asked for.
     for candidate in found:
         assert all(set(terms[i].lexemes) & names for i in candidate.matched)
