@@ -51,6 +51,15 @@ async def new_corpus(
     )
 
 
+async def load_at(
+    url: str, name: str, documents: Sequence[Document], language: str = "simple"
+) -> None:
+    """Fill a corpus of the database at a URL."""
+    database = await Database.open(url)
+    await load(database, name, documents, language)
+    await database.close()
+
+
 async def load(
     database: Database,
     name: str,

@@ -15,7 +15,7 @@ from bot.serve import serve
 from bot.settings import Settings, load_settings
 from db.pool import Database
 from tests.bot.command_line import PROGRAM
-from tests.db.loading import document, load
+from tests.db.loading import document, load_at
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.telegram import Chat, Message, TelegramServer, User
 from tests.fakes.web import WebServer
@@ -181,13 +181,11 @@ async def load_tweets(
     database_url: str, tweets: tuple[str, ...], language: str = "english", name: str = "demo"
 ) -> None:
     """Fill a corpus, one tweet a year."""
-    database = await Database.open(database_url)
     documents = [
         document(str(number), text, day=300 * number, author="ana" if name == "demo" else None)
         for number, text in enumerate(tweets, start=1)
     ]
-    await load(database, name, documents, language)
-    await database.close()
+    await load_at(database_url, name, documents, language)
 
 
 async def until(holds: Callable[[], object], within: float) -> None:

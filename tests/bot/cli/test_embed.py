@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from engine.extras import how_to_install
 from tests.bot.command_line import Done, ask, finish, start, write_chat, write_tweets
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
-from tests.database import wait_for
+from tests.database import Clones, wait_for
+from tests.db.loading import document, load_at
 from tests.db.vectors import can_keep_vectors
 from tests.engine.embed.libraries import put_library
 from tests.fakes.embeddings import EmbeddingServer, refusal, slow, vectors
@@ -33,16 +34,22 @@ async def _capable(url: str) -> bool:
         await database.close()
 
 
+@pytest.fixture(scope="module")
+def _filled(_clones: Clones) -> Iterator[Clones]:
+    documents = [document(str(n), f"Thought {n} of rust and rain", day=n) for n in range(NUMBER)]
+    with _clones.filled(lambda url: load_at(url, "me", documents, "english")) as ready:
+        yield ready
+
+
 @pytest.fixture
-def archive(database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+def archive(_filled: Clones, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A database with a corpus `me`, embedded by counting words."""
-    if not wait_for(_capable(database_url)):
-        pytest.skip("this server has no pgvector 0.7 or newer")
-    monkeypatch.setenv("DATABASE_URL", database_url)
-    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")
-    file = write_tweets(tmp_path / "me.jsonl", range(NUMBER))
-    assert forked("ingest", str(file), "--corpus", "me").code == 0
-    return database_url
+    with _filled.lend() as url:
+        if not wait_for(_capable(url)):
+            pytest.skip("this server has no pgvector 0.7 or newer")
+        monkeypatch.setenv("DATABASE_URL", url)
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")
+        yield url
 
 
 def search(*arguments: str) -> Any:

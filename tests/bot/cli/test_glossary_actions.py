@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from bot.app import open_app
@@ -15,7 +14,8 @@ from bot.queries.find import find
 from bot.settings import load_settings
 from tests.bot.command_line import Done
 from tests.bot.forking import forked
-from tests.database import wait_for
+from tests.database import Clones, wait_for
+from tests.db.loading import document, load_at
 from tests.fakes.model import Asked, ModelServer, answer
 
 TEXTS = [
@@ -27,15 +27,19 @@ TEXTS = [
 pytestmark = pytest.mark.usefixtures("corpus")
 
 
+@pytest.fixture(scope="module")
+def _filled(_clones: Clones) -> Iterator[Clones]:
+    documents = [document(str(n), f"{text} {n}", day=n) for n, text in enumerate(TEXTS)]
+    with _clones.filled(lambda url: load_at(url, "one", documents, "english")) as ready:
+        yield ready
+
+
 @pytest.fixture
-def corpus(database: str, tmp_path: Path) -> None:
-    records = (
-        {"id": str(n), "text": f"{text} {n}", "created_at": f"2012-01-{n + 1:02}T00:00:00Z"}
-        for n, text in enumerate(TEXTS)
-    )
-    path = tmp_path / "texts.jsonl"
-    path.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
-    assert forked("ingest", str(path), "--corpus", "one", "--language", "english").code == 0
+def corpus(_filled: Clones, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A database whose corpus "one" holds the texts, for one test."""
+    with _filled.lend() as url:
+        monkeypatch.setenv("DATABASE_URL", url)
+        yield
 
 
 def found(query: str) -> Any:
