@@ -29,7 +29,7 @@ from bot.slack.client import (
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
 from bot.slack.render import (
     compose_text,
-    post_reply,
+    post_to_channel,
     render_actions,
     render_blocks,
     render_fallback,
@@ -175,7 +175,7 @@ class SlackAdapter:
                 **compose_text(reply),
             )
             return None
-        return await post_reply(
+        return await post_to_channel(
             self._client,
             place.chat_id,
             reply,
@@ -334,7 +334,7 @@ class SlackPoster:
         """Do nothing: each call opens its own connection."""
 
     async def _show(self, channel: str, thread: str | None, reply: Reply, key: str) -> str:
-        return await post_reply(
+        return await post_to_channel(
             self._client,
             channel,
             reply,

@@ -248,7 +248,7 @@ def _render_link(url: str | None, label: str, *, bold: bool = False) -> RichText
     return RichTextElementParts.Text(text=label, style=_BOLD if bold else None)
 
 
-async def post_reply(
+async def post_to_channel(
     client: AsyncWebClient,
     channel: str,
     reply: Reply,

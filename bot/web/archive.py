@@ -54,7 +54,7 @@ class DateSpan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
+class ArchiveDay:
     """Texts under one heading; those that continue a thread stand with the day it begins on."""
 
     day: str = ""  # ISO; "" where texts are not listed by date
@@ -172,15 +172,15 @@ async def _list_texts(
 
 def _group_by_day(
     texts: Sequence[ArchiveText], order: Order, corpus: Corpus, words: Words
-) -> list[Day]:
+) -> list[ArchiveDay]:
     """Return the days on which texts, or the threads that they continue, begin."""
-    days: list[Day] = []
+    days: list[ArchiveDay] = []
     for text in texts:
         moment = text.candidate.created_at
         day = format_day(moment) if order is not Order.LIKES else ""
         if not days or (not text.continues and days[-1].day != day):
             title = words.date(moment.astimezone(UTC)) if day and moment else ""
-            days.append(Day(day=day, title=title))
+            days.append(ArchiveDay(day=day, title=title))
         entry = describe_entry(text.candidate, text.engagement, text.candidate.text, corpus, words)
         days[-1].texts.append((entry, text.continues))
     return days

@@ -121,7 +121,7 @@ def test_words_that_somebody_passed_on_are_marked_in_the_answer_and_below_it(
     said = reply(answer, words_for("en"))
     lines = (said.text or "").split("\n")
     assert lines[1:4] == [
-        '“"@fan: Your coffee is great!" Thanks.” [1] · quote',
+        '"@fan: Your coffee is great!" Thanks. [1] · quote',
         "“RT @TundraSwans: Coffee.” [2] · repost",
         "“@bob Coffee.” [3] · reply",
     ]
