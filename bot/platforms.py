@@ -102,15 +102,17 @@ async def tell_what_is_missing(
     tell: Callable[[str], None],
     *,
     open: bool,  # noqa: A002 - the word of the settings
+    wants_chat: bool,
     now: datetime,
 ) -> None:
     """Say that there is no archive or no chat, and how somebody becomes the owner on each platform.
 
-    An `open` bot answers everybody and needs no owner. Raises StorageError.
+    An `open` bot answers everybody and needs no owner. Who asked for the page alone need not have
+    a chat: then `wants_chat` is false. Raises StorageError.
     """
     if all(corpus.role is CorpusRole.NEWS for corpus in corpora):
         tell("There is no archive to search yet. Load one with: presagio ingest FILE")
-    if not platforms:
+    if not platforms and wants_chat:
         tell(
             "No chat is set up. Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or"
             " run: presagio setup"

@@ -147,7 +147,8 @@ async def serve(
             [await stack.enter_async_context(_watch_server(app.server))] if app.server else []
         )
         platforms = list_platforms(app.settings)
-        page = _web(app) if web or app.settings.web.enabled or not platforms else None
+        wants_page = web or app.settings.web.enabled
+        page = _web(app) if wants_page or not platforms else None
         app = page.app if page else app
         claims = await stack.enter_async_context(EventClaims(app.database))
         fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
@@ -190,6 +191,7 @@ async def serve(
             ownership,
             tell,
             open=app.settings.chat.access == "open",
+            wants_chat=not wants_page,
             now=now(),
         )
         jobs = await stack.enter_async_context(

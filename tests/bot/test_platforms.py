@@ -1,5 +1,6 @@
 """What `presagio serve` says when something is missing."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import partial
 
@@ -13,12 +14,26 @@ from tests.bot.conversing import corpus
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-async def said(storage: Database, *, archive: bool, everybody: bool = False) -> list[str]:
+async def said(
+    storage: Database,
+    *,
+    archive: bool,
+    everybody: bool = False,
+    platforms: Collection[str] = ("telegram", "slack"),
+    wants_chat: bool = True,
+) -> list[str]:
     lines: list[str] = []
     ownership = Ownership(access=Access(storage), chats=Chats(storage))
     corpora = [corpus("ana")] if archive else []
-    platforms = ["telegram", "slack"]
-    await tell_what_is_missing(corpora, platforms, ownership, lines.append, open=everybody, now=NOW)
+    await tell_what_is_missing(
+        corpora,
+        platforms,
+        ownership,
+        lines.append,
+        open=everybody,
+        wants_chat=wants_chat,
+        now=NOW,
+    )
     return lines
 
 
@@ -41,6 +56,12 @@ async def test_each_platform_without_an_owner_has_a_code(storage: Database) -> N
 
 async def test_a_bot_that_answers_everybody_asks_for_no_owner(storage: Database) -> None:
     assert await said(storage, archive=True, everybody=True) == []
+
+
+async def test_a_chat_is_missed_unless_the_page_alone_was_asked_for(storage: Database) -> None:
+    (line,) = await said(storage, archive=True, platforms=())
+    assert line.startswith("No chat is set up.")
+    assert await said(storage, archive=True, platforms=(), wants_chat=False) == []
 
 
 async def test_without_an_archive_it_is_said(storage: Database) -> None:
