@@ -226,7 +226,10 @@ class TestPage:
             assert (await picture).status_code == 200
         assert slow.server.calls == 1
 
-    async def test_a_visitor_who_leaves_ends_the_work(self, judging: Served, slow: Slow) -> None:
+    async def test_a_visitor_who_leaves_ends_the_work(
+        self, judging: Served, slow: Slow, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.web.pages.RETURN_SECONDS", 0)
         async with visiting(judging) as client:
             await client.get("/prophecy", params=PAGE)
             async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
@@ -268,6 +271,21 @@ class TestPage:
             assert await visit.read("document.querySelectorAll('.card .vote').length") == 3
             assert await visit.read("document.querySelector('[aria-busy]')") is None
             assert "Being judged" not in str(await visit.read("document.body.innerText"))
+        assert slow.server.calls == 1  # for the stream that broke and for the one after it
+
+    async def test_who_asks_again_after_a_broken_stream_waits_for_the_same_judgment(
+        self, judging: Served, slow: Slow
+    ) -> None:
+        async with asyncio.timeout(PATIENCE), visiting(judging) as client:
+            async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
+                await read_event(stream.aiter_lines())
+                await slow.asked.wait()
+            async with client.stream("GET", "/prophecy", params=PAGE, headers=EVENTS) as stream:
+                lines = stream.aiter_lines()
+                await read_event(lines)
+                slow.go.set()
+                assert (await read_event(lines))[0] == "done"
+        assert (slow.server.calls, count_jobs()) == (1, 0)
 
     async def test_what_cannot_be_judged_is_not_called_being_judged_for_ever(
         self, judging: Served
