@@ -9,14 +9,23 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from bot.i18n.words import DEFAULT, Words, marked, words_for
 from bot.web.failures import STEERING
 from bot.web.rendering import render
 from bot.web.shared_state import SharedOf, limit_requests
-from bot.web.visitor import list_choices
+from bot.web.visitor import VisitorOf, list_choices
 
 reference = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 _ANSWERED = "200"
+_KINDS = {
+    "string": marked("text"),
+    "array": marked("list"),
+    "boolean": marked("true or false"),
+    "integer": marked("whole number"),
+    "number": marked("number"),
+    "object": marked("object"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +55,11 @@ class OperationView:
 
 
 @reference.get("/docs")
-async def _show_reference(request: Request, shared: SharedOf) -> Response:
+async def _show_reference(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     listed = await shared.app.corpora.list()
     corpus = (await list_choices(shared, ""))[1] if listed else "NAME"
     document = request.app.openapi()
-    operations = describe_operations(document, corpus)
+    operations = describe_operations(document, corpus, visitor.words)
     return render(
         request,
         "docs.html",
@@ -61,7 +70,16 @@ async def _show_reference(request: Request, shared: SharedOf) -> Response:
     )
 
 
-def describe_operations(document: Mapping[str, Any], corpus: str) -> Iterator[OperationView]:
+def list_prose(document: Mapping[str, Any]) -> Iterator[str]:
+    """Return what the page of an OpenAPI document translates."""
+    for each in describe_operations(document, "", words_for(DEFAULT)):
+        abouts = (field.about for field in (*each.parameters, *each.fields))
+        yield from filter(None, (each.title, each.about, *abouts))
+
+
+def describe_operations(
+    document: Mapping[str, Any], corpus: str, words: Words
+) -> Iterator[OperationView]:
     """Return the operations of an OpenAPI document; their examples ask `corpus`."""
     schemas = document["components"]["schemas"]
     for path, operations in document["paths"].items():
@@ -72,21 +90,26 @@ def describe_operations(document: Mapping[str, Any], corpus: str) -> Iterator[Op
             yield OperationView(
                 method=method.upper(),
                 path=path,
-                title=told["summary"],
-                about=told.get("description", ""),
+                title=_translate(told["summary"], words),
+                about=_translate(told.get("description", ""), words),
                 asks="ask" in told["tags"],
                 steers=path.startswith(STEERING),
                 parameters=sorted(
                     [
-                        *_describe_fields(_read_given(given), schemas),
-                        *_describe_fields(body, schemas),
+                        *_describe_fields(_read_given(given), schemas, words),
+                        *_describe_fields(body, schemas, words),
                     ],
                     key=lambda field: not field.required,
                 ),
-                fields=list(_describe_fields(answer, schemas)),
+                fields=list(_describe_fields(answer, schemas, words)),
                 address=_build_address(path, given, corpus),
                 body=_build_body(body, corpus),
             )
+
+
+def _translate(text: str, words: Words) -> str:
+    text = " ".join(text.split())
+    return words.say(text)
 
 
 def _read_content(told: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -113,32 +136,25 @@ def _resolve(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[s
     return schemas[name] if name else schema
 
 
-def _describe_fields(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterator[FieldView]:
+def _describe_fields(
+    schema: Mapping[str, Any], schemas: Mapping[str, Any], words: Words
+) -> Iterator[FieldView]:
     needed = schema.get("required", ())
     for name, each in schema.get("properties", {}).items():
-        yield _describe_field(name, each, schemas, required=name in needed)
+        values, usual = _say_values(_resolve(each, schemas), words), each.get("default")
+        if usual not in (None, []):
+            values = f"{values}; {json.dumps(usual).strip(chr(34))}"
+        about = _translate(each.get("description", ""), words)
+        yield FieldView(name=name, values=values, about=about, required=name in needed)
 
 
-def _describe_field(
-    name: str, schema: Mapping[str, Any], schemas: Mapping[str, Any], *, required: bool
-) -> FieldView:
-    values = _say_values(_resolve(schema, schemas))
-    usual = schema.get("default")
-    return FieldView(
-        name=name,
-        values=values if usual in (None, []) else f"{values}; {json.dumps(usual).strip(chr(34))}",
-        about=schema.get("description", ""),
-        required=required,
-    )
-
-
-def _say_values(schema: Mapping[str, Any]) -> str:
+def _say_values(schema: Mapping[str, Any], words: Words) -> str:
     """Return which values a schema allows, in few words."""
     if "enum" in schema:
         return ", ".join(map(str, schema["enum"]))
     if {"minimum", "maximum"} <= schema.keys():
         return f"{schema['minimum']}–{schema['maximum']}"
-    return {"string": "text", "array": "list"}.get(kind := str(schema.get("type", "text")), kind)
+    return words.say(_KINDS[schema.get("type", "string")])
 
 
 def _build_address(path: str, given: Sequence[Mapping[str, Any]], corpus: str) -> str:

@@ -17,6 +17,7 @@ from jinja2 import Environment
 from jinja2.nodes import Call, Const, Name
 
 from bench.house import calls
+from bench.words import list_api_prose
 from bot.i18n import words as module
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.dates import age_between
@@ -24,7 +25,11 @@ from bot.replies.dates import age_between
 WINGS = [Path(__file__).resolve().parents[3] / wing for wing in ("bot", "engine", "db")]
 LOCALE = WINGS[0] / "i18n" / "locale"
 KEYWORDS = {"say": None, "marked": None, "Message": None, "count": (1, 2), "marked_plural": (1, 2)}
-METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2")]
+METHODS = [
+    ("web/reference.py", "bench.words:extract_reference"),
+    ("**.py", "python"),
+    ("**/templates/**.html", "jinja2"),
+]
 REMEDY = "run: make words"
 Text = str | tuple[str, ...]
 
@@ -105,7 +110,7 @@ def test_the_template_holds_what_babel_finds() -> None:
 
 
 def test_nothing_that_is_said_escapes_babel() -> None:
-    said = said_in_the_sources() | said_in_the_templates()
+    said = said_in_the_sources() | said_in_the_templates() | list_api_prose()
     assert said == messages(template()), "babel does not look into f-strings"
 
 

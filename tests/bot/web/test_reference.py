@@ -5,8 +5,11 @@ import shlex
 
 from bot.web.application import create_application
 from bot.web.failures import Problem
+from bot.web.reference import list_prose
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.bot.web.test_pages import one, read, texts
+
+SAID = (".operation h2", ".operation > p", ".fields dd")
 
 
 async def test_every_operation_is_there_with_its_parameters_and_an_example(
@@ -38,6 +41,18 @@ async def test_its_links_are_answered(coffee_web: WebStage) -> None:
     assert len(links) == 8
     for link in links:
         assert (await coffee_web.get(link)).status_code == 200, link
+
+
+async def test_a_spanish_reader_reads_spanish_but_for_names(coffee_web: WebStage) -> None:
+    document = create_application(coffee_web.shared).openapi()
+    prose = {text.replace("`", "") for text in list_prose(document)}
+    for language, shown in (("en", True), ("es", False)):
+        page = read(await coffee_web.get("/docs", lang=language))
+        said = {text for kind in SAID for text in texts(page, kind)}
+        assert {any(text.startswith(each) for text in said) for each in prose} == {shown}
+        assert page.css("main [lang]") == []
+    kinds = {text.rpartition(" ")[2] for text in texts(page, ".fields dt .quiet")}
+    assert not kinds & {"text", "list", "boolean", "integer", "number", "object"}
 
 
 async def test_a_key_is_shown_where_one_is_needed(coffee_url: str) -> None:
