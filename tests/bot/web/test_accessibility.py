@@ -3,14 +3,21 @@
 `.ci/axe` installs axe-core and names its folder in NODE_PATH; elsewhere this is skipped.
 """
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from aiohttp import web
 
-from tests.bot.web.browser import Visit
+from tests.bot.web.browser import Visit, browsing, chromium
 from tests.bot.web.test_browser import DESKTOP, PATHS, PHONE
+from tests.bot.web.test_service import served
+from tests.bot.web.test_streaming import JUDGED, STATUS, shows
+from tests.fakes.model import Asked, ModelServer, scoring
+from tests.fakes.writer import Writer
+from tests.scenarios.stage import judged_by_words
 
 _AXE = Path(os.environ.get("NODE_PATH", "nowhere")) / "axe-core" / "axe.min.js"
 _FOUND = """
@@ -35,6 +42,46 @@ async def test_no_page_has_a_violation(visit: Visit, dark: bool) -> None:
             await visit.open(path)
             assert await violations(visit) == [], (path, width)
     visit.browser.complaints[:] = [one for one in visit.browser.complaints if "404" not in one]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+async def test_nor_has_a_page_while_it_is_judged_or_what_was_written(
+    coffee_url: str, dark: bool
+) -> None:
+    program, judged = chromium(), asyncio.Event()
+
+    async def judge_slowly(asked: Asked, request: web.Request) -> web.StreamResponse:
+        await judged.wait()
+        return await scoring(judged_by_words)(asked, request)
+
+    async with ModelServer([judge_slowly]) as judge, ModelServer([Writer()]) as writer:
+        for model, look in ((judge, _watch_judging), (writer, _have_written)):
+            environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+            async with (
+                served(environ, patience="0.1", judge="true") as service,
+                browsing(str(program)) as browser,
+            ):
+                visit = Visit(browser, service.service.address)
+                await browser.look_like(width=PHONE[0], height=PHONE[1], dark=dark)
+                await look(visit, judged)
+
+
+async def _watch_judging(visit: Visit, judged: asyncio.Event) -> None:
+    await visit.open(PATHS[1])
+    assert await visit.read("document.querySelector('[aria-busy]') !== null")
+    assert await violations(visit) == []
+    judged.set()
+    await shows(visit, STATUS, JUDGED)
+    assert await violations(visit) == []
+
+
+async def _have_written(visit: Visit, _: asyncio.Event) -> None:
+    await visit.open("compose")
+    await visit.browser.click("#prompt")
+    await visit.browser.write("coffee prices")
+    await visit.browser.press("Enter", "\r")
+    await shows(visit, "document.getElementById('composition').innerText", "Variant 1 of")
+    assert await violations(visit) == []
 
 
 async def violations(visit: Visit) -> list[Any]:
