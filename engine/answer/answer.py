@@ -73,8 +73,9 @@ def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
     A sentence scores by those of its words for which its text was found; ties keep the order of
     the passages. Of a passage, whole sentences go before headings and fragments. Passages
     far weaker than the best one are not quoted. The words are those of the source: a bullet before
-    them and the links after them, as posts have, are left out, what could be taken for a mark
-    stands in parentheses, and a long sentence is cut, with a sign of it.
+    them, half a pair of quotation marks around them and the links after them, as posts have, are
+    left out, what could be taken for a mark stands in parentheses, and a long sentence is cut, with
+    a sign of it.
     """
     wording = Wording.of(passages)
     weakest = _WEAKEST * max((found.hit.score for found in passages), default=0.0)
@@ -93,6 +94,7 @@ def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
 def _quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
     for sentence in sentences(passage.hit.candidate.text[:_LONGEST_PASSAGE]):
         line = _without_attachments(_BULLET.sub("", one_line(sentence, len(sentence))))
+        line = _without_half_pair(line)
         text = without_brackets(one_line(line, _LONGEST_QUOTE))
         unlinked = _LINK.sub(" ", text)
         if sum(map(str.isalnum, unlinked)) >= _FEWEST_LETTERS:
@@ -111,6 +113,17 @@ def _without_attachments(line: str) -> str:
     ):
         words.pop()
     return " ".join(words)
+
+
+def _without_half_pair(line: str) -> str:
+    """Return a sentence without the quotation mark whose other half stands in another sentence."""
+    opened, closed = (sum(map(line.count, marks)) for marks in ("“„«", "”»"))
+    odd = line.count('"') % 2 == 1
+    if (line.startswith(("“", "„", "«")) and opened > closed) or (odd and line.startswith('"')):
+        return line[1:].lstrip()
+    if (line.endswith(("”", "»")) and closed > opened) or (odd and line.endswith('"')):
+        return line[:-1].rstrip()
+    return line
 
 
 if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client

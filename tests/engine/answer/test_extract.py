@@ -64,6 +64,22 @@ def test_quotes_hold_no_mark_and_no_attachment(text: str, quote: str) -> None:
     assert quotes(passage(text)) == [(quote, (1,))]
 
 
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("“Coffee is dear! Tea is cheap.” So he said.", "Coffee is dear!"),
+        ("He said: “Good. Coffee is dear.” Well.", "Coffee is dear."),
+        ('"Coffee is dear! Tea is cheap."', "Coffee is dear!"),
+        ('"Tea is cheap. Coffee is dear."', "Coffee is dear."),
+        ("“Coffee is dear,” he said.", "“Coffee is dear,” he said."),
+        ("He calls it «coffee»", "He calls it «coffee»"),
+        ('A 12" pot of coffee.', 'A 12" pot of coffee.'),
+    ],
+)
+def test_half_a_pair_of_quotation_marks_is_left_out(text: str, quote: str) -> None:
+    assert quotes(passage(text)) == [(quote, (1,))]
+
+
 def test_a_long_sentence_is_cut_and_says_so() -> None:
     ((text, _),) = quotes(passage("coffee " * 100_000))
     assert text.endswith("…")
