@@ -18,16 +18,6 @@ ACCENT: Colour = (168, 45, 28)
 ON_ACCENT: Colour = (255, 255, 255)
 AVATAR: Colour = (241, 221, 212)
 
-# Text colours and their backgrounds: a test requires a contrast of 4.5 to 1 for each pair.
-READABLE = (
-    (INK, PAPER),
-    (QUIET, PAPER),
-    (INK, CARD),
-    (QUIET, CARD),
-    (ON_ACCENT, ACCENT),
-    (ACCENT, AVATAR),
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from bot.evidence import open_embedders
 from bot.settings import Settings
 from bot.settings.sections import WebhookSettings
+from bot.web.votes import open_wall
 from bot.webhooks import WebhookState, targets_of, webhook_states
 from db import migrate
-from db.chat.answers import Wall
 from db.corpus.corpora import Corpora
 from db.corpus.health import (
     EXTENSIONS,
@@ -198,9 +198,7 @@ async def database_checks(
 
 async def _wall_check(settings: Settings, database: Database) -> Check | None:
     """Return a check of what visitors voted for, or None if nothing waits for a decision."""
-    from bot.web.visitor import wall_rule  # brings a web framework
-
-    wall = Wall(database, await wall_rule(database, settings.web))
+    wall = await open_wall(database, settings.web)
     waiting = await wall.count_waiting(limit=_MANY)
     if not waiting:
         return None

@@ -125,7 +125,6 @@ def _parts(name: str) -> tuple[int, int]:
 
 
 async def _wall(app: "App") -> "Wall":
-    from bot.web.visitor import wall_rule  # brings a web framework
-    from db.chat.answers import Wall
+    from bot.web.votes import open_wall
 
-    return Wall(app.database, await wall_rule(app.database, app.settings.web))
+    return await open_wall(app.database, app.settings.web)

@@ -12,7 +12,8 @@ from bot.replies.dates import age_between, read_date
 from bot.reply import labels
 from bot.web.rendering import is_foretold
 from bot.web.shared_state import SharedState
-from bot.web.visitor import format_day, wall_rule
+from bot.web.visitor import format_day
+from bot.web.votes import read_wall_rule
 from db.chat.answers import Wall
 from db.corpus.health import Lead, Overview
 from engine.prophecy.headline import read_headline
@@ -105,13 +106,13 @@ class Exhibit:
 async def open_overview(shared: SharedState) -> Overview:
     """Return the reader of what may be shown. Raises StorageError."""
     database = shared.app.database
-    return Overview(database, await wall_rule(database, shared.settings.web))
+    return Overview(database, await read_wall_rule(database, shared.settings.web))
 
 
 async def read_exhibit(shared: SharedState, corpus: Corpus) -> Exhibit:
     """Return the figures of a corpus, at most some minutes old. Raises StorageError."""
     database = shared.app.database
-    rule = await wall_rule(database, shared.settings.web)
+    rule = await read_wall_rule(database, shared.settings.web)
 
     async def count_figures() -> Exhibit:
         reader = Overview(database, rule)

@@ -20,8 +20,8 @@ from bot.replies.dates import say_age
 from bot.reply import labels, say_date, signature
 from bot.web.rendering import render, render_fragment, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import find_visitor, format_day, own_address, wall_rule
-from db.chat.answers import Wall
+from bot.web.visitor import find_visitor, format_day, own_address
+from bot.web.votes import open_wall
 from db.posting.outbox import Outbox
 from db.search.shown import DocumentLookup
 from engine.chat import WallEntry
@@ -167,7 +167,7 @@ async def _list_told(shared: SharedState, corpora: Sequence[str]) -> list[Public
     """Return what was posted and what the operator approved, each once, newest first."""
     database = shared.app.database
     posts = await Outbox(database).public_posts(corpora, limit=MOST_ENTRIES)
-    wall = Wall(database, await wall_rule(database, shared.settings.web))
+    wall = await open_wall(database, shared.settings.web)
     approved = await wall.list_approved(corpora, limit=MOST_ENTRIES)
     every = (*map(_tell_post, posts), *map(_tell_approved, approved))
     once = {told.pair: told for told in reversed(every)}  # as it was posted, if it was

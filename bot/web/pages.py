@@ -4,7 +4,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +12,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from bot.i18n.words import Words
+from bot.listening import network_of
 from bot.queries.ask import ask, searcher
 from bot.replies.buttons import place_text
 from bot.replies.find import answer_label, quote_labels
@@ -26,7 +26,8 @@ from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,
     STATIC,
-    build_cards,
+    CardView,
+    build_card,
     draw_axis,
     has_picture,
     is_foretold,
@@ -45,13 +46,11 @@ from bot.web.shared_state import (
 from bot.web.sharing import sharing
 from bot.web.streaming import stream_work, wants_events
 from bot.web.visitor import (
-    Ballots,
     ProphecyForm,
     VisitorOf,
     build_lasting_link,
     find_visitor,
     format_day,
-    identify_voter,
     join_prophecy,
     list_candidates,
     list_choices,
@@ -60,6 +59,7 @@ from bot.web.visitor import (
     read_form,
     recover_asked,
 )
+from bot.web.votes import Ballots, identify_voter
 from db.search.shown import DocumentLookup
 from engine.answer.cited_answer import CitedAnswer, CitedSource
 from engine.corpora import ALL
@@ -285,14 +285,22 @@ async def _describe_findings(
     until, usual = asked.date or shared.now(), shared.settings.search.limit
     hits = (*prophecy.hits, *prophecy.near)[:usual] if judging else prophecy.hits
     near = () if hits else prophecy.near
-    build = partial(
-        build_cards,
-        prophecy=prophecy,
-        until=until,
-        words=words,
-        marked=await _mark_words(shared, prophecy, (*hits, *near)),
-    )
+    marked = await _mark_words(shared, prophecy, (*hits, *near))
     votes = shared.settings.web.votes and not judging and prophecy.corpus != ALL
+    tallies = await Ballots(shared.app.database).tallies(prophecy) if votes else {}
+
+    def build(hit: Hit, *, near: bool = False) -> CardView:
+        return build_card(
+            hit,
+            corpus=prophecy.corpus,
+            until=until,
+            words=words,
+            marked=marked,
+            tally=tallies.get(hit.candidate.external_id),
+            near=near,
+            judged=prophecy.judged,
+        )
+
     together = asked.corpus == ALL
     return {
         "asked": asked,
@@ -303,8 +311,8 @@ async def _describe_findings(
         "foretold": is_foretold(prophecy),
         "judged": prophecy.judged,
         "axis": draw_axis(hits or near, until),
-        "cards": build(hits, tallies=await Ballots(shared).tallies(prophecy) if votes else {}),
-        "near": build(near, near=True),
+        "cards": [build(hit) for hit in hits],
+        "near": [build(hit, near=True) for hit in near],
         "more": not asked.more and not judging and len(hits or near) >= usual,
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
         "notice": None if judging or not holds_words(prophecy) else notice_of(prophecy, words),
@@ -334,9 +342,10 @@ async def _take_vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     value = {"up": 1, "down": -1}.get(form.get("vote", ""))
     if value is None or asked.date is None:
         raise UsageError(Message("This is no vote."))
-    voter = await identify_voter(shared, client_address(request))
+    database, now = shared.app.database, shared.now()
+    voter = await identify_voter(database, network_of(client_address(request)), now=now)
     prophecy = await prophesy_asked(shared, asked)
-    await Ballots(shared).vote(prophecy, form.get("id", ""), voter, value, now=shared.now())
+    await Ballots(database).vote(prophecy, form.get("id", ""), voter, value, now=now)
     back = visitor.link(
         "/prophecy",
         headline=asked.headline,

@@ -38,7 +38,8 @@ from bot.web.rendering import (
 )
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import Ballots, ProphecyForm, VisitorOf, format_day, list_choices, say_span
+from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, say_span
+from bot.web.votes import open_wall
 from db.corpus.health import Neighbour
 from db.search.shown import DocumentLookup
 from engine.errors import UsageError
@@ -52,6 +53,7 @@ MOST = 300  # texts on one page
 _SPAN = re.compile(r"\d{4}(-\d{2})?")
 _YEARS = 3  # shorter periods are counted by month
 
+_MOST_VOTED = 30  # prophecies on the wall
 _MOST_FORETOLD = 20  # headlines on the page of a text
 _LONGEST_THREAD = 50
 _MEDIA_SECONDS = 3600
@@ -241,8 +243,10 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
 @reading.get("/wall")
 async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     words = visitor.words
+    wall = await open_wall(shared.app.database, shared.settings.web)
+    shown = [corpus.name for corpus in await shared.app.corpora.list()]
     cards: list[tuple[str, str, CardView]] = []
-    for rank, favourite in enumerate(await Ballots(shared).wall(), start=1):
+    for rank, favourite in enumerate(await wall.list_shown(shown, limit=_MOST_VOTED), start=1):
         until = favourite.headline.date or favourite.asked_at
         card = build_card(
             replace(favourite.hit, rank=rank),

@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from fastapi import Request
@@ -128,32 +127,6 @@ def build_card(
         matched=hit.matched,
         tally=tally or Tally(),
     )
-
-
-def build_cards(
-    hits: Sequence[Hit],
-    prophecy: Prophecy,
-    *,
-    until: datetime,
-    words: Words,
-    marked: Mapping[int, str],
-    tallies: Mapping[str, Tally] = MappingProxyType({}),
-    near: bool = False,
-) -> list[CardView]:
-    """Return the cards of hits of a prophecy."""
-    return [
-        build_card(
-            hit,
-            corpus=prophecy.corpus,
-            until=until,
-            words=words,
-            marked=marked,
-            tally=tallies.get(hit.candidate.external_id),
-            near=near,
-            judged=prophecy.judged,
-        )
-        for hit in hits
-    ]
 
 
 def draw_axis(hits: Sequence[Hit], until: datetime) -> list[AxisMark]:

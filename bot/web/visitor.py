@@ -1,9 +1,6 @@
 """The visitor of a page, what its forms send, and in which corpus a headline is searched."""
 
 import asyncio
-import hashlib
-import hmac
-import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
@@ -16,17 +13,11 @@ from fastapi import Depends, Request
 from starlette.requests import ClientDisconnect
 
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, words_for
-from bot.listening import network_of
 from bot.replies.dates import read_date
 from bot.reply import MOST_HITS
-from bot.settings.sections import WebSettings
 from bot.web.failures import Refusal
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedState
-from db.chat.answers import Answers, VotingKeys, Wall
-from db.chat.chats import Chats
-from db.pool import Database
-from engine.chat import Answer, Chat, Favourite, Tally, WallRule
 from engine.corpora import ALL, chosen_corpora, meant_corpora
 from engine.errors import UsageError
 from engine.messages import Message
@@ -35,104 +26,8 @@ from engine.prophecy.merge import prophesy_from_all
 from engine.search import Mode, Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
 
-# The page is a chat like any other, with everybody in it.
-_PLATFORM, _PAGE = "web", "page"
-SHOWN_ON_WALL = 30
-
 _LONGEST_FORM = 20_000  # bytes
 _MISTAKEN = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
-
-
-@dataclass(frozen=True, slots=True)
-class Ballots:
-    """The store of the page's votes."""
-
-    shared: SharedState
-
-    @property
-    def _answers(self) -> Answers:
-        return Answers(self.shared.app.database)
-
-    async def tallies(self, prophecy: Prophecy) -> dict[str, Tally]:
-        """Return the votes on the hits of a prophecy, by the ids of their texts."""
-        chat = await Chats(self.shared.app.database).find_chat(_PLATFORM, _PAGE)
-        answer = await self._answers.last(chat, question_key(prophecy)) if chat else None
-        if answer is None:
-            return {}
-        by_rank = await self._answers.tallies(answer)
-        ids = {hit.rank: hit.candidate.external_id for hit in answer.prophecy.hits}
-        return {ids[rank]: tally for rank, tally in by_rank.items() if rank in ids}
-
-    async def vote(
-        self, prophecy: Prophecy, text_id: str, voter: str, value: int, *, now: datetime
-    ) -> None:
-        """Count a vote (1 or -1), replacing any earlier one of the same voter.
-
-        Raises UsageError if the prophecy has no such text.
-        """
-        chat = await self._chat()
-        answer = await self._answers.last(chat, question_key(prophecy))
-        if answer is None or _rank(answer.prophecy, text_id) is None:
-            if _rank(prophecy, text_id) is None:
-                raise UsageError(Message("This text is not among those that were found."))
-            answer = Answer(prophecy=prophecy, asked_at=now, first=0, last=len(prophecy.hits))
-            kept = await self._answers.keep(chat, question_key(prophecy), answer)
-            answer = replace(answer, id=kept)
-        rank = _rank(answer.prophecy, text_id)
-        if rank is not None:
-            await self._answers.vote(answer, rank, f"{_PLATFORM}:{voter}", value, now=now)
-
-    async def wall(self) -> list[Favourite]:
-        """Return the best-voted hits that everybody may see."""
-        wall = Wall(
-            self.shared.app.database,
-            await wall_rule(self.shared.app.database, self.shared.settings.web),
-        )
-        shown = [corpus.name for corpus in await self.shared.app.corpora.list()]
-        return await wall.list_shown(shown, limit=SHOWN_ON_WALL)
-
-    async def _chat(self) -> Chat:
-        chats = Chats(self.shared.app.database)
-        return await chats.meet(_PLATFORM, _PAGE, private=False, title=None)
-
-
-async def wall_rule(database: Database, settings: WebSettings) -> WallRule:
-    """Return which votes are everybody's: those of the page, and of the chats that the settings
-    name. What strangers wrote on the page is shown to nobody else unless the rule lets it."""
-    chats = Chats(database)
-    page = await chats.find_chat(_PLATFORM, _PAGE)
-    places = [
-        (platform, id_) for platform, _, id_ in (place.partition(":") for place in settings.wall)
-    ]
-    named = [await chats.find_chat(*place) for place in places if place != (_PLATFORM, _PAGE)]
-    trusted = tuple(chat.id for chat in named if chat)
-    return WallRule(
-        chats=(*trusted, *((page.id,) if page else ())),
-        trusted=trusted,
-        voters=settings.wall_voters,
-    )
-
-
-async def identify_voter(shared: SharedState, address: str) -> str:
-    """Return the voter's id: one address (a /64 of IPv6) is one voter per day.
-
-    The id does not reveal the address: its hash key is deleted at the end of the day.
-    """
-    key = await VotingKeys(shared.app.database).today(now=shared.now())
-    return hmac.new(key, network_of(address).encode(), hashlib.sha256).hexdigest()[:32]
-
-
-def question_key(prophecy: Prophecy) -> str:
-    """Return a key that identifies a question by its words, date and corpus."""
-    headline = prophecy.headline
-    date = headline.date.isoformat() if headline.date else None
-    written = json.dumps([headline.text, date, prophecy.corpus]).encode()
-    return hashlib.sha256(written).hexdigest()[:32]
-
-
-def _rank(prophecy: Prophecy, text_id: str) -> int | None:
-    ranks = (hit.rank for hit in prophecy.hits if hit.candidate.external_id == text_id)
-    return next(ranks, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from bot.web.feeds import PostedEntry, PostedFeed, render_atom, render_json_feed
-from bot.web.visitor import wall_rule
-from db.chat.answers import Wall
+from bot.web.votes import open_wall
 from db.pool import Database
 from db.posting.outbox import Outbox
 from engine.feeds.read import read_json_feed
@@ -120,7 +119,7 @@ async def test_a_page_alone_tells_what_its_operator_approved(coffee_url: str) ->
         for hidden in page.css("form.vote [name=id]")[:2]:
             await web.client.post("/vote", data=voted | {"id": str(hidden.attributes["value"])})
         assert (await web.json("/feed.json"))["items"] == []
-        wall = Wall(web.app.database, await wall_rule(web.app.database, web.shared.settings.web))
+        wall = await open_wall(web.app.database, web.shared.settings.web)
         first, second = await wall.list_entries(limit=9)
         await wall.decide(first.answer_id, first.favourite.hit.rank, approved=True, now=NOW)
         await wall.decide(second.answer_id, second.favourite.hit.rank, approved=False, now=NOW)

@@ -21,7 +21,7 @@ from engine.prophecy.prophecy import Prophet
 from engine.search import Headline
 from tests.ages import say_years
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
-from tests.bot.web.test_voting import decided
+from tests.bot.web.test_votes import decided
 from tests.db.loading import document, load
 from tests.fakes.model import Asked, ModelServer, judging, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS

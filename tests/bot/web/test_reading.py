@@ -13,7 +13,7 @@ from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.bot.web.test_feeds import filled, posted
 from tests.bot.web.test_pages import HEADLINE_AND_DATE, one, read, texts
-from tests.bot.web.test_voting import decided
+from tests.bot.web.test_votes import decided
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, TWEETS
 
