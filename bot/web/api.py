@@ -363,14 +363,20 @@ async def describe_document(shared: SharedState, corpus: str, external_id: str) 
 
 
 async def read_document(
-    shared: SharedState, corpus: str, external_id: str
+    shared: SharedOf,
+    corpus: str,
+    id: str,  # noqa: A002 - its name in answers
 ) -> tuple[Corpus, FoundDocument]:
     """Return a document with its corpus. Raises CorpusNotFound, Refusal, StorageError."""
     known = await shared.app.corpus(corpus)
-    document = await DocumentLookup(shared.app.database).document(known, external_id)
+    document = await DocumentLookup(shared.app.database).document(known, id)
     if document is None:
         raise Refusal(
             HTTPStatus.NOT_FOUND,
             Message("Corpus {corpus} holds no text with this id.", corpus=corpus),
         )
     return known, document
+
+
+# Of the corpus and the id in a path.
+DocumentOf = Annotated[tuple[Corpus, FoundDocument], Depends(read_document)]

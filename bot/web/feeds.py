@@ -4,7 +4,7 @@ A browser that opens one is shown a page.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -109,30 +109,31 @@ class PostedFeed:
 
 @router.get("/feed.xml")
 async def _send_atom(request: Request, shared: SharedOf) -> Response:
-    feed = await _read_feed(request, shared)
-    if _is_read_by_people(request):
-        return _show_feed(request, feed)
-    return _respond(request, render_atom(feed), "application/atom+xml")
+    return await _send_feed(request, shared, render_atom, "application/atom+xml")
 
 
 @router.get("/feed.json")
 async def _send_json(request: Request, shared: SharedOf) -> Response:
+    return await _send_feed(request, shared, render_json_feed, "application/feed+json")
+
+
+async def _send_feed(
+    request: Request, shared: SharedState, write: Callable[[PostedFeed], bytes], media_type: str
+) -> Response:
+    """Return the feed, or 304 to a reader that has it already; to a browser, a page."""
     feed = await _read_feed(request, shared)
-    if _is_read_by_people(request):
-        return _show_feed(request, feed)
-    return _respond(request, render_json_feed(feed), "application/feed+json")
-
-
-def _is_read_by_people(request: Request) -> bool:
-    """Tell whether a browser opens the feed as a page. Readers of feeds name feeds first, or
-    nothing."""
-    return request.headers.get("accept", "").strip().startswith("text/html")
-
-
-def _show_feed(request: Request, feed: PostedFeed) -> Response:
-    page = render(request, "feed.html", feed=feed, corpus=request.query_params.get("corpus", ""))
-    page.headers["Vary"] = _VARY
-    return page
+    # Readers of feeds name feeds first, or nothing.
+    if request.headers.get("accept", "").strip().startswith("text/html"):
+        corpus = request.query_params.get("corpus", "")
+        page = render(request, "feed.html", feed=feed, corpus=corpus)
+        page.headers["Vary"] = _VARY
+        return page
+    body = write(feed)
+    tag = f'"{sha256(body).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Vary": _VARY, "Cache-Control": f"public, max-age={_KEEP_SECONDS}"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=media_type, headers=headers)
 
 
 async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:
@@ -281,16 +282,3 @@ def render_json_feed(feed: PostedFeed) -> bytes:
 
 def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
     SubElement(parent, name, attributes).text = without_forbidden(text)
-
-
-def _respond(request: Request, body: bytes, media_type: str) -> Response:
-    """Return the body, or 304 to a reader that has it already."""
-    tag = f'"{sha256(body).hexdigest()[:32]}"'
-    headers = {
-        "ETag": tag,
-        "Vary": _VARY,
-        "Cache-Control": f"public, max-age={_KEEP_SECONDS}",
-    }
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    return Response(body, media_type=media_type, headers=headers)

@@ -15,7 +15,7 @@ from bot.media import Media
 from bot.queries.find import find, months
 from bot.replies.dates import say_age
 from bot.reply import labels, say_date
-from bot.web.api import read_document
+from bot.web.api import DocumentOf
 from bot.web.examples import (
     choose_examples,
     count_spans,
@@ -277,19 +277,12 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
 
 @reading.get("/documents/{corpus}/{id:path}")
 async def _show_document(
-    request: Request,
-    shared: SharedOf,
-    visitor: VisitorOf,
-    corpus: str,
-    id: str,  # noqa: A002 - its name in answers
+    request: Request, shared: SharedOf, visitor: VisitorOf, asked: DocumentOf
 ) -> Response:
-    known, document = await read_document(shared, corpus, id)
-    found, words, reader = (
-        address_candidate(document.candidate, known),
-        visitor.words,
-        await open_overview(shared),
-    )
-    before, after = (None, None)
+    known, document = asked
+    found, words = address_candidate(document.candidate, known), visitor.words
+    reader = await open_overview(shared)
+    before, after = None, None
     if found.created_at:
         before, after = await reader.neighbours(known, found.id, found.created_at)
     thread = await reader.thread(known, found.external_id, limit=_LONGEST_THREAD)
@@ -331,14 +324,9 @@ async def _show_document(
 
 
 @reading.get("/media/{corpus}/{id}/{name}")
-async def _send_media(
-    shared: SharedOf,
-    corpus: str,
-    id: str,  # noqa: A002 - its name in answers
-    name: str,
-) -> Response:
+async def _send_media(shared: SharedOf, asked: DocumentOf, name: str) -> Response:
     """Send a picture or video of a text. What is removed from its corpus is not sent any more."""
-    known, document = await read_document(shared, corpus, id)
+    known, document = asked
     media = Media(shared.settings.data_dir)
     found = await asyncio.to_thread(media.path, known, document.candidate.external_id, name)
     if found is None:

@@ -13,7 +13,7 @@ from bot.commands.plain_text import is_remark
 from bot.replies.dates import say_age
 from bot.replies.picture import card_of, card_of_text, picture_answer
 from bot.reply import HitView
-from bot.web.api import read_document
+from bot.web.api import DocumentOf
 from bot.web.examples import open_overview
 from bot.web.failures import Refusal, nothing_here
 from bot.web.rendering import ABOUT, COLOURS, STATIC, has_picture
@@ -55,18 +55,14 @@ async def _show_picture(request: Request, shared: SharedOf, visitor: VisitorOf) 
 
 @sharing.get("/card/{corpus}/{id:path}.png")
 async def _show_card(
-    request: Request,
-    shared: SharedOf,
-    visitor: VisitorOf,
-    corpus: str,
-    id: str,  # noqa: A002 - its name in answers
+    request: Request, shared: SharedOf, visitor: VisitorOf, asked: DocumentOf
 ) -> Response:
     """Show a text, with a `headline` that it foretold as far as everybody may know.
 
     Nobody can have a headline of their own put beside a text, and no model is asked.
     """
     require_pictures()
-    known, document = await read_document(shared, corpus, id)
+    known, document = asked
     found, words = address_candidate(document.candidate, known), visitor.words
     headline = request.query_params.get("headline", "").strip()
     view = HitView.of(found, words, rank=1, text=found.text)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -127,17 +127,16 @@ def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
 
     None if the form did not send it, or is not at fault. A wrong corpus or date is left out.
     """
-    values = request.query_params
     if request.url.path != "/prophecy" or status not in _MISTAKEN:
         return None
-    written, date = values.get("date", "").strip(), None
-    with suppress(UsageError):
-        date = read_date(written) if written else None
-    return ProphecyForm(
-        headline=" ".join(values.get("headline", "").split())[:LONGEST_TEXT],
-        date=date,
-        corpus="" if status is HTTPStatus.NOT_FOUND else values.get("corpus", "").strip(),
-    )
+    values = dict(request.query_params)
+    values["headline"] = " ".join(values.get("headline", "").split())[:LONGEST_TEXT]
+    if status is HTTPStatus.NOT_FOUND:
+        values["corpus"] = ""
+    try:
+        return read_asked(values)
+    except UsageError:
+        return read_asked(values | {"date": ""})
 
 
 async def read_form(request: Request) -> dict[str, str]:
