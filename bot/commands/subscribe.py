@@ -20,7 +20,7 @@ from engine.chat import zone_or_utc
 from engine.errors import UsageError
 from engine.feeds.feed import Feed
 from engine.feeds.lookup import WELL_KNOWN
-from engine.posting.choose import next_planned
+from engine.posting.choose import is_quiet, next_planned
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
 from engine.prophecy.prophecy import NO_MODEL
 
@@ -328,6 +328,8 @@ def said_next(subscription: Subscription, request: Request) -> str | None:
     """Return a sentence about the next post to the chat, or None if none is planned."""
     words = request.words
     if subscription.mode is PostingMode.INSTANT:
+        if is_quiet(subscription.chat, request.now):
+            return words.say("Each find is posted once the quiet hours are over.")
         return words.say("Each find is posted as soon as it is made.")
     moment = next_planned(subscription, request.now)
     if moment is None:
@@ -351,10 +353,8 @@ async def obstacles(
     if not await news.feeds.of_chat(request.known_chat):
         lines.append(words.say("This chat has no feed yet."))
     if not news.has_model and not subscription.unjudged:
-        none = words.render(NO_MODEL)
-        lines.append(
-            none + " " + words.say("So nothing is posted, unless: {example}", example=_UNJUDGED)
-        )
+        unless = words.say("So nothing is posted, unless: {example}", example=_UNJUDGED)
+        lines.append(f"{words.render(NO_MODEL)} {unless}")
     if subscription.compose and not news.has_model:
         lines.append(words.say("No tweet is drafted: no language model is set up."))
     return lines

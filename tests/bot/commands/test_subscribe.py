@@ -62,6 +62,12 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
     assert subscription.thread is None
 
 
+async def test_in_quiet_hours_finds_are_not_said_to_be_posted_at_once(bot: Bot) -> None:
+    await bot.set_up(TOPIC, time_zone="UTC", quiet_from=time(0), quiet_to=time(23, 59))
+    lines = ((await bot.say("/subscribe instant")).text or "").splitlines()
+    assert lines[1] == "Each find is posted once the quiet hours are over."
+
+
 async def test_a_spanish_chat_subscribes_in_spanish(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="Europe/Madrid", language="es")
     reply = await bot.say("/subscribe de lunes a viernes a las 9 mejores 2 sin fútbol nada sí")
