@@ -49,8 +49,8 @@ def prophecy_reply(
     """
     headline = prophecy.headline
     until = headline.date or now
-    if not holds_words(prophecy):
-        remarks = None
+    if not holds_words(prophecy) or (prophecy.unfinished and not hits):
+        remarks = None  # there is nothing yet that was not judged
     elif compact and not operator:
         remarks = brief_notice(prophecy, words)
     else:

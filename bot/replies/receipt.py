@@ -57,9 +57,17 @@ def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words
     """Return in words why the prophecy contains each of `hits`, or no hits, without any scores."""
     until = prophecy.headline.date or now
     lines = [line for hit in hits for line in _reasons(hit, until, words)]
-    return "\n".join(lines) or words.count(
-        "{number} tweet shares words with the headline, but does not tell it.",
-        "{number} tweets share words with the headline, but none tells it.",
+    if lines:
+        return "\n".join(lines)
+    if prophecy.judged or prophecy.verdict.notice is None:
+        return words.count(
+            "{number} tweet shares words with the headline, but does not tell it.",
+            "{number} tweets share words with the headline, but none tells it.",
+            len(prophecy.candidates),
+        )
+    return words.count(
+        "{number} tweet shares words with the headline, but too few; no model read it.",
+        "{number} tweets share words with the headline, but too few; no model read them.",
         len(prophecy.candidates),
     )
 

@@ -7,6 +7,7 @@ import pytest
 
 from bot.i18n.words import Words, words_for
 from bot.replies.prophecy import notice_of, prophecy_reply
+from bot.replies.receipt import reasons
 from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
@@ -252,3 +253,20 @@ def test_what_a_model_has_judged_in_part_is_judged() -> None:
     prophecy = make_prophecy(hit, verdict=Verdict(scores={1: 5}, notice=left_out), notice=left_out)
     reply = prophecy_reply(prophecy, [hit], now=NOW, words=ENGLISH, compact=True)
     assert reply.notice is None
+
+
+def test_what_is_not_found_yet_is_not_said_to_be_unjudged() -> None:
+    verdict = Verdict(scores={}, notice=Message("The model does not answer."))
+    early = replace(make_prophecy(verdict=verdict), unfinished=True)
+    for compact in (False, True):
+        reply = prophecy_reply(early, [], now=NOW, words=ENGLISH, compact=compact)
+        assert (reply.text or "").startswith("Still comparing")
+        assert reply.notice is None
+
+
+def test_nothing_found_is_explained_by_a_model_only_if_one_has_read_it() -> None:
+    verdict = Verdict(scores={}, notice=Message("The model does not answer."))
+    assert reasons(make_prophecy(verdict=verdict), [], NOW, ENGLISH).endswith(
+        "4 tweets share words with the headline, but too few; no model read them."
+    )
+    assert reasons(make_prophecy(), [], NOW, ENGLISH).endswith("but none tells it.")
