@@ -198,6 +198,11 @@ class Request:
         return private and self.attachment is not None and self.attachment.is_archive
 
     @property
+    def wants_brief_answer(self) -> bool:
+        """Whether answers in this place are short. Inline, the asker's text is not shown."""
+        return self.place.kept and not self.known_chat.full_answers
+
+    @property
     def is_deletion(self) -> bool:
         """Whether a message was deleted."""
         return self.revision is not None and self.revision.deleted

@@ -1,6 +1,7 @@
-"""/prophecy and /more: the tweets that foretold a headline."""
+"""/prophecy and /more: the tweets that foretold a headline, or several in one message."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
@@ -8,37 +9,39 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from bot.commands.archives import archive_inline, points_to_corpora
 from bot.commands.offers import offer_archive
-from bot.commands.plain_text import PlainAnswer, decide_plain_answer, split_headlines, worth_saying
+from bot.commands.plain_text import (
+    MOST_HEADLINES,
+    PlainAnswer,
+    decide_plain_answer,
+    split_headlines,
+    worth_saying,
+)
+from bot.commands.queries import FOUND, more_found, press_more_found
 from bot.commands.registry import Command, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act
 from bot.commands.services import Services
-from bot.commands.several import answer_several
 from bot.commands.why import IN_REPLY, WHOLE, meant_answer
 from bot.i18n.words import marked
-from bot.replies.buttons import answer_buttons
+from bot.replies.buttons import answer_button, answer_buttons
 from bot.replies.dates import read_date, read_typed
-from bot.replies.find import brief_find_reply, find_reply
-from bot.replies.prophecy import EXAMPLE, prophecy_reply
-from bot.reply import Action, Button, Reply, aside
+from bot.replies.limits import cut
+from bot.replies.prophecy import EXAMPLE, hit_view, prophecy_reply, say_unjudged
+from bot.reply import Action, Button, ItemView, Reply, aside
 from bot.request import Request, Trigger
 from engine.chat import Answer, Tally
 from engine.contracts.results import Receipt
-from engine.errors import UsageError
+from engine.errors import PresagioError, SeveralCorpora, StorageError, UsageError
 from engine.page.article import first_link
 from engine.prophecy.headline import read_headline
 from engine.search import Headline, Prophecy, SearchRequest
 
 _PAGE, _PICTURE = "/prophecy", "/picture.png"
 _LONGEST_HEADLINE = 2_000
-_SHOWN = 5
-_FOUND = "found"  # the button below the hits of a query
-_LONGEST_TEXT = 280
+_LONGEST_SHOWN = 80  # of one of several headlines
+_OF_ALL = (SeveralCorpora, StorageError)  # not of one of several headlines
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
-_PASTED = (
-    Trigger.ADDRESSED,
-    Trigger.REPLY,
-    Trigger.OVERHEARD,
-)  # a command may not be shown to others
+# A command may not be shown to others.
+_PASTED = (Trigger.ADDRESSED, Trigger.REPLY, Trigger.OVERHEARD)
 
 
 async def show_linked(request: Request, services: Services) -> Reply | None:
@@ -73,55 +76,6 @@ async def show_linked(request: Request, services: Services) -> Reply | None:
     )
     picture = {**asked, "lang": request.words.language}
     return replace(reply, picture_url=f"{services.page}{_PICTURE}?{urlencode(picture)}")
-
-
-async def found_page(
-    request: Request, services: Services, query: str, corpus: str, *, after: int = 0
-) -> Reply:
-    """Return the hits of a query beyond rank `after`, and store the receipt of all so far.
-
-    The query is made again for each page, by words and without a model. Raises PresagioError.
-    """
-    with points_to_corpora():
-        found = await services.searches.find(query, corpus=corpus, limit=after + _SHOWN)
-    if after and len(found.hits) <= after:
-        return aside(request, request.words.say("That is all I found."))
-    brief = is_compact(request) or after
-    if brief:
-        reply = brief_find_reply(found, request.words, longest=_LONGEST_TEXT, after=after)
-    else:
-        reply = find_reply(found, request.words, longest=_LONGEST_TEXT)
-    if not request.place.kept:
-        return reply
-    kept = await services.stores.answers.keep_receipt(
-        request.known_chat,
-        request.place.thread,
-        Receipt.of(found),
-        asked_at=request.now,
-        event_id=request.answered_event,
-    )
-    if len(found.hits) < after + _SHOWN:
-        return reply
-    more = Button(label=request.words.say("More"), action=Action(name=_FOUND, answer_id=kept))
-    return replace(reply, buttons=((more,),))
-
-
-async def more_found(request: Request, services: Services, receipt: Receipt) -> Reply:
-    """Return the next page of the query that a receipt is of. Raises PresagioError."""
-    return await found_page(
-        request, services, receipt.canonical, receipt.corpus, after=len(receipt.hits)
-    )
-
-
-async def _more_found_pressed(request: Request, action: Action, services: Services) -> Reply:
-    """Show what follows the hits of the message, also when pressed again."""
-    kept = await services.stores.answers.receipt(request.known_chat, action.answer_id or 0)
-    return await more_found(request, services, kept) if kept else too_old(request)
-
-
-def is_compact(request: Request) -> bool:
-    """Return whether answers in this place are short. Inline, the asker's text is not shown."""
-    return request.place.kept and not request.known_chat.full_answers
 
 
 async def answer_plain_text(
@@ -180,7 +134,7 @@ async def _prophesy(request: Request, services: Services) -> Reply:
         text = words.say("Send me a headline, such as: {example}", example=words.say(EXAMPLE))
         return aside(request, text)
     if headlines := split_headlines(request.text, forwarded=request.written_at is not None):
-        return await answer_several(request, services, headlines, _look)
+        return await _answer_several(request, services, headlines)
     search = await _read_search(request, services)
     prophecy = await _search(*search, request, services)
     reply = await _answer(request, services, prophecy)
@@ -213,7 +167,7 @@ async def _look(request: Request, services: Services) -> Prophecy:
 async def _search(
     search: SearchRequest, corpus: str, request: Request, services: Services
 ) -> Prophecy:
-    request.step(name_longest_step(request, services))
+    request.step(services.name_longest_step(request.words))
     with points_to_corpora():
         return await services.searches.prophesy(search, corpus=corpus)
 
@@ -239,13 +193,6 @@ async def _read_search(request: Request, services: Services) -> tuple[SearchRequ
         patience=request.patience,
     )
     return search, corpus
-
-
-def name_longest_step(request: Request, services: Services) -> str:
-    """Return the step of an answer that takes longest."""
-    words = request.words
-    asks = services.news.has_model
-    return words.say("Asking the model …") if asks else words.say("Searching …")
 
 
 def _date_headline(headline: Headline, request: Request) -> Headline:
@@ -284,7 +231,7 @@ def _show_page(request: Request, answer: Answer, buttons: tuple[tuple[Button, ..
         words=request.words,
         near=answer.is_near,
         buttons=buttons,
-        compact=is_compact(request),
+        compact=request.wants_brief_answer,
         pasted=request.trigger in _PASTED and answer.first == 0,
         operator=request.words.operator,
     )
@@ -299,9 +246,89 @@ def _buttons(
         tallies,
         request.words,
         platform=request.place.platform,
-        compact=is_compact(request),
+        compact=request.wants_brief_answer,
         writes=services.composing is not None,
     )
+
+
+async def _answer_several(request: Request, services: Services, headlines: Sequence[str]) -> Reply:
+    """Answer the first three headlines of a message, and name those that are left out.
+
+    Raises SeveralCorpora and StorageError.
+    """
+    words, written = request.words, headlines[:MOST_HEADLINES]
+    looks = (_look(replace(request, text=headline), services) for headline in written)
+    # Raised only when all are done, as the other searches would go on behind an error.
+    outcomes = await asyncio.gather(*looks, return_exceptions=True)
+    kept, remarks = list[Answer](), list[str]()
+    for headline, outcome in zip(written, outcomes, strict=True):
+        if not isinstance(outcome, BaseException):
+            kept.append(await _keep_first(outcome, request, services))
+        elif isinstance(outcome, PresagioError) and not isinstance(outcome, _OF_ALL):
+            remarks.append(f"{_shorten_headline(headline)}: {words.render(outcome.said)}")
+        else:
+            raise outcome
+    numbered = list(enumerate(kept, start=1))
+    found = [(number, answer) for number, answer in numbered if answer.page]
+    nothing = words.say("No old tweet foretold this.")
+    missed = [(number, answer) for number, answer in numbered if not answer.page]
+    remarks[:0] = [f"{number}. {_name_headline(answer)}: {nothing}" for number, answer in missed]
+    unjudged = (say_unjudged(answer.prophecy, words) for _, answer in found)
+    remarks += dict.fromkeys(filter(None, unjudged))  # once
+    if rest := headlines[MOST_HEADLINES:]:
+        named = ", ".join(map(_shorten_headline, rest))
+        left_out = words.say("I answer three at a time. Left out: {headlines}", headlines=named)
+        remarks.append(left_out)
+    items = [_view_item(number, answer, request) for number, answer in found]
+    signed = len({item.hit.signature for item in items}) > 1
+    said = "\n".join(remarks) or None
+    return Reply(
+        words=words,
+        shows=found[0][1] if found else None,
+        items=tuple(replace(item, hit=replace(item.hit, signed=signed)) for item in items),
+        # What has no tweet follows the others, which only a notice does.
+        text=None if found else said,
+        notice=said if found else None,
+        buttons=_several_buttons(found, request),
+    )
+
+
+async def _keep_first(prophecy: Prophecy, request: Request, services: Services) -> Answer:
+    """Store an answer of which the first tweet is shown, after those to earlier headlines."""
+    answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=1)
+    if not request.place.kept:
+        return answer
+    kept = await services.stores.answers.keep(
+        request.known_chat, request.place.thread, answer, event_id=request.answered_event
+    )
+    return replace(answer, id=kept)
+
+
+def _several_buttons(
+    found: Sequence[tuple[int, Answer]], request: Request
+) -> tuple[tuple[Button, ...], ...]:
+    more = request.words.say("More")
+    row = tuple(answer_button(answer, f"{number}. {more}", WHOLE, 0) for number, answer in found)
+    return (row,) if row and request.place.kept else ()
+
+
+def _view_item(number: int, answer: Answer, request: Request) -> ItemView:
+    date = answer.prophecy.headline.date or request.now
+    view = hit_view(answer.page[0], date, request.words)
+    return ItemView(
+        headline=_name_headline(answer),
+        link=None,
+        hit=replace(view, rank=number, small=True, why=None),
+    )
+
+
+def _name_headline(answer: Answer) -> str:
+    headline = answer.prophecy.headline
+    return _shorten_headline(headline.text or headline.original)
+
+
+def _shorten_headline(written: str) -> str:
+    return cut(" ".join(written.split()), _LONGEST_SHOWN)
 
 
 async def _more(request: Request, services: Services) -> Reply | None:
@@ -363,5 +390,5 @@ MORE = Command(
     details=(IN_REPLY,),
     handler=_more,
     act=LOOKS,  # pages through a stored answer
-    actions={"more": _more_pressed, WHOLE: _whole_pressed, _FOUND: _more_found_pressed},
+    actions={"more": _more_pressed, WHOLE: _whole_pressed, FOUND: press_more_found},
 )

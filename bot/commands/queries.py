@@ -4,20 +4,67 @@ from dataclasses import replace
 
 from bot.commands.addressing import goes_on_asking
 from bot.commands.archives import points_to_corpora
-from bot.commands.prophecy import found_page, is_compact, name_longest_step
-from bot.commands.registry import Command
+from bot.commands.registry import Command, too_old
 from bot.commands.rights import SEARCHES
 from bot.commands.services import Services
 from bot.i18n.words import marked
-from bot.replies.find import answer_reply, brief_answer_reply
+from bot.replies.find import answer_reply, brief_answer_reply, brief_find_reply, find_reply
 from bot.replies.limits import cut
-from bot.reply import Reply, aside
+from bot.reply import Action, Button, Reply, aside
 from bot.request import Request, Trigger
 from db.chat.answers import AskedQuestion, EarlierQuestions, Questions
+from engine.contracts.results import Receipt
 
 _FIND_EXAMPLE = marked('/find "coffee prices" OR tea -free before:2015')
 _LONGEST_QUESTION = 1000
+_SHOWN = 5
+FOUND = "found"  # the button below the hits of a query
+_LONGEST_TEXT = 280
 _ASK_EXAMPLE = marked("/ask What was said about coffee prices?")
+
+
+async def _find_page(
+    request: Request, services: Services, query: str, corpus: str, *, after: int = 0
+) -> Reply:
+    """Return the hits of a query beyond rank `after`, and store the receipt of all so far.
+
+    The query is made again for each page, by words and without a model. Raises PresagioError.
+    """
+    with points_to_corpora():
+        found = await services.searches.find(query, corpus=corpus, limit=after + _SHOWN)
+    if after and len(found.hits) <= after:
+        return aside(request, request.words.say("That is all I found."))
+    brief = request.wants_brief_answer or after
+    if brief:
+        reply = brief_find_reply(found, request.words, longest=_LONGEST_TEXT, after=after)
+    else:
+        reply = find_reply(found, request.words, longest=_LONGEST_TEXT)
+    if not request.place.kept:
+        return reply
+    kept = await services.stores.answers.keep_receipt(
+        request.known_chat,
+        request.place.thread,
+        Receipt.of(found),
+        asked_at=request.now,
+        event_id=request.answered_event,
+    )
+    if len(found.hits) < after + _SHOWN:
+        return reply
+    more = Button(label=request.words.say("More"), action=Action(name=FOUND, answer_id=kept))
+    return replace(reply, buttons=((more,),))
+
+
+async def more_found(request: Request, services: Services, receipt: Receipt) -> Reply:
+    """Return the next page of the query that a receipt is of. Raises PresagioError."""
+    return await _find_page(
+        request, services, receipt.canonical, receipt.corpus, after=len(receipt.hits)
+    )
+
+
+async def press_more_found(request: Request, action: Action, services: Services) -> Reply:
+    """Show what follows the hits of the message, also when pressed again."""
+    kept = await services.stores.answers.receipt(request.known_chat, action.answer_id or 0)
+    return await more_found(request, services, kept) if kept else too_old(request)
 
 
 async def _find(request: Request, services: Services) -> Reply:
@@ -26,7 +73,7 @@ async def _find(request: Request, services: Services) -> Reply:
         text = words.say("Write what to find, such as: {example}", example=words.say(_FIND_EXAMPLE))
         return aside(request, text)
     corpus = services.archives.name_for(request.known_chat)
-    return await found_page(request, services, request.text, corpus)
+    return await _find_page(request, services, request.text, corpus)
 
 
 FIND = Command(
@@ -68,14 +115,14 @@ async def _ask(request: Request, services: Services) -> Reply:
     asked = _to_asked_question(request, corpus) if request.place.kept else None
     if asked:
         earlier = await services.stores.questions.earlier(asked)
-    request.step(name_longest_step(request, services))
+    request.step(services.name_longest_step(words))
     with points_to_corpora():
         answer = await services.searches.ask(
             question, corpus=corpus, earlier=earlier.texts, now=request.now
         )
     if asked:
         await services.stores.questions.keep(asked, question, follows=earlier.last)
-    if request.who in services.access.admins or not is_compact(request):
+    if request.who in services.access.admins or not request.wants_brief_answer:
         return answer_reply(answer, words)
     return brief_answer_reply(answer, words)
 

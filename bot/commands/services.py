@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bot.commands.rights import Ownership
 from bot.glossary_service import GlossaryService
+from bot.i18n.words import Words
 from bot.jobs.digest import Deciding
 from bot.replies.picture import Pictures
 from bot.reply import Action
@@ -205,6 +206,10 @@ class Services:
     page: str = ""  # address of the page whose links are shown as cards; "" for none
     composing: ComposeServices | None = None  # None without a language model
     loader: ArchiveLoader | None = None  # None where nothing can be loaded from a chat
+
+    def name_longest_step(self, words: Words) -> str:
+        """Return the step of an answer that takes longest."""
+        return words.say("Asking the model …") if self.news.has_model else words.say("Searching …")
 
     async def find_answer(self, request: Request, action: Action) -> Answer | None:
         """Return the answer that a button is of, or None if it is gone. Raises StorageError."""
