@@ -6,16 +6,15 @@ from bot.commands.archives import CORPUS, ask_which
 from bot.commands.compose import COMPOSE
 from bot.commands.feeds import FEEDS
 from bot.commands.help import help_command
-from bot.commands.history import FORGET, HISTORY
 from bot.commands.owner import ACCESS, GLOSSARY, USAGE
 from bot.commands.prophecy import MORE, PROPHECY, answer_plain_text, plain_act
 from bot.commands.queries import ASK, FIND
 from bot.commands.registry import Command, Registry
 from bot.commands.services import Services
-from bot.commands.settings import SETTINGS
+from bot.commands.settings import FORGET, SETTINGS
 from bot.commands.start import START
 from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE
-from bot.commands.upcoming import PREVIEW, TODAY
+from bot.commands.upcoming import HISTORY, PREVIEW, TODAY
 from bot.commands.votes import TOP
 from bot.commands.why import PICTURE, WHY
 

@@ -1,4 +1,4 @@
-"""/settings: the settings of one chat."""
+"""/settings and /forget: the settings of one chat, and what is deleted of it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,12 +9,12 @@ from functools import partial
 from bot.card import require_pictures
 from bot.commands.archives import name_archive, with_archive
 from bot.commands.help import SHOWS_LITTLE, WITHOUT_MODEL
-from bot.commands.registry import Command
-from bot.commands.rights import Act, Effect
+from bot.commands.registry import Command, too_old
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import Services
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
-from bot.reply import Action, Button, Reply
+from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
 from engine.chat import (
     LISTENING_NAMES,
@@ -35,6 +35,33 @@ _LONGEST_ECHO = 40
 # A time of day, such as 23:00, 23 or 11pm.
 _TIME = r"((?:[01]?\d|2[0-3])(?::[0-5]\d)?|(?:0?[1-9]|1[0-2])(?::[0-5]\d)? ?[ap]m)"
 _SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}", re.IGNORECASE)
+
+_IN_PRIVATE = (
+    marked("This deletes what I have stored about you:"),
+    marked(
+        "- this chat: settings, subscriptions, feeds, questions, answers, posts and their votes;"
+    ),
+    marked(
+        "- your votes and questions in groups, what I wrote there for you, and how often you asked;"
+    ),
+    marked("- that my owner let you in: where that is needed, you will have to ask again."),
+    marked(
+        "Today's count of your searches stays for a week, and so do the numbers of the messages"
+        " that I answered. Answers in groups stay: they do not say who asked, and admins delete"
+        " them with the same command there. Messages in this chat are yours to delete."
+    ),
+)
+_IN_GROUP = (
+    marked("This deletes what I have stored about this chat:"),
+    marked("- settings, subscriptions, feeds, questions, answers, posts and their votes;"),
+    marked("- that my owner let this chat in: where that is needed, it will have to ask again."),
+    marked(
+        "Only admins can do that. What I know about you alone: write to me in private, with the"
+        " same command."
+    ),
+)
+_OWNS = marked("You stay my owner. presagio setup --new-owner names another one.")
+_FORGET = "forget"
 
 Setting = Callable[[Chat, str, Words], Chat]
 _OTHER = "other"  # any value but those that are named
@@ -314,4 +341,53 @@ SETTINGS = Command(
     handler=_settings,
     act=Act(Effect.STEERS_CHAT),
     actions={"set": _press_setting},
+)
+
+
+async def _forget(request: Request, _services: Services) -> Reply:
+    """Say what will be deleted, and what not; nothing is before the button is pressed."""
+    words = request.words
+    if not request.place.kept:
+        return aside(request, words.say("Write that to me in private."))
+    lines = [words.say(line) for line in (_IN_PRIVATE if request.place.private else _IN_GROUP)]
+    if request.owner and request.place.private:
+        lines.append(words.say(_OWNS))
+    return Reply(
+        words=words,
+        text="\n".join(lines),
+        buttons=((_forget_button(request.known_chat.id, words),),),
+        ephemeral=True,
+    )
+
+
+def _forget_button(chat_id: int, words: Words) -> Button:
+    # With the id, a button left from before does not delete what was stored since.
+    action = Action(name=_FORGET, answer_id=chat_id)
+    return Button(label=words.say("Delete it for good"), action=action)
+
+
+async def _press_forget(request: Request, action: Action, services: Services) -> Reply:
+    place, words = request.place, request.words
+    if action.answer_id != request.known_chat.id:
+        return too_old(request)
+    if place.private:
+        await services.stores.forgetting.person(
+            place.platform, request.person.id, chat=place.chat_id, now=request.now
+        )
+        text = words.say("Deleted. What you write to me from now on is stored again.")
+    else:
+        await services.stores.forgetting.chat(place.platform, place.chat_id)
+        text = words.say("Deleted. What is written to me here from now on is stored again.")
+    return Reply(words=words, text=text, replaces=True, ephemeral=True)
+
+
+FORGET = Command(
+    name=_FORGET,
+    summary=marked("delete what I have stored about you, or in groups about the chat"),
+    usage="/forget",
+    example="/forget",
+    handler=_forget,
+    act=LOOKS,
+    actions={_FORGET: _press_forget},
+    pressed={_FORGET: Act(Effect.STEERS_CHAT)},
 )

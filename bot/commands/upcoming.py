@@ -1,4 +1,4 @@
-"""/today and /preview: automatic posts, made now and planned."""
+"""/today, /preview and /history: automatic posts, made now, planned, and past."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,11 +10,30 @@ from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.services import NewsServices, Services
 from bot.commands.subscribe import obstacles, said_next, subscription_here
 from bot.i18n.words import Words, marked
-from bot.jobs.content import content_to_json, post_of
+from bot.jobs.content import (
+    Content,
+    DraftContent,
+    FeedNotice,
+    NothingFound,
+    PictureContent,
+    PostContent,
+    Trouble,
+    content_from_json,
+    content_to_json,
+    post_of,
+)
 from bot.jobs.digest import choice_for, pictures_for
 from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
-from bot.replies.post import TEMPLATE_EXAMPLE, PostItem, apply_template, item_text, post_reply
+from bot.replies.post import (
+    TEMPLATE_EXAMPLE,
+    PostItem,
+    apply_template,
+    item_text,
+    post_reply,
+    say_nothing_found,
+    write_day,
+)
 from bot.replies.prophecy import hit_view
 from bot.reply import Button, ItemView, Reply, aside, labels
 from bot.request import Request
@@ -28,7 +47,15 @@ from engine.posting.choose import (
     RejectionReason,
     judgment_of,
 )
-from engine.posting.delivery import Chosen, FindState, OwedPost, PostingMode, Subscription
+from engine.posting.delivery import (
+    Chosen,
+    DeliveryState,
+    FindState,
+    OwedPost,
+    PastDelivery,
+    PostingMode,
+    Subscription,
+)
 
 _LEFT_OUT_SHOWN = 10
 _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
@@ -49,6 +76,14 @@ _SAID: Mapping[Reason, str] = {
     RejectionReason.STORY_POSTED: marked("posted before"),
     RejectionReason.TEXT_POSTED: marked("its tweet was posted before"),
     RejectionReason.BEYOND_BEST: marked("others are better"),
+}
+
+
+_PAST_SHOWN, _LONGEST_PAST = 10, 200
+_STATES = {
+    DeliveryState.OWED: marked("not sent yet"),
+    DeliveryState.SENT: marked("sent"),
+    DeliveryState.FAILED: marked("given up"),
 }
 
 
@@ -268,3 +303,59 @@ def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> st
     judgments = [judgment_of(hit) for hit in (*prophecy.hits, *prophecy.near)]
     best = max((judgment for judgment in judgments if judgment is not None), default=0)
     return words.say(message, judgment=best, threshold=subscription.threshold)
+
+
+async def _history(request: Request, services: Services) -> Reply:
+    words, chat = request.words, request.known_chat
+    past = await services.news.outbox.history(chat, _PAST_SHOWN)
+    if not past:
+        return aside(request, words.say("Nothing was posted here unasked yet."))
+    lines = [words.say("The last posts of this chat:")]
+    for delivery in past:
+        local = (delivery.settled_at or delivery.created_at).astimezone(zone_or_utc(chat.time_zone))
+        day, state = write_day(local.date(), words), _say_state(delivery, words)
+        said = cut(_describe_past(delivery, words), _LONGEST_PAST)
+        lines.append(f"{day}, {local.hour}:{local:%M}{state}: {said}")
+    return Reply(words=words, text="\n".join(lines), ephemeral=True)
+
+
+def _say_state(delivery: PastDelivery, words: Words) -> str:
+    """Return what became of a post, or "" if it was sent as it should be."""
+    if delivery.state is DeliveryState.SENT and not delivery.error:
+        return ""
+    state = words.say(_STATES[delivery.state])
+    return f" · {state} ({words.render(delivery.error)})" if delivery.error else f" · {state}"
+
+
+def _describe_past(delivery: PastDelivery, words: Words) -> str:
+    try:
+        return _name_content(content_from_json(delivery.content), words)
+    except ValueError:  # written by another version
+        return "…"
+
+
+def _name_content(content: Content, words: Words) -> str:
+    match content:
+        case PostContent():
+            return " / ".join(story.title for story in content.stories)
+        case PictureContent():
+            return words.say("picture: {headline}", headline=content.story.title)
+        case DraftContent():
+            return words.say("draft: {headline}", headline=content.story.title)
+        case NothingFound():
+            return say_nothing_found(content.day, words)
+        case FeedNotice():
+            return words.say("about the feed {feed}", feed=content.feed)
+        case Trouble():
+            return words.render(content.said)
+
+
+HISTORY = Command(
+    name="history",
+    summary=marked("what I posted here by myself"),
+    usage="/history",
+    example="/history",
+    for_channels=True,
+    handler=_history,
+    act=LOOKS,
+)
