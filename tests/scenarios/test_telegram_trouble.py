@@ -57,7 +57,10 @@ async def test_what_may_have_been_sent_is_not_sent_again(bot: Stage, error: int 
 
 
 @pytest.mark.parametrize("error", [500, 409, "bad_gateway", "drop_connection_before"])
-async def test_polling_goes_on_after_trouble(bot: Stage, error: int | str) -> None:
+async def test_polling_goes_on_after_trouble(
+    bot: Stage, monkeypatch: pytest.MonkeyPatch, error: int | str
+) -> None:
+    monkeypatch.setattr("bot.telegram.receiving._LONGEST_PAUSE", 0.1)
     bot.telegram.fail("getUpdates", error=error, times=2)  # type: ignore[arg-type]  # as above
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
@@ -65,7 +68,10 @@ async def test_polling_goes_on_after_trouble(bot: Stage, error: int | str) -> No
     await (await alice.says(chat, f"{HEADLINE} in Oslo")).answer()
 
 
-async def test_a_telegram_that_is_away_is_waited_for(stage: Stage) -> None:
+async def test_a_telegram_that_is_away_is_waited_for(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.telegram.receiving._LONGEST_PAUSE", 0.1)
     alice = stage.telegram.user("Alice")
     chat = stage.telegram.private_chat(alice)
     stage.telegram.fail("getMe", error=500)

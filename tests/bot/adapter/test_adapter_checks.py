@@ -31,7 +31,8 @@ async def test_telegram_with_a_wrong_token() -> None:
         assert "wrong" not in str(caught.value)
 
 
-async def test_telegram_that_is_away() -> None:
+async def test_telegram_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.telegram.client._PAUSES", (0.0,))
     with pytest.raises(AdapterFailed, match="cannot be reached: All connection attempts failed"):
         await check_telegram("1:x", "http://127.0.0.1:1", "")
 

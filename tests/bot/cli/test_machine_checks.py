@@ -95,7 +95,8 @@ class TestPort:
         found = await port_check(opened(port))
         assert (found.ok, found.detail) == (True, f"127.0.0.1:{port} is free")
 
-    async def test_that_another_program_has(self) -> None:
+    async def test_that_another_program_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("bot.cli.doctor._HEALTH_SECONDS", 0.1)  # it will not answer
         with socket.create_server(("127.0.0.1", 0)) as taken:
             taken.setblocking(False)
             port = taken.getsockname()[1]

@@ -12,6 +12,7 @@ from bot.i18n.words import words_for
 from bot.pace import EvenPace
 from bot.reply import Action, Button, Reply
 from bot.request import Place
+from bot.telegram import client
 from bot.telegram.adapter import TelegramAdapter, TelegramPoster
 from bot.telegram.client import Bot
 from db.chat.chats import Chats
@@ -119,8 +120,9 @@ async def test_the_table_of_refusals(
 
 
 async def test_what_never_reached_telegram_was_surely_not_shown(
-    telegram: TelegramServer, poster: TelegramPoster, group: Chat
+    telegram: TelegramServer, poster: TelegramPoster, group: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(client, "_PAUSES", (0.0,) * len(client._PAUSES))
     await telegram.stop()
     with pytest.raises(DeliveryError) as raised:
         await poster.post(known(group), None, POST, key="k")

@@ -100,8 +100,9 @@ async def test_an_inline_query_is_answered_and_remembered_nowhere(
 
 
 async def test_the_status_follows_what_telegram_answers(
-    start: Start, telegram: TelegramServer
+    start: Start, telegram: TelegramServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("bot.telegram.receiving._LONGEST_PAUSE", 0.3)
     service = start()
     assert str(service.status()) == "not listening (polling)"
     async with running(service):
@@ -141,8 +142,13 @@ async def test_before_the_start_and_after_the_end_nothing_pushed_is_taken(start:
     ("method", "settings"), [("deleteWebhook", {}), ("setWebhook", webhook()), ("getMe", {})]
 )
 async def test_an_outage_at_any_step_of_the_start_is_waited_for(
-    start: Start, telegram: TelegramServer, method: str, settings: dict[str, object]
+    start: Start,
+    telegram: TelegramServer,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    settings: dict[str, object],
 ) -> None:
+    monkeypatch.setattr("bot.telegram.receiving._LONGEST_PAUSE", 0.1)
     telegram.fail(method, error=500)
     async with running(start(**settings)):
         assert len(telegram.called(method)) >= 2
