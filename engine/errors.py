@@ -81,7 +81,7 @@ class PresagioError(Exception):
         return f"{self.message} {self.fix}" if self.fix else self.message
 
     @property
-    def said(self) -> Message:
+    def full_message(self) -> Message:
         """What happened and what to do, as one message."""
         message = join_messages(self.message, self.fix)
         return for_operators(message, self.plain) if self.plain else message

@@ -11,7 +11,7 @@ from bot.replies.dates import Age
 
 def say_years(number: int, language: str = "en") -> str:
     """Return an age as it is shown in a language."""
-    return Age(number, "year").said(words_for(language))
+    return Age(number, "year").render(words_for(language))
 
 
 def read_years(text: str, language: str = "en") -> list[int]:

@@ -189,7 +189,7 @@ async def _corpus(request: Request, services: Services) -> Reply:
     current = services.archives.name_for(request.known_chat)
     corpora = _list_useful(await services.archives.list(), current)
     if not corpora:
-        return aside(request, words.render(no_corpora().said))
+        return aside(request, words.render(no_corpora().full_message))
     lines = [words.say("I can search:")]
     lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
     if current == ALL:

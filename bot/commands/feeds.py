@@ -170,7 +170,7 @@ async def _read(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]:
     except FetchError as error:
         raise FetchError(error.message) from error
     except InputError as error:
-        raise UsageError(error.said) from error
+        raise UsageError(error.full_message) from error
 
 
 async def _feeds(request: Request, services: Services) -> Reply:

@@ -173,7 +173,7 @@ def _explain(error: PresagioError, words: Words) -> str:
     """Return what is wrong with a file, without the folder that it lies in on this machine."""
     if isinstance(error, NothingUsable):
         return words.say("Nothing in this file could be stored.")
-    return _FOLDERS.sub("", words.render(error.said))
+    return _FOLDERS.sub("", words.render(error.full_message))
 
 
 async def leave_offered(request: Request, action: Action, services: Services) -> Reply:

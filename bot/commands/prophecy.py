@@ -265,7 +265,7 @@ async def _answer_several(request: Request, services: Services, headlines: Seque
         if not isinstance(outcome, BaseException):
             kept.append(await _keep_first(outcome, request, services))
         elif isinstance(outcome, PresagioError) and not isinstance(outcome, _OF_ALL):
-            remarks.append(f"{_shorten_headline(headline)}: {words.render(outcome.said)}")
+            remarks.append(f"{_shorten_headline(headline)}: {words.render(outcome.full_message)}")
         else:
             raise outcome
     numbered = list(enumerate(kept, start=1))

@@ -58,7 +58,7 @@ async def answer_about(
     except SeveralCorpora:
         return aside(request, await _which(name, request, services))
     except UsageError as error:
-        return aside(request, _about(name, words.render(error.said), commands))
+        return aside(request, _about(name, words.render(error.full_message), commands))
     if reply is None:
         return aside(request, words.say("It goes to {name}.", name=name))
     # Its buttons would be about the chat that they are pressed in.

@@ -92,7 +92,7 @@ async def read_pasted(
             raise FetchFailed(
                 Message("I could not open {host}.", host=shown_host(link)),
                 fix=join_messages(
-                    Message("Paste the headline instead."), for_operators(error.said)
+                    Message("Paste the headline instead."), for_operators(error.full_message)
                 ),
             ) from error
     return replace(written, date=await _date_of_page(fetcher, isolation, link, now=now))

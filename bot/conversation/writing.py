@@ -45,7 +45,7 @@ def explanation(request: Request, error: PresagioError) -> str:
     """Return what to tell about an expected error. What an operator has to mend is logged."""
     if error.plain:
         logger.warning("%s %s: %s", *request.event, error)
-    return request.words.render(error.said)
+    return request.words.render(error.full_message)
 
 
 def apology(request: Request, error: Exception, *, again: bool = False) -> Reply:

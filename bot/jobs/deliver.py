@@ -170,7 +170,7 @@ async def _compose_reply(work: Delivering, leased: LeasedDelivery, now: datetime
     except _UNMAKEABLE as error:
         logger.warning("%s cannot be made: %s", delivery.key, error)
         work.report(error)
-        await work.outbox.fail(leased, error.said, now=now)
+        await work.outbox.fail(leased, error.full_message, now=now)
         return None
     except (ValueError, OSError) as error:  # content of another version, or a missing font
         logger.error("%s cannot be put into words: %s", delivery.key, reason(error))  # noqa: TRY400 - a traceback may quote a message
@@ -190,9 +190,9 @@ async def _send_once(work: Delivering, delivery: Delivery, reply: Reply) -> str:
         except ChatGone:
             raise
         except SlowDown as error:
-            raise _NotAsked(error.said, seconds=error.seconds) from error
+            raise _NotAsked(error.full_message, seconds=error.seconds) from error
         except DeliveryError as error:
-            raise _NotAsked(error.said) from error
+            raise _NotAsked(error.full_message) from error
         if found is not None:
             logger.info("%s had arrived", delivery.key)
             return found
@@ -243,16 +243,18 @@ async def _settle_failure(
         chat = delivery.chat
         work.report(error)  # of those who block the bot, nobody is told
         await work.chats.set_active(chat.platform, chat.external_id, active=False)
-        await work.outbox.fail(leased, error.said, now=now)
+        await work.outbox.fail(leased, error.full_message, now=now)
     elif isinstance(error, DeliveryRefused):
-        await work.outbox.fail(leased, error.said, now=now)
+        await work.outbox.fail(leased, error.full_message, now=now)
     else:
         wait = _wait(work, error, delivery.attempts)
         if isinstance(error, SlowDown) and delivery.chat.platform != WEBHOOKS:
             holds = work.holds[delivery.chat.platform]
             holds.hold_chat(delivery.chat.external_id, error.seconds, now.timestamp())
         not_shown = not isinstance(error, Unsure)
-        await work.outbox.retry(leased, at=now + wait, error=error.said, not_shown=not_shown)
+        await work.outbox.retry(
+            leased, at=now + wait, error=error.full_message, not_shown=not_shown
+        )
 
 
 def _wait(work: Delivering, error: DeliveryError, attempts: int) -> timedelta:

@@ -61,7 +61,7 @@ class MayAsk:
             require_budget(budget, spent, BudgetSource.POSTS, now=now)
         except BudgetExhausted as error:
             self.report(error)
-            return Permission(refusal=Message("Not judged: {reason}", reason=error.said))
+            return Permission(refusal=Message("Not judged: {reason}", reason=error.full_message))
         return Permission(waits=not posts_in_pace(budget, spent, now=now))
 
 

@@ -59,7 +59,7 @@ class Troubles:
         last = self._told.get(kind)
         if last is None or now - last >= PACE:
             self._told[kind] = now
-            self._waiting[kind] = error.said
+            self._waiting[kind] = error.full_message
             self._some.set()
 
     async def run(self) -> Never:

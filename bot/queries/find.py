@@ -100,7 +100,7 @@ async def _find(
     except CorpusNotFound as error:
         if not names and not unwanted:
             raise
-        return _nowhere(query, names[0] if names else corpus, error.said)
+        return _nowhere(query, names[0] if names else corpus, error.full_message)
     found = await answer_query(app, chosen, query, limit=limit, voice=voice, mode=mode)
     if len(names) > 1:
         said = Message("One corpus is searched at a time; this is {name}.", name=chosen.name)

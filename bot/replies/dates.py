@@ -47,9 +47,9 @@ class Age:
     unit: str
 
     def __str__(self) -> str:
-        return self.said(words_for("en"))
+        return self.render(words_for("en"))
 
-    def said(self, words: Words) -> str:
+    def render(self, words: Words) -> str:
         """Return the age in the reader's language."""
         if self.count == 0:
             return words.say("less than a day before")
@@ -74,7 +74,7 @@ def age_between(earlier: datetime, later: datetime) -> Age:
 
 def say_age(earlier: datetime | None, later: datetime, words: Words) -> str:
     """Return how long before it was in the reader's language, or "" if nobody knows when."""
-    return "" if earlier is None else age_between(earlier, later).said(words)
+    return "" if earlier is None else age_between(earlier, later).render(words)
 
 
 def _whole_months(earlier: datetime, later: datetime) -> int:

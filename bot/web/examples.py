@@ -172,7 +172,7 @@ def describe_leads(leads: Sequence[tuple[Corpus, Lead]], words: Words) -> list[L
             text=lead.text,
             date_text=words.date(lead.created_at.astimezone(UTC)),
             labels=labels(lead.flags.names, words),
-            age=age_between(lead.created_at, lead.until).said(words),
+            age=age_between(lead.created_at, lead.until).render(words),
         )
         for corpus, lead in leads
     ]

@@ -314,5 +314,5 @@ class Hearing:
 
     def _why_not(self) -> Message:
         if self.error:
-            return Message("Not answered by the model: {reason}", reason=self.error.said)
+            return Message("Not answered by the model: {reason}", reason=self.error.full_message)
         return Message("Not answered by the model: it answered nothing that can be read.")

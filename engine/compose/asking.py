@@ -117,7 +117,7 @@ class _Hearing(Generic[T]):
         if self.late:
             return Message("The model answered nothing within {seconds:g} s.", seconds=self.late)
         if self.error:
-            return self.error.said
+            return self.error.full_message
         return Message("The model answered nothing that can be read.")
 
 

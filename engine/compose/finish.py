@@ -115,7 +115,7 @@ def check_content(
             shown["follows"] = lead
         shown |= {"text": sentence.text, "sources": list(sentence.sources)}
         if found := faults.get(number - 1):
-            shown["fault"] = " ".join(finding.said for finding in found)
+            shown["fault"] = " ".join(finding.message for finding in found)
         lines.append(compact_json(shown))
     cited = sorted({number for sentence in sentences for number in sentence.sources})
     lines += [passage_line(number, passages[number - 1], length) for number in cited]
@@ -313,10 +313,10 @@ def settle_sentence(
     """
     faults = result.vetoes(sentence)
     if verdicts is None or not sentence.sources:
-        return (None, faults[0].said) if faults else (sentence, None)
+        return (None, faults[0].message) if faults else (sentence, None)
     verdict = verdicts.get(sentence)
     if verdict is None:
-        return None, faults[0].said if faults else _UNCHECKED
+        return None, faults[0].message if faults else _UNCHECKED
     if verdict.support is Support.SUPPORTED:
         known = replace(sentence, unknown=())
         # A citation that supports nothing goes, unless the guard misses it.
@@ -324,9 +324,9 @@ def settle_sentence(
         for kept in dict.fromkeys((apart, known)):
             if not result.vetoes_again(kept, sentence):
                 return kept, None
-    why = faults[0].said if faults else _WHY.get(verdict.support, _UNCHECKED)
+    why = faults[0].message if faults else _WHY.get(verdict.support, _UNCHECKED)
     if verdict.edit is None or (again := result.vetoes_again(verdict.edit, sentence)):
-        return None, again[0].said if verdict.edit and not faults else why
+        return None, again[0].message if verdict.edit and not faults else why
     edited = verdict.edit.text
     return verdict.edit, Message("{why} It became: “{edited}”", why=why, edited=edited)
 
@@ -379,6 +379,6 @@ def _find_warnings(
     cited: tuple[int, ...] = ()
     for sentence in sentences:
         findings = guard(sentence, passages, cited, any_language=True)
-        found |= {finding.said: None for finding in findings if not finding.vetoes}
+        found |= {finding.message: None for finding in findings if not finding.vetoes}
         cited += sentence.sources
     return tuple(found)

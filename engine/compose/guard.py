@@ -71,7 +71,7 @@ class GuardFault(StrEnum):
 
 
 _WARNINGS = frozenset({GuardFault.ELSEWHERE, GuardFault.NAME})
-_SAID: Mapping[GuardFault, Callable[[str], Message]] = {
+_MESSAGES: Mapping[GuardFault, Callable[[str], Message]] = {
     GuardFault.UNCITED: lambda _: Message("It names no source."),
     GuardFault.UNKNOWN_SOURCE: lambda _: Message("It cites a source that does not exist."),
     GuardFault.NUMBER: lambda words: Message(
@@ -105,9 +105,9 @@ class Finding:
         return self.fault not in _WARNINGS
 
     @property
-    def said(self) -> Message:
+    def message(self) -> Message:
         """What is wrong, for a user."""
-        return _SAID[self.fault](self.words)
+        return _MESSAGES[self.fault](self.words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,7 +309,7 @@ class ClaimChecker:
                     purpose=PURPOSE,
                 )
         except ModelError as exc:
-            return StepOutcome(failure=exc.said)
+            return StepOutcome(failure=exc.full_message)
 
 
 def _select_shown(gathered: GatheredPassages, length: int) -> list[SourcePassage]:

@@ -184,7 +184,7 @@ class _Model:
                 messages, purpose=purpose, now=now, schema=schema
             )
         except ModelError as error:
-            entry.failure = error.said
+            entry.failure = error.full_message
             raise
         return entry.answer
 
@@ -230,7 +230,7 @@ class _Reranker:
             try:
                 self.record.scores[query] = list(await self.inner.rerank(query, texts))
             except ModelError as error:
-                self.record.unranked = error.said
+                self.record.unranked = error.full_message
                 raise
         if query not in self.record.scores:
             raise ModelError(self.record.unranked or Message("The record holds no scores."))

@@ -318,7 +318,7 @@ class Chooser:
         except TimeoutError:
             reason = Message("The reranker gave nothing within {seconds:g} s.", seconds=seconds)
         except PresagioError as error:
-            reason = error.said
+            reason = error.full_message
         else:
             scores = [score for group in scored for score in group]
             if len(scores) == len(passages):

@@ -303,7 +303,7 @@ class _Hearing:
     def _notice(self) -> Message | None:
         sent, judged = len(self.request.ids), len(self.scores)
         if self.error:
-            return Message("Not judged: {reason}", reason=self.error.said)
+            return Message("Not judged: {reason}", reason=self.error.full_message)
         if not judged:
             return Message("Not judged: the model answered nothing that can be read.")
         if judged < sent:

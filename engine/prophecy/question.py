@@ -128,7 +128,9 @@ async def _embed_question(
     try:
         vector = await vector_of(embedder, text)
     except ModelError as error:
-        return OnlyWords(notice=Message("Searched by words alone: {reason}", reason=error.said))
+        return OnlyWords(
+            notice=Message("Searched by words alone: {reason}", reason=error.full_message)
+        )
     if comparable(vector, space):
         return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
     if not any(vector):  # the text means nothing to the model

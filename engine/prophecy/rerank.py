@@ -284,7 +284,7 @@ class HeadlineReranker(Closable):
             )
             return Comparison(similarity={}, model=embedder.name, notice=_not_ordered(reason))
         except (ModelError, UsageError, StorageRights, StorageFull) as error:
-            notice = _not_ordered(error.said)
+            notice = _not_ordered(error.full_message)
             return Comparison(similarity={}, model=embedder.name, notice=notice)
 
     async def _compare_all(

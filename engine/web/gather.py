@@ -86,7 +86,7 @@ class WebGatherer:
             async with self._account.hold(planned, now=now):
                 await self._search_and_read(asked, progress, deadline, planned.source, now)
         except BudgetExhausted as error:
-            return WebFindings(notices=(error.said,))
+            return WebFindings(notices=(error.full_message,))
         return _findings(progress)
 
     async def _search_and_read(

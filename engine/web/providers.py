@@ -292,8 +292,8 @@ class Providers:
             except WebSearchError as error:
                 self._failed(error)
                 if error.rest:
-                    self._resting[provider.name] = (self._clock() + error.rest, error.said)
-                searched = replace(searched, notices=(*searched.notices, error.said))
+                    self._resting[provider.name] = (self._clock() + error.rest, error.full_message)
+                searched = replace(searched, notices=(*searched.notices, error.full_message))
                 continue
             return replace(
                 searched, results=answer.results, provider=provider.name, cost_usd=answer.cost_usd

@@ -94,6 +94,6 @@ def test_sentences_are_joined_and_taken_apart() -> None:
 
 def test_an_error_is_what_happened_and_what_to_do() -> None:
     error = CorpusNotFound(Message("There is no corpus {name!r}.", name="x"), fix="See /corpus.")
-    assert str(error) == error.said == "There is no corpus 'x'. See /corpus."
+    assert str(error) == error.full_message == "There is no corpus 'x'. See /corpus."
     assert error.message.values == {"name": "x"}
-    assert UsageError("No.").said == "No."
+    assert UsageError("No.").full_message == "No."

@@ -153,7 +153,7 @@ class _Pages:
             "{unread} of its {pages} pages were not read: {reason}",
             unread=len(self.faults),
             pages=len(self.lines),
-            reason=self.faults[0].said,
+            reason=self.faults[0].full_message,
         )
 
 

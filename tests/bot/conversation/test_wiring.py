@@ -80,7 +80,7 @@ async def test_a_page_that_cannot_be_opened_is_said_in_plain_words(fetcher: Fetc
         address = f"http://127.0.0.1:{deaf.getsockname()[1]}/a"
         with pytest.raises(FetchFailed) as failed:
             await read_pasted(fetcher, HERE, address, now=NOW)
-    said = words_for("es").render(failed.value.said)
+    said = words_for("es").render(failed.value.full_message)
     assert said == "No pude abrir 127.0.0.1. Mejor pegar el titular."
 
 

@@ -155,7 +155,7 @@ def test_no_error_says_what_cannot_be_translated() -> None:
 def test_what_a_page_answers(status: int, expected: str) -> None:
     with pytest.raises(FetchStatus) as caught:
         require_usable(httpx.Response(status), "news.example")
-    assert SPANISH.render(caught.value.said) == expected
+    assert SPANISH.render(caught.value.full_message) == expected
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_budget_that_is_spent() -> None:
     with pytest.raises(BudgetExhausted) as caught:
         require_budget(Budget(tokens=1_000_000), spent, BudgetSource.CHATS, now=NOW)
     assert "1,000,000 tokens" in str(caught.value)
-    notice = Message("Not judged: {reason}", reason=caught.value.said)
+    notice = Message("Not judged: {reason}", reason=caught.value.full_message)
     assert notice == f"Not judged: {caught.value}"
     said = words_for("es", operator=True).render(notice)
     assert "presupuesto diario" in said

@@ -224,7 +224,7 @@ def test_a_date_is_that_of_the_zone() -> None:
 def test_an_age_is_said_in_the_language(language: str, years: int, expected: str) -> None:
     now = datetime(2021, 3, 14, tzinfo=UTC)
     age = age_between(now.replace(year=2021 - years), now)
-    assert age.said(words_for(language)) == expected
+    assert age.render(words_for(language)) == expected
 
 
 def test_thousands_are_set_apart() -> None:

@@ -156,7 +156,7 @@ def test_only_operators_read_why_a_model_was_not_asked(compact: bool) -> None:
     spent = BudgetExhausted(
         Message("The daily model budget is spent."), fix=Message("Raise budget.daily_usd.")
     )
-    verdict = Verdict(scores={}, notice=Message("Not judged: {reason}", reason=spent.said))
+    verdict = Verdict(scores={}, notice=Message("Not judged: {reason}", reason=spent.full_message))
     prophecy = make_prophecy(verdict=verdict, notice=verdict.notice)
     operator = words_for("en", operator=True)
 
