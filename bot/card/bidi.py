@@ -23,10 +23,10 @@ def base_level(text: str) -> int:
 
 def levels(text: str, base: int) -> list[int]:
     """Return the embedding level of each character: even reads rightwards, odd leftwards."""
-    kinds = _weak([unicodedata.bidirectional(character) or "L" for character in text], base)
+    kinds = _resolve_weak([unicodedata.bidirectional(character) or "L" for character in text], base)
     _resolve_brackets(text, kinds, base)
     _resolve_neutrals(kinds, base)
-    return [_level(kind, base) for kind in kinds]
+    return [_find_level(kind, base) for kind in kinds]
 
 
 def visual_order(run_levels: Sequence[int]) -> list[int]:
@@ -46,20 +46,20 @@ def visual_order(run_levels: Sequence[int]) -> list[int]:
     return order
 
 
-def _direction(level: int) -> str:
+def _find_direction(level: int) -> str:
     return "R" if level % 2 else "L"
 
 
-def _level(kind: str, base: int) -> int:
+def _find_level(kind: str, base: int) -> int:
     """Return the embedding level of a resolved type (rules I1 and I2)."""
     if base % 2:
         return base if kind == "R" else base + 1
     return base + {"L": 0, "R": 1}.get(kind, 2)
 
 
-def _weak(kinds: list[str], base: int) -> list[str]:
+def _resolve_weak(kinds: list[str], base: int) -> list[str]:
     """Rules W1 to W7: numbers, their signs, and marks that follow what they sit on."""
-    previous = strong = _direction(base)
+    previous = strong = _find_direction(base)
     for at, kind in enumerate(kinds):
         if kind in {"NSM", "BN"}:
             kinds[at] = previous
@@ -72,7 +72,7 @@ def _weak(kinds: list[str], base: int) -> list[str]:
     _join_numbers(kinds)
     _absorb_terminators(kinds)
     kinds = ["ON" if kind in {"ES", "CS", "ET"} else kind for kind in kinds]
-    strong = _direction(base)
+    strong = _find_direction(base)
     for at, kind in enumerate(kinds):
         if kind in {"L", "R"}:
             strong = kind
@@ -101,7 +101,7 @@ def _absorb_terminators(kinds: list[str]) -> None:
             kinds[at] = "EN"
 
 
-def _strength(kind: str) -> str | None:
+def _find_strength(kind: str) -> str | None:
     """Return the direction that a resolved type gives its neighbours: numbers act as R."""
     if kind == "L":
         return "L"
@@ -110,13 +110,13 @@ def _strength(kind: str) -> str | None:
 
 def _resolve_brackets(text: str, kinds: list[str], base: int) -> None:
     """Rule N0: a pair of brackets takes one direction, from what it holds or follows."""
-    embedding = _direction(base)
+    embedding = _find_direction(base)
     for opening, closing in _bracket_pairs(text, kinds):
-        inside = {_strength(kind) for kind in kinds[opening + 1 : closing]} - {None}
+        inside = {_find_strength(kind) for kind in kinds[opening + 1 : closing]} - {None}
         if embedding in inside:
             kinds[opening] = kinds[closing] = embedding
         elif inside:
-            before = (_strength(kind) for kind in reversed(kinds[:opening]))
+            before = (_find_strength(kind) for kind in reversed(kinds[:opening]))
             kinds[opening] = kinds[closing] = next(filter(None, before), embedding)
 
 
@@ -142,17 +142,17 @@ def _bracket_pairs(text: str, kinds: list[str]) -> list[tuple[int, int]]:
 
 def _resolve_neutrals(kinds: list[str], base: int) -> None:
     """Rules N1 and N2: spaces and punctuation follow their neighbours where these agree."""
-    embedding = _direction(base)
+    embedding = _find_direction(base)
     before = embedding
     at = 0
     while at < len(kinds):
         if kinds[at] not in _NEUTRAL:
-            before = _strength(kinds[at]) or embedding
+            before = _find_strength(kinds[at]) or embedding
             at += 1
             continue
         end = at
         while end < len(kinds) and kinds[end] in _NEUTRAL:
             end += 1
-        after = (_strength(kinds[end]) if end < len(kinds) else None) or embedding
+        after = (_find_strength(kinds[end]) if end < len(kinds) else None) or embedding
         kinds[at:end] = [before if before == after else embedding] * (end - at)
         at = end

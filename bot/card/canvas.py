@@ -19,13 +19,13 @@ _LARGEST_PORTRAIT = 20_000_000  # pixels
 
 def paint(picture: Picture) -> bytes:
     """Return the picture as PNG bytes."""
-    image = _backdrop(picture.size, picture.card).copy()
+    image = _paint_backdrop(picture.size, picture.card).copy()
     for plate in picture.plates:
-        _fill(image, plate)
+        _fill_plate(image, plate)
     for text in picture.texts:
         _draw_text(image, text)
     if picture.portrait:
-        _show(image, picture.portrait)
+        _paint_portrait(image, picture.portrait)
     out = BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
@@ -33,7 +33,7 @@ def paint(picture: Picture) -> bytes:
 
 # Cached: the blurred shadow costs more than all letters together, and cards share few heights.
 @lru_cache(maxsize=8)
-def _backdrop(size: tuple[int, int], card: Box) -> Image.Image:
+def _paint_backdrop(size: tuple[int, int], card: Box) -> Image.Image:
     """Return paper with the empty card and its shadow; callers must copy it."""
     image = Image.new("RGB", size, theme.PAPER)
     shadow = Image.new("L", (size[0] // 4, size[1] // 4))
@@ -41,17 +41,17 @@ def _backdrop(size: tuple[int, int], card: Box) -> Image.Image:
     ImageDraw.Draw(shadow).rounded_rectangle(low, _CARD_RADIUS / 4, fill=44)
     soft = shadow.filter(ImageFilter.GaussianBlur(3)).resize(image.size, Image.Resampling.BICUBIC)
     image.paste(theme.INK, mask=soft)
-    _fill(image, Plate(card, theme.CARD, _CARD_RADIUS))
+    _fill_plate(image, Plate(card, theme.CARD, _CARD_RADIUS))
     return image
 
 
-def _fill(image: Image.Image, plate: Plate) -> None:
+def _fill_plate(image: Image.Image, plate: Plate) -> None:
     left, top = round(plate.box.left), round(plate.box.top)
     size = round(plate.box.right) - left, round(plate.box.bottom) - top
     image.paste(plate.colour, (left, top), _round_corners(size, plate.radius))
 
 
-def _show(image: Image.Image, portrait: Portrait) -> None:
+def _paint_portrait(image: Image.Image, portrait: Portrait) -> None:
     """Paint a portrait over the initial, which stays where the picture cannot be read."""
     box = portrait.box
     size = round(box.width), round(box.height)
@@ -80,24 +80,24 @@ def _draw_text(image: Image.Image, text: Text) -> None:
     setting = text.setting
     pitch = setting.size * setting.leading
     top = (text.box.top + text.box.bottom - setting.height) / 2
-    edges = _clip(text.box, pitch, image.size)
+    edges = _find_edges(text.box, pitch, image.size)
     raster = hb.RasterDraw()
     for number, line in enumerate(setting.lines):
-        x = _left_edge(text, line)
+        x = _find_left_edge(text, line)
         baseline = top + (number + 0.5) * pitch + _MIDDLE * setting.size
         # HarfBuzz counts rows upwards, from the bottom of the picture.
-        _outline(raster, line, setting.size, x, image.height - baseline)
+        _outline_letters(raster, line, setting.size, x, image.height - baseline)
         for stamp in line.stamps:
-            _stamp(image, stamp.picture, setting.size, x + stamp.x * setting.size, baseline)
-    _ink(image, raster, edges, text.colour)
+            _paint_emoji(image, stamp.picture, setting.size, x + stamp.x * setting.size, baseline)
+    _ink_text(image, raster, edges, text.colour)
 
 
-def _left_edge(text: Text, line: ShapedLine) -> float:
+def _find_left_edge(text: Text, line: ShapedLine) -> float:
     slack = text.box.width - line.width * text.setting.size
     return text.box.left + {"left": 0.0, "centre": slack / 2, "right": slack}[text.side]
 
 
-def _clip(box: Box, pitch: float, size: tuple[int, int]) -> tuple[int, int, int, int]:
+def _find_edges(box: Box, pitch: float, size: tuple[int, int]) -> tuple[int, int, int, int]:
     """Return the pixels a text may touch: its box and room for tall letters, never the margin."""
     return (
         max(theme.SAFE, floor(box.left) - 4),
@@ -107,7 +107,7 @@ def _clip(box: Box, pitch: float, size: tuple[int, int]) -> tuple[int, int, int,
     )
 
 
-def _outline(
+def _outline_letters(
     raster: hb.RasterDraw, line: ShapedLine, size: float, x: float, baseline: float
 ) -> None:
     """Add the letters of a line; `baseline` is its height above the bottom of the picture."""
@@ -118,7 +118,7 @@ def _outline(
         raster.draw_glyph(glyph.face.font, glyph.number)
 
 
-def _ink(
+def _ink_text(
     image: Image.Image,
     raster: hb.RasterDraw,
     edges: tuple[int, int, int, int],
@@ -132,14 +132,14 @@ def _ink(
     image.paste(colour, (left, top), mask)
 
 
-def _stamp(image: Image.Image, file: Path, size: float, x: float, baseline: float) -> None:
+def _paint_emoji(image: Image.Image, file: Path, size: float, x: float, baseline: float) -> None:
     side = round(size * EMOJI_SIZE)
     top = round(baseline - _MIDDLE * size - side / 2)
-    picture = _emoji(file, side)
+    picture = _read_emoji(file, side)
     image.paste(picture, (round(x), top), picture)
 
 
 @lru_cache(maxsize=256)
-def _emoji(file: Path, side: int) -> Image.Image:
+def _read_emoji(file: Path, side: int) -> Image.Image:
     with Image.open(file) as picture:
         return picture.convert("RGBA").resize((side, side), Image.Resampling.LANCZOS)

@@ -107,7 +107,7 @@ def clean_text(text: str, limit: int) -> str:
     # Characters of input can vanish, so more than the limit is read, but never all of it.
     text = _LINE_ENDS.sub("\n", text[: 4 * limit]).replace("\t", " ")
     text = "".join(character for character in text if _is_kept(character))
-    text = _few_marks(unicodedata.normalize("NFC", text))
+    text = _drop_marks(unicodedata.normalize("NFC", text))
     text = re.sub(r"[^\S\n]+", " ", text)
     text = re.sub(r" ?\n ?", "\n", text)
     return re.sub(r"\n{3,}", "\n\n", text).strip()[:limit]
@@ -119,7 +119,7 @@ def _is_kept(character: str) -> bool:
     return unicodedata.category(character) not in _DROPPED
 
 
-def _few_marks(text: str) -> str:
+def _drop_marks(text: str) -> str:
     kept: list[str] = []
     marks = 0
     for character in text:

@@ -114,7 +114,7 @@ class _Sketch:
 
     def place_beside(self, setting: Setting, box: Box, colour: Colour, turned: bool) -> None:
         """Place a text at the side where its row begins."""
-        self.place(setting, self.mirror(box, turned), colour, _side(turned))
+        self.place(setting, self.mirror(box, turned), colour, _choose_side(turned))
 
     def pill(self, setting: Setting, box: Box) -> None:
         self.plates.append(Plate(box, theme.ACCENT, box.height / 2))
@@ -176,7 +176,7 @@ def _arrange(
     """Return the picture, and the size of the letters of its tweet."""
     sketch = _Sketch(measures, fonts)
     tweet = _read_tweet(card)
-    top = _headline(sketch, card, headline)
+    top = _place_headline(sketch, card, headline)
     box = Box(
         measures.margin,
         round(top),
@@ -190,11 +190,13 @@ def _arrange(
         box.bottom - 0.75 * measures.padding,
     )
     turned = base_level(tweet) == 1
-    body_top = _header(sketch, card, inner, turned)
-    body_bottom = _dates(sketch, card, inner, turned) if measures.dates_below else inner.bottom
+    body_top = _place_header(sketch, card, inner, turned)
+    body_bottom = (
+        _place_dates(sketch, card, inner, turned) if measures.dates_below else inner.bottom
+    )
     body = Box(inner.left, body_top, inner.right, body_bottom)
     setting = _fit_tweet(tweet, measures.tweet, body, fonts)
-    sketch.place(setting, body, theme.INK, _side(turned))
+    sketch.place(setting, body, theme.INK, _choose_side(turned))
     picture = Picture(
         (measures.width, measures.height),
         box,
@@ -214,11 +216,11 @@ def _fit_tweet(tweet: str, style: Style, body: Box, fonts: FontLibrary) -> Setti
     return setting
 
 
-def _side(right_to_left: bool) -> str:
+def _choose_side(right_to_left: bool) -> str:
     return "right" if right_to_left else "left"
 
 
-def _headline(sketch: _Sketch, card: Card, setting: Setting) -> float:
+def _place_headline(sketch: _Sketch, card: Card, setting: Setting) -> float:
     """Place the headline under its source and date, with the footer at the other end of their row;
     return where the tweet's card begins."""
     measures = sketch.measures
@@ -230,7 +232,7 @@ def _headline(sketch: _Sketch, card: Card, setting: Setting) -> float:
         footer,
         sketch.mirror(Box(left, _TOP, right, bottom), turned),
         theme.QUIET,
-        _side(not turned),
+        _choose_side(not turned),
     )
     if not setting.lines:
         return bottom + measures.gap if footer.lines else theme.SAFE + 4
@@ -247,7 +249,7 @@ def _headline(sketch: _Sketch, card: Card, setting: Setting) -> float:
     return box.bottom + 1.4 * measures.gap
 
 
-def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
+def _place_header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     """Place the author with what stands below the name, and the lead time at the other end of the
     row unless that stands elsewhere; return where it ends."""
     measures = sketch.measures
@@ -257,12 +259,12 @@ def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     marks = () if measures.dates_below else card.marks
     circle = Box(left, top, left + measures.avatar, top + measures.avatar)
     if not measures.dates_below:
-        right = _lead_time(sketch, card, circle, right, turned)
+        right = _place_lead_time(sketch, card, circle, right, turned)
     if not any(map(str.strip, (name, *about, *marks))):
         return circle.bottom + measures.gap if right < inner.right else top
     if card.avatar:
         sketch.portrait = Portrait(card.avatar, sketch.mirror(circle, turned))
-    if _initials(sketch, name, sketch.mirror(circle, turned)) or card.avatar:
+    if _place_initials(sketch, name, sketch.mirror(circle, turned)) or card.avatar:
         left += measures.avatar + 18
     first = sketch.fit_line(name, measures.author, right - left)
     second = sketch.fit_note(about, marks, right - left)
@@ -275,7 +277,7 @@ def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     return bottom + measures.gap
 
 
-def _lead_time(sketch: _Sketch, card: Card, row: Box, right: float, turned: bool) -> float:
+def _place_lead_time(sketch: _Sketch, card: Card, row: Box, right: float, turned: bool) -> float:
     """Place the lead time as a pill at the end of a row; return how far the row is free."""
     style = sketch.measures.lead_time
     lead = sketch.fit_line(card.lead_time_text, style, 12 * style.sizes[0])
@@ -287,7 +289,7 @@ def _lead_time(sketch: _Sketch, card: Card, row: Box, right: float, turned: bool
     return pill.left - 24
 
 
-def _initials(sketch: _Sketch, name: str, circle: Box) -> bool:
+def _place_initials(sketch: _Sketch, name: str, circle: Box) -> bool:
     """Place the initials of a name in a circle as an avatar.
 
     Return False, with nothing placed, if none can be drawn.
@@ -314,12 +316,12 @@ def initials(name: str) -> str:
     return first.upper()
 
 
-def _dates(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
+def _place_dates(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     """Place the date with the marks, and the lead time, in a row at the foot of the card; return
     where it begins."""
     measures = sketch.measures
     row = Box(inner.left, inner.bottom - measures.avatar, inner.right, inner.bottom)
-    right = _lead_time(sketch, card, row, inner.right, turned)
+    right = _place_lead_time(sketch, card, row, inner.right, turned)
     setting = sketch.fit_note((card.date_text,), card.marks, right - row.left)
     if not setting.lines:
         return inner.bottom if right == inner.right else row.top - measures.gap

@@ -63,19 +63,19 @@ def _dress_graphemes(
     at = 0
     face: FontFace | None = None
     while at < len(text):
-        found = _emoji(text, at, role, fonts)
+        found = _match_emoji(text, at, role, fonts)
         if found:
             end, picture = found
             yield text[at:end], Cluster(text[at:end], emoji=picture)
             at = end
             continue
-        start, at = at, _grapheme_end(text, at)
+        start, at = at, _find_grapheme_end(text, at)
         cluster = _choose_letters(text[start:at], face, role, fonts)
         face = cluster.face if cluster else face
         yield text[start:at], cluster
 
 
-def _emoji(text: str, at: int, role: Role, fonts: FontLibrary) -> tuple[int, Path] | None:
+def _match_emoji(text: str, at: int, role: Role, fonts: FontLibrary) -> tuple[int, Path] | None:
     """Return where the emoji here ends and its picture; None for plain signs such as "©"."""
     found = fonts.emoji.match(text, at)
     if found is None:
@@ -85,7 +85,7 @@ def _emoji(text: str, at: int, role: Role, fonts: FontLibrary) -> tuple[int, Pat
     return None if plain else found
 
 
-def _grapheme_end(text: str, at: int) -> int:
+def _find_grapheme_end(text: str, at: int) -> int:
     """Return where a letter with all its marks, joiners and selectors ends."""
     end = at + 1
     while end < len(text) and (
@@ -186,8 +186,8 @@ def measure_clusters(clusters: tuple[Cluster, ...]) -> Paragraph:
         levels.append(by_character[at])
         at += len(cluster.text)
     advances = [0.0] * len(clusters)
-    for run in _runs(clusters, levels, range(len(clusters))):
-        for index, advance in _run_advances(clusters, levels, run):
+    for run in _list_runs(clusters, levels, range(len(clusters))):
+        for index, advance in _measure_run(clusters, levels, run):
             advances[index] += advance
     return Paragraph(clusters, tuple(levels), tuple(advances), base)
 
@@ -197,7 +197,7 @@ def set_line(paragraph: Paragraph, start: int, end: int) -> ShapedLine:
     clusters = paragraph.clusters
     while end > start and clusters[end - 1].text.isspace():
         end -= 1
-    runs = _runs(clusters, paragraph.levels, range(start, end))
+    runs = _list_runs(clusters, paragraph.levels, range(start, end))
     order = bidi.visual_order([paragraph.levels[run[0]] for run in runs])
     glyphs: list[Glyph] = []
     stamps: list[Stamp] = []
@@ -208,7 +208,7 @@ def set_line(paragraph: Paragraph, start: int, end: int) -> ShapedLine:
             stamps.append(Stamp(picture, x + (EMOJI_ADVANCE - EMOJI_SIZE) / 2))
             x += EMOJI_ADVANCE
         elif face:
-            for info, position in _shape(clusters, paragraph.levels, run, face):
+            for info, position in _shape_run(clusters, paragraph.levels, run, face):
                 scale = 1 / face.units_per_em
                 glyphs.append(
                     Glyph(
@@ -222,7 +222,7 @@ def set_line(paragraph: Paragraph, start: int, end: int) -> ShapedLine:
     return ShapedLine(tuple(glyphs), tuple(stamps), x)
 
 
-def _runs(
+def _list_runs(
     clusters: Sequence[Cluster], levels: Sequence[int], indices: Iterable[int]
 ) -> list[list[int]]:
     """Yield runs of neighbours with one face and level; emoji and line breaks stand alone."""
@@ -234,7 +234,7 @@ def _runs(
     return [list(run) for _, run in groupby(indices, key)]
 
 
-def _run_advances(
+def _measure_run(
     clusters: Sequence[Cluster], levels: Sequence[int], run: Sequence[int]
 ) -> Iterator[tuple[int, float]]:
     first = clusters[run[0]]
@@ -242,11 +242,11 @@ def _run_advances(
         yield run[0], EMOJI_ADVANCE
     elif first.face:
         owner = [index for index in run for _ in clusters[index].text]
-        for info, position in _shape(clusters, levels, run, first.face):
+        for info, position in _shape_run(clusters, levels, run, first.face):
             yield owner[info.cluster], position.x_advance / first.face.units_per_em
 
 
-def _shape(
+def _shape_run(
     clusters: Sequence[Cluster], levels: Sequence[int], run: Sequence[int], face: FontFace
 ) -> Iterator[tuple[hb.GlyphInfo, hb.GlyphPosition]]:
     buffer = hb.Buffer()

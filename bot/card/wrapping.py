@@ -84,7 +84,7 @@ def fit(text: str, style: Style, width: float, height: float, fonts: FontLibrary
         smallest = size == style.sizes[-1]
         if len(spans) <= most and (whole_words or smallest):
             return _choose_setting(flow, spans, style, size, width)
-    flow = _cut(flow, spans[most - 1], width / size, most, ellipsis_of(style.role, fonts))
+    flow = _cut_flow(flow, spans[most - 1], width / size, most, ellipsis_of(style.role, fonts))
     spans, _ = wrap(flow, width / size, most)
     return replace(_choose_setting(flow, spans[:most], style, size, width), cut=True)
 
@@ -93,7 +93,7 @@ def _choose_setting(
     flow: Flow, spans: Sequence[Span], style: Style, size: int, width: float
 ) -> Setting:
     if style.balanced:
-        spans = _balance(flow, spans, width / size)
+        spans = _balance_lines(flow, spans, width / size)
     lines = tuple(set_line(flow.paragraph, *span).within(width / size) for span in spans)
     return Setting(lines, size, style.leading, flow.paragraph.right_to_left, cut=False)
 
@@ -155,7 +155,7 @@ def _is_wide(text: str) -> bool:
     return unicodedata.east_asian_width(text[0]) in {"W", "F"}
 
 
-def _balance(flow: Flow, spans: Sequence[Span], width: float) -> Sequence[Span]:
+def _balance_lines(flow: Flow, spans: Sequence[Span], width: float) -> Sequence[Span]:
     """Return the same number of lines, set in the narrowest column that allows it."""
     count = len(spans)
     low, high = width / 2, width
@@ -169,7 +169,7 @@ def _balance(flow: Flow, spans: Sequence[Span], width: float) -> Sequence[Span]:
     return spans
 
 
-def _cut(flow: Flow, last: Span, width: float, most: int, ellipsis: Cluster) -> Flow:
+def _cut_flow(flow: Flow, last: Span, width: float, most: int, ellipsis: Cluster) -> Flow:
     """Return the text up to the last word that leaves room for the ellipsis on the last line."""
     start, end = last
     clusters = flow.paragraph.clusters

@@ -106,10 +106,10 @@ async def _dump_composition(composition: Composition) -> object:
 
 
 @people.get("/compose")
-async def _form(request: Request, shared: SharedOf) -> Response:
+async def _show_form(request: Request, shared: SharedOf) -> Response:
     values = request.query_params
     prompt = values.get("prompt", "").strip()[:LONGEST_TEXT]
-    return await _page(request, shared, prompt, values.get("corpus", "").strip())
+    return await _render_page(request, shared, prompt, values.get("corpus", "").strip())
 
 
 @people.post("/compose", dependencies=_DEAR)
@@ -133,7 +133,7 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
     words = find_visitor(request).words
     if not wants_events(request):
         outcome = await run(lambda _: None)
-        return await _page(request, shared, prompt, chosen, outcome, thread="thread" in form)
+        return await _render_page(request, shared, prompt, chosen, outcome, thread="thread" in form)
 
     async def render_outcome(outcome: Composition) -> object:
         return {
@@ -145,7 +145,7 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
     return _stream(run, lambda step: {"says": words.say(STEPS[step])}, render_outcome, words=words)
 
 
-async def _page(
+async def _render_page(
     request: Request,
     shared: SharedState,
     prompt: str,

@@ -259,11 +259,11 @@ async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> 
     if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
         return BUNDLED[said.language]
 
-    async def begun() -> _Trial:
+    async def begin_trial() -> _Trial:
         return _Trial(stock if corpus.documents else [])
 
     key = ("examples", corpus.id, corpus.documents, said.language)
-    trial = await shared.kept.get(key, begun, seconds=_KEPT_SECONDS)
+    trial = await shared.kept.get(key, begin_trial, seconds=_KEPT_SECONDS)
     await trial.go_on(lambda example: _search_example(shared, corpus, example))
     return trial.best
 

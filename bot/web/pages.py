@@ -77,7 +77,7 @@ _DEAR = [Depends(limit_answers)]
 
 
 @router.get("/ask")
-async def _ask(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
     question = values.get("question", "").strip()[:LONGEST_TEXT]
     corpora, chosen = await list_choices(shared, values.get("corpus", "").strip(), may_be_all=True)

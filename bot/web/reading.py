@@ -133,7 +133,7 @@ class Timeline:
         return words.count("{number} text says that.", "{number} texts say that.", self.texts)
 
 
-async def timeline(
+async def read_timeline(
     shared: SharedState, query: str, corpus: str, words: Words, when: str = ""
 ) -> Timeline:
     """Return the counts and the best hits of a dialect query, oldest first.
@@ -221,7 +221,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
     query = values.get("q", "").strip()[:LONGEST_TEXT]
     words = visitor.words
     when = values.get("when", "").strip()
-    found = await timeline(shared, query, chosen, words, when) if query else None
+    found = await read_timeline(shared, query, chosen, words, when) if query else None
     notices = [words.render(said) for said in found.found.notices] if found else []
     exhibit = None if found else await read_exhibit(shared, await shared.app.corpus(chosen))
     bars = draw_bars(exhibit.months) if exhibit else ()

@@ -139,11 +139,11 @@ async def _tell_events(
         ended = object()
         running.add_done_callback(lambda _: steps.put_nowait(ended))
         while (step := await _next_step(steps)) is not ended:
-            yield b": still at it\n\n" if step is None else _event("step", step)
+            yield b": still at it\n\n" if step is None else _write_event("step", step)
         try:
-            yield _event("done", await told(await asyncio.shield(running)))
+            yield _write_event("done", await told(await asyncio.shield(running)))
         except Exception as error:
-            yield _event("failed", map_error(error).problem(words).model_dump())
+            yield _write_event("failed", map_error(error).problem(words).model_dump())
 
 
 async def _next_step(steps: "asyncio.Queue[object]") -> object | None:
@@ -155,5 +155,5 @@ async def _next_step(steps: "asyncio.Queue[object]") -> object | None:
         return None
 
 
-def _event(name: str, data: object) -> bytes:
+def _write_event(name: str, data: object) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data, default=str))

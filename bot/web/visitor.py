@@ -65,11 +65,11 @@ def find_visitor(request: Request) -> Visitor:
     )
 
 
-async def _visitor(request: Request) -> Visitor:
+async def _read_visitor(request: Request) -> Visitor:
     return find_visitor(request)
 
 
-VisitorOf = Annotated[Visitor, Depends(_visitor)]
+VisitorOf = Annotated[Visitor, Depends(_read_visitor)]
 
 
 def choose_language(header: str) -> str:
@@ -79,12 +79,12 @@ def choose_language(header: str) -> str:
         tag, _, weight = part.strip().partition(";q=")
         code = tag.strip().split("-")[0].lower()
         if code in LANGUAGES:
-            liked.append((_weight(weight), code))
+            liked.append((_read_weight(weight), code))
     best = max(liked, key=lambda pair: pair[0], default=(0.0, DEFAULT))
     return best[1] if best[0] > 0 else DEFAULT
 
 
-def _weight(text: str) -> float:
+def _read_weight(text: str) -> float:
     try:
         return float(text) if text else 1.0
     except ValueError:
