@@ -1,7 +1,7 @@
 """Ordered checks before any work. The first that fails ends the request."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
@@ -22,8 +22,8 @@ from bot.settings.sections import ChatSettings
 from db.chat.chats import Chats, Quotas
 from engine.chat import Chat, zone_named, zone_or_utc
 
-_SILENCE = _CLOSE = timedelta(minutes=1)
-_REMEMBERED = 1000  # people and chats
+_CLOSE = timedelta(minutes=1)
+_REMEMBERED = 1000  # chats
 _LONGEST_NAME = 60
 
 
@@ -64,24 +64,6 @@ class Backpressure:
             self._chats[chat] -= 1
             if not self._chats[chat]:
                 del self._chats[chat]
-
-
-class Notices:
-    """Remembers who was notified recently, so that a notice is not repeated too often."""
-
-    def __init__(self) -> None:
-        self._told: OrderedDict[Hashable, datetime] = OrderedDict()
-
-    def due(self, whom: Hashable, now: datetime) -> bool:
-        """Return whether the last notice is at least a minute old; True counts as the next one."""
-        told = self._told.get(whom)
-        if told is not None and now - told < _SILENCE:
-            return False
-        self._told[whom] = now
-        self._told.move_to_end(whom)
-        if len(self._told) > _REMEMBERED:
-            self._told.popitem(last=False)
-        return True
 
 
 class RecentPastes:
@@ -134,7 +116,7 @@ class Gates:
         self._limits = limits
         self._counts = counts
         self._doorkeeper = doorkeeper
-        self._notices = Notices()
+        self._notices = RateLimit(1)  # a minute for each person and chat
         self._clock = clock
         self._presses = RateLimit(limits.buttons_per_minute)
 
@@ -206,8 +188,8 @@ class Gates:
         return aside(replace(request, words=words), text) if self._due(request) else None
 
     def _due(self, request: Request) -> bool:
-        whom = (request.place.platform, request.place.chat_id, request.person.id)
-        return self._notices.due(whom, request.now)
+        whom = f"{request.place.platform}:{request.place.chat_id}:{request.person.id}"
+        return not self._notices.wait(whom, request.now.timestamp())
 
     async def _with_chat(self, request: Request) -> Request:
         chat = await self._met(request) if request.place.kept else _default_chat(request.place)

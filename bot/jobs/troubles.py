@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Never
 
 from bot.jobs.content import Trouble, content_to_json
+from bot.pace import RateLimit
 from db.chat.chats import Access, Chats
 from db.pool import Database
 from db.posting.outbox import Outbox
@@ -45,7 +46,7 @@ class Troubles:
         self._chats = Chats(database)
         self._platforms, self._admins = tuple(platforms), tuple(admins)
         self._now = now
-        self._told: dict[str, datetime] = {}
+        self._pace = RateLimit(1, window=PACE.total_seconds())  # for each kind
         self._waiting: dict[str, Message] = {}
         self._some = asyncio.Event()
 
@@ -54,11 +55,9 @@ class Troubles:
         and so are those that people read in the same words: they are as the settings have it."""
         if error.plain in (None, error.message) or isinstance(error, _EXPECTED):
             return
-        kind, now = type(error).__name__, self._now()
+        kind = type(error).__name__
         logger.warning("%s: %s", kind, error)
-        last = self._told.get(kind)
-        if last is None or now - last >= PACE:
-            self._told[kind] = now
+        if not self._pace.wait(kind, self._now().timestamp()):
             self._waiting[kind] = error.full_message
             self._some.set()
 

@@ -15,6 +15,12 @@ def test_a_minute_s_worth_passes_at_once_and_then_one_by_one() -> None:
     assert limit.wait("192.0.2.1", 10.0) == 10.0
 
 
+def test_one_a_minute_passes_as_soon_as_the_minute_is_over() -> None:
+    limit = RateLimit(1)
+    passed = [not limit.wait("ana", 100.0 + second) for second in (0, 1, 59, 60, 61)]
+    assert passed == [True, False, False, True, False]
+
+
 def test_one_asker_costs_no_other_anything() -> None:
     limit = RateLimit(1)
     assert limit.wait("192.0.2.1", 0.0) == 0.0

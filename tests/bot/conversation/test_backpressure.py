@@ -1,13 +1,11 @@
 """Room for events, in all and in each chat; notices that are not repeated."""
 
 from contextlib import ExitStack
-from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversation.gates import Backpressure, Notices, Room
-from tests.bot.prophecies import NOW
+from bot.conversation.gates import Backpressure, Room
 
 
 def test_what_leaves_makes_room() -> None:
@@ -45,17 +43,3 @@ def test_who_joins_only_where_there_is_room_exceeds_no_bound(
                 inside.count(chat) == 2 * most_in_chat for chat in "abc"
             )
     assert crowd.room("a") is Room.FREE
-
-
-def test_a_notice_is_due_once_a_minute() -> None:
-    notices = Notices()
-    due = [notices.due("ana", NOW + timedelta(seconds=second)) for second in (0, 1, 59, 60, 61)]
-    assert due == [True, False, False, True, False]
-    assert notices.due("ben", NOW)
-
-
-def test_notices_remember_the_latest_people() -> None:
-    notices = Notices()
-    assert all(notices.due(person, NOW) for person in range(1001))
-    assert notices.due(0, NOW)  # the one that was forgotten
-    assert not notices.due(1000, NOW)
