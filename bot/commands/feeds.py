@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect
@@ -17,6 +18,7 @@ from engine.chat import zone_or_utc
 from engine.errors import FeedUnreadable, FetchError, InputError, UsageError
 from engine.feeds.feed import Feed
 from engine.feeds.lookup import (
+    WELL_KNOWN,
     FoundFeed,
     OpmlFeed,
     ReadableFeed,
@@ -97,6 +99,17 @@ def trouble_lines(outcomes: Iterable[JobOutcome], words: Words) -> Iterator[str]
 def title_of(title: str | None, url: str) -> str:
     """Return the displayed name of a feed: its title, or its address."""
     return cut(title or url, _LONGEST_TITLE if title else _LONGEST_URL)
+
+
+def name_feeds(feeds: Iterable[Feed]) -> list[str]:
+    """Return the names of feeds that are not gone: that under which it is known, its title, or its
+    host."""
+    known = {feed.url: feed.title for feed in WELL_KNOWN}
+    return [
+        known.get(feed.url) or feed.title or urlsplit(feed.url).hostname or "?"
+        for feed in feeds
+        if not feed.gone
+    ]
 
 
 def shown_category(category: str | None) -> str:

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from bot.commands.archives import CORPUS, archive_buttons, find_chosen
-from bot.commands.feeds import FEEDS
+from bot.commands.feeds import FEEDS, name_feeds
 from bot.commands.help import listening_here
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect, say_how_to_ask
@@ -16,7 +16,6 @@ from bot.commands.subscribe import (
     SUBSCRIBE,
     UNSUBSCRIBE,
     describe_subscription,
-    name_feeds,
     obstacles,
     say_city,
 )

@@ -1,12 +1,12 @@
 """/subscribe and /unsubscribe: when the bot posts in a chat, and how that is said."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from urllib.parse import urlsplit
 
 from bot.commands.archives import require_archive
+from bot.commands.feeds import name_feeds
 from bot.commands.registry import Command
 from bot.commands.rights import Act, Effect
 from bot.commands.services import NewsServices, Services
@@ -18,8 +18,6 @@ from bot.reply import Action, Button, Reply
 from bot.request import Request
 from engine.chat import zone_or_utc
 from engine.errors import UsageError
-from engine.feeds.feed import Feed
-from engine.feeds.lookup import WELL_KNOWN
 from engine.posting.choose import is_quiet, next_planned
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
 from engine.prophecy.prophecy import NO_MODEL
@@ -108,14 +106,6 @@ def join_with_and(items: Sequence[str], words: Words) -> str:
     if words.language == "es" and _SOUNDS_LIKE_Y.match(last):
         return f"{several} e {last}"
     return words.say("{several} and {last}", several=several, last=last)
-
-
-def name_feeds(feeds: Iterable[Feed]) -> list[str]:
-    """Return the names of feeds: that under which it is known, its title, or its host."""
-    known = {feed.url: feed.title for feed in WELL_KNOWN}
-    return [
-        known.get(feed.url) or feed.title or urlsplit(feed.url).hostname or "?" for feed in feeds
-    ]
 
 
 def describe_subscription(
@@ -350,8 +340,11 @@ async def obstacles(
     if subscription is None or subscription.mode is PostingMode.OFF:
         return []
     words, lines = request.words, []
-    if not await news.feeds.of_chat(request.known_chat):
+    feeds = await news.feeds.of_chat(request.known_chat)
+    if not feeds:
         lines.append(words.say("This chat has no feed yet."))
+    elif all(feed.gone for feed in feeds):
+        lines.append(words.say("No feed of this chat exists any more; /feeds add brings another."))
     if not news.has_model and not subscription.unjudged:
         unless = words.say("So nothing is posted, unless: {example}", example=_UNJUDGED)
         lines.append(f"{words.render(NO_MODEL)} {unless}")

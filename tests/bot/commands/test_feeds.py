@@ -252,3 +252,21 @@ async def test_failing_feeds_and_jobs_are_shown(news: News) -> None:
     text = (await news.bot.say("/feeds")).text or ""
     assert "Falla desde 2024-06-01 12:00. La fuente está demasiado dañada para leerla." in text
     assert "En los últimos 7 días mi tarea poll: falló 1, se perdió 2." in text
+
+
+async def test_a_feed_that_is_gone_is_no_source_of_posts(news: News) -> None:
+    for path in ("/feed", "/other"):
+        news.web.pages[path] = news.web.pages["/feed"]
+        await news.bot.say(f"/feeds add {news.web.url(path)}")
+    first, second = await feeds_of(news)
+    async with news.database.connection() as connection:
+        await connection.execute("UPDATE feed SET title = 'Past' WHERE id = $1", first.id)
+        await connection.execute("UPDATE feed SET title = 'Present' WHERE id = $1", second.id)
+        await connection.execute("UPDATE feed SET gone = true WHERE id = $1", first.id)
+        text = (await news.bot.say("/subscribe daily 9:00")).text or ""
+        assert "of Present" in text
+        assert "Past" not in text
+        await connection.execute("UPDATE feed SET gone = true")
+    assert "No feed of this chat exists any more;" in (
+        (await news.bot.say("/subscribe")).text or ""
+    )
