@@ -140,8 +140,10 @@ class Media:
                 part.chmod(0o600)
                 part.replace(file)
         except OSError as error:
-            said = Message("{file} cannot be written: {reason}.", file=file, reason=_reason(error))
-            raise InputError(said) from error
+            message = Message(
+                "{file} cannot be written: {reason}.", file=file, reason=_reason(error)
+            )
+            raise InputError(message) from error
         return count
 
     def unpack(self, file: Path) -> int:
@@ -266,5 +268,5 @@ def _unread(file: Path, error: OSError | tarfile.TarError) -> InputError:
 
 
 def _reason(error: OSError | tarfile.TarError) -> str:
-    said = error.strerror if isinstance(error, OSError) else None
-    return (said or str(error)).lower()
+    message = error.strerror if isinstance(error, OSError) else None
+    return (message or str(error)).lower()

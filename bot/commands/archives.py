@@ -93,8 +93,10 @@ async def _choose(request: Request, action: Action, services: Services) -> Reply
     name = await find_chosen(action.value, services)
     if name is None:
         return too_old(request)
-    said = await _change_archive(request, services, name)
-    return Reply(words=request.words, text=said, replaces=True, toast=request.words.say("Noted."))
+    sentence = await _change_archive(request, services, name)
+    return Reply(
+        words=request.words, text=sentence, replaces=True, toast=request.words.say("Noted.")
+    )
 
 
 async def _change_archive(request: Request, services: Services, name: str) -> str:

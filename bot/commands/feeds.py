@@ -88,8 +88,8 @@ def trouble_lines(outcomes: Iterable[JobOutcome], words: Words) -> Iterator[str]
     troubles: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.outcome in _TROUBLE:
-            said = f"{words.say(_TROUBLE[outcome.outcome])} {words.number(outcome.times)}"
-            troubles.setdefault(outcome.job, []).append(said)
+            sentence = f"{words.say(_TROUBLE[outcome.outcome])} {words.number(outcome.times)}"
+            troubles.setdefault(outcome.job, []).append(sentence)
     for job, said_of_it in troubles.items():
         yield words.say(
             "In the last 7 days my job {job}: {troubles}.", job=job, troubles=", ".join(said_of_it)
@@ -133,11 +133,11 @@ async def _import(request: Request, text: str, services: Services) -> Reply:
     added = new if room is None else new[:room]
     for feed in added:
         await news.feeds.add(chat, feed.url, category=feed.category, now=request.now)
-    said = [words.count("{number} feed was added.", "{number} feeds were added.", len(added))]
+    sentences = [words.count("{number} feed was added.", "{number} feeds were added.", len(added))]
     if there := len(feeds) - len(new):
-        said.append(words.count("{number} was there.", "{number} were there.", there))
+        sentences.append(words.count("{number} was there.", "{number} were there.", there))
     if beyond := len(new) - len(added):
-        said.append(
+        sentences.append(
             words.count(
                 "{number} was left out: a chat may add {most} feeds.",
                 "{number} were left out: a chat may add {most} feeds.",
@@ -145,7 +145,7 @@ async def _import(request: Request, text: str, services: Services) -> Reply:
                 most=news.feeds_per_chat,
             )
         )
-    return Reply(words=words, text=" ".join(said), ephemeral=True)
+    return Reply(words=words, text=" ".join(sentences), ephemeral=True)
 
 
 async def _export(request: Request, _: str, services: Services) -> Reply:
@@ -250,14 +250,14 @@ async def _follow_feed(
     )
     name = title_of(found.parsed.title, found.url) + shown_category(category)
     if same is None:
-        said = [words.say("{feed} was added.", feed=name)]
-        said.append(words.say("What it brings from now on counts as news."))
+        sentences = [words.say("{feed} was added.", feed=name)]
+        sentences.append(words.say("What it brings from now on counts as news."))
     else:
-        said = [words.say("This chat gets {feed}.", feed=name)]
+        sentences = [words.say("This chat gets {feed}.", feed=name)]
     subscription = await news.subscriptions.get(chat)
     if subscription is None or subscription.mode is PostingMode.OFF:
-        said.append(words.say("/subscribe daily 9:00 lets me post what was foretold."))
-    return Reply(words=words, text=" ".join(said), ephemeral=True)
+        sentences.append(words.say("/subscribe daily 9:00 lets me post what was foretold."))
+    return Reply(words=words, text=" ".join(sentences), ephemeral=True)
 
 
 def _require_room(request: Request, known: Sequence[Feed], news: NewsServices) -> None:

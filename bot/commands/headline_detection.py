@@ -122,8 +122,8 @@ def is_said_to_me(text: str) -> bool:
 def talks_to_somebody(text: str) -> bool:
     """Return whether a short text that is no headline says "I" or "you": not "US"."""
     words = _WORD.findall(text)
-    said = {_fold_word(word) for word in words if _is_plain(word)}
-    return len(words) < _LONG and bool(said & _PERSONAL) and not looks_like_headline(text)
+    folded = {_fold_word(word) for word in words if _is_plain(word)}
+    return len(words) < _LONG and bool(folded & _PERSONAL) and not looks_like_headline(text)
 
 
 def is_news_reply(text: str) -> bool:
@@ -132,12 +132,12 @@ def is_news_reply(text: str) -> bool:
     if first_link(text):
         return True
     words = _WORD.findall(first_paragraph(text.strip()))
-    said = [_fold_word(word) for word in words]
-    if len(said) < _FEWEST_OF_REPLY or _DISPUTES & {*said}:
+    folded = [_fold_word(word) for word in words]
+    if len(folded) < _FEWEST_OF_REPLY or _DISPUTES & {*folded}:
         return False
     named = _in_title_case([word for word in words if not word[0].isdigit()])
-    remarks = said[0] in _OPENS_REMARK and not named
-    return not (remarks or is_laughter(said[0])) and looks_like_headline(text)
+    remarks = folded[0] in _OPENS_REMARK and not named
+    return not (remarks or is_laughter(folded[0])) and looks_like_headline(text)
 
 
 def fold_words(text: str) -> list[str]:
@@ -172,13 +172,13 @@ def _tells_news(text: str) -> bool:
         return False
     first, *others = _WORD.findall(_QUOTED.sub(" ", text)) or [""]
     plain = [word for word in others if _is_plain(word)]
-    said = {_fold_word(word) for word in (first, *plain)}
-    if said & TALK:
+    folded = {_fold_word(word) for word in (first, *plain)}
+    if folded & TALK:
         return False
     named = len(plain) < len(others)
     if named or len(others) >= _LONG:
         return True
-    return not said & SOFT and not any(map(SPOKEN_VERB.fullmatch, said))
+    return not folded & SOFT and not any(map(SPOKEN_VERB.fullmatch, folded))
 
 
 def _is_plain(word: str) -> bool:

@@ -85,8 +85,12 @@ async def listening_here(request: Request) -> str:
     """Return what is answered in a group, and what the platform may not show."""
     words, listening = request.words, request.known_chat.listening
     if listening.headlines:
-        said = words.say("Here I read along, and speak only when a tweet fits well.")
-        return said if await request.inquiries.hears_all() else f"{said} {words.say(SHOWS_LITTLE)}"
+        sentence = words.say("Here I read along, and speak only when a tweet fits well.")
+        return (
+            sentence
+            if await request.inquiries.hears_all()
+            else f"{sentence} {words.say(SHOWS_LITTLE)}"
+        )
     if not listening.mentions:
         if not listening.replies:
             return words.say("Here I answer commands only.")

@@ -40,14 +40,14 @@ async def offer_archive(request: Request, services: Services) -> Reply:
         return aside(request, words.say("I read text, links and captions."))
     name = cut(" ".join(attachment.name.split()), _LONGEST_NAME)
     if attachment.size > (most := attachment.largest or LARGEST):
-        said = words.say(
+        sentence = words.say(
             "{name} has {size}; I can fetch files of {most} at most. Where I run, this loads it:"
             " presagio ingest FILE",
             name=name,
             size=_say_size(attachment.size, words),
             most=_say_size(most, words),
         )
-        return aside(request, said)
+        return aside(request, sentence)
     request.step(words.say("Reading the file …"))
     zone = request.known_chat.time_zone
     try:
@@ -180,5 +180,5 @@ async def leave_offered(request: Request, action: Action, services: Services) ->
     """Delete the file of an offer."""
     if services.loader:
         services.loader.drop(action.value)
-    said = request.words.say("I have deleted the file.")
-    return Reply(words=request.words, text=said, replaces=True)
+    sentence = request.words.say("I have deleted the file.")
+    return Reply(words=request.words, text=sentence, replaces=True)

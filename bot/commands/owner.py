@@ -118,10 +118,10 @@ async def _announce_admission(
         if known:
             await services.access.ownership.announce(known)
             waited = await _read_waiting_message(request, known, services)
-        said = words.say("{who} may use me now. /access changes that.", who=shown)
+        sentence = words.say("{who} may use me now. /access changes that.", who=shown)
     else:
-        said = words.say("{who} may not use me. /access changes that.", who=shown)
-    return Reply(words=words, text=said, ephemeral=True, follow_up=waited)
+        sentence = words.say("{who} may not use me. /access changes that.", who=shown)
+    return Reply(words=words, text=sentence, ephemeral=True, follow_up=waited)
 
 
 async def _read_waiting_message(
@@ -274,26 +274,28 @@ async def _add(request: Request, services: Services, corpus: Corpus, rest: str) 
     terms, new = await services.archives.glossary.add(corpus.name, rest.split("="), now=request.now)
     shown = " = ".join(terms)
     if new:
-        return _said(request, request.words.say("Added for {corpus}.", corpus=corpus.name), shown)
-    return _said(request, request.words.say("Known already."), shown)
+        return _confirm_group(
+            request, request.words.say("Added for {corpus}.", corpus=corpus.name), shown
+        )
+    return _confirm_group(request, request.words.say("Known already."), shown)
 
 
 async def _approve(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
     ids = await _ids(request, services, corpus, rest)
     groups = await services.archives.glossary.groups.approve(ids)
     shown = "; ".join(" = ".join(group.terms) for group in groups)
-    return _said(request, request.words.say("Approved."), shown)
+    return _confirm_group(request, request.words.say("Approved."), shown)
 
 
 async def _reject(request: Request, services: Services, corpus: Corpus, rest: str) -> Reply:
     ids = await _ids(request, services, corpus, rest)
     gone = await services.archives.glossary.groups.reject(ids, now=request.now)
     shown = "; ".join(" = ".join(terms) for terms in gone)
-    return _said(request, request.words.say("Gone, and never suggested again."), shown)
+    return _confirm_group(request, request.words.say("Gone, and never suggested again."), shown)
 
 
-def _said(request: Request, said: str, shown: str) -> Reply:
-    text = f"{said} {cut(shown, _LONGEST_GROUP)}"
+def _confirm_group(request: Request, sentence: str, shown: str) -> Reply:
+    text = f"{sentence} {cut(shown, _LONGEST_GROUP)}"
     return Reply(words=request.words, text=text, ephemeral=True)
 
 

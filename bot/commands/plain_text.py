@@ -360,9 +360,9 @@ def _hint_for(plain: PlainText, request: Request) -> str:
             more = words.say("/help lists what else I understand.")
             return f"{headline} {more}"
         case Plain.QUESTION:
-            said = words.say("I answer questions like this: {command}", command=plain.meant)
+            sentence = words.say("I answer questions like this: {command}", command=plain.meant)
         case Plain.COMMAND:
-            said = words.say("Commands begin with a slash: {command}", command=plain.meant)
+            sentence = words.say("Commands begin with a slash: {command}", command=plain.meant)
         case Plain.HEADLINE:
             return ""
-    return cut(said, _LONGEST_HINT)
+    return cut(sentence, _LONGEST_HINT)

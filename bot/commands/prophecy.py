@@ -281,14 +281,14 @@ async def _answer_several(request: Request, services: Services, headlines: Seque
         remarks.append(left_out)
     items = [_view_item(number, answer, request) for number, answer in found]
     signed = len({item.hit.signature for item in items}) > 1
-    said = "\n".join(remarks) or None
+    remark_text = "\n".join(remarks) or None
     return Reply(
         words=words,
         shows=found[0][1] if found else None,
         items=tuple(replace(item, hit=replace(item.hit, signed=signed)) for item in items),
         # What has no tweet follows the others, which only a notice does.
-        text=None if found else said,
-        notice=said if found else None,
+        text=None if found else remark_text,
+        notice=remark_text if found else None,
         buttons=_several_buttons(found, request),
     )
 

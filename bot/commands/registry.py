@@ -183,8 +183,10 @@ class Registry:
             return aside(request, self._explain_unknown(name, request))
         channel, text = split_channel(request, text) if command.for_channels else ("", text)
         effect = command.act_on(text).effect
-        if said := await refusal(command.as_called(text), effect, request, services.access.admins):
-            return aside(request, said)
+        if refused := await refusal(
+            command.as_called(text), effect, request, services.access.admins
+        ):
+            return aside(request, refused)
         if channel:
             request = replace(request, text=text)
             others = [known.name for known in self.commands if known.for_channels]
@@ -239,8 +241,8 @@ class Registry:
             return too_old(request)
         command, handler = self._actions[action.name]
         effect = command.act_of(action.name).effect
-        if said := await refusal(command.name, effect, request, services.access.admins):
-            return aside(request, said)
+        if refused := await refusal(command.name, effect, request, services.access.admins):
+            return aside(request, refused)
         done = await handler(request, action, services)
         if not isinstance(done, Request):
             return done
@@ -268,11 +270,11 @@ class Registry:
 
     def _explain_unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)
-        said = [words.say("I know no command /{name}.", name=name)]
+        sentences = [words.say("I know no command /{name}.", name=name)]
         if close := difflib.get_close_matches(name, self._by_name, n=1, cutoff=_ALIKE):
-            said.append(words.say("Did you mean {command}?", command=f"/{close[0]}"))
-        said.append(words.say("{help} lists all of them.", help="/help"))
-        return " ".join(said)
+            sentences.append(words.say("Did you mean {command}?", command=f"/{close[0]}"))
+        sentences.append(words.say("{help} lists all of them.", help="/help"))
+        return " ".join(sentences)
 
 
 def _first(text: str) -> str:

@@ -136,8 +136,8 @@ async def refusal(
             name=name,
             who=request.who,
         )
-    said = _ADMINS_ONLY_ON.get(request.place.platform, _ADMINS_ONLY)
-    return words.say(said, name=name)
+    sentence = _ADMINS_ONLY_ON.get(request.place.platform, _ADMINS_ONLY)
+    return words.say(sentence, name=name)
 
 
 async def _who(request: Request, effect: Effect, where: Where, operators: Collection[str]) -> Who:
@@ -207,8 +207,8 @@ class Ownership:
         platform, name = admission.platform, admission.external_id
         chat = await self.chats.find_chat(platform, name)
         how = say_how_to_ask(words, private=chat is None or chat.private)
-        said = words.say("The owner of this bot has let you in.")
-        reply = Reply(words=words, text=f"{said} {how}")
+        sentence = words.say("The owner of this bot has let you in.")
+        reply = Reply(words=words, text=f"{sentence} {how}")
         await self._tell(platform, name, reply, admission.thread)
 
     async def _tell(
@@ -254,13 +254,13 @@ def _question(owner: BotOwner, request: Request, title: str) -> Reply:
     name = f"{place.platform}:{place.chat_id}"
     who = request.person.name or request.who
     if place.private:
-        said = words.say("{who} ({name}) asks to use this bot.", who=title, name=name)
+        sentence = words.say("{who} ({name}) asks to use this bot.", who=title, name=name)
     else:
-        said = words.say(
+        sentence = words.say(
             "{who} asks to use this bot in {title} ({name}).", who=who, title=title, name=name
         )
     row = (
         *decision_button(words.say("Allow"), AdmissionState.ALLOWED, name),
         *decision_button(words.say("Refuse"), AdmissionState.REFUSED, name),
     )
-    return Reply(words=words, text=said, buttons=(row,) if row else ())
+    return Reply(words=words, text=sentence, buttons=(row,) if row else ())

@@ -101,11 +101,11 @@ def _set_threshold(chat: Chat, value: str, words: Words) -> Chat:
 def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
     zone = zone_named(value)
     if zone is None:
-        said = words.say(
+        message = words.say(
             "I know no city or time zone {value}. An example: Madrid.",
             value=cut(value, _LONGEST_ECHO) or "-",
         )
-        raise UsageError(said)
+        raise UsageError(message)
     return replace(chat, time_zone=zone.key)
 
 
@@ -257,10 +257,10 @@ async def _list_limits(request: Request, chat: Chat, services: Services) -> list
     """Return why the bot may say less about overheard headlines than it was told to."""
     if not chat.listening.headlines or request.place.private:
         return []
-    said = [] if services.news.has_model else [WITHOUT_MODEL]
+    messages = [] if services.news.has_model else [WITHOUT_MODEL]
     if not await request.inquiries.hears_all():
-        said.append(SHOWS_LITTLE)
-    return [request.words.say(message) for message in said]
+        messages.append(SHOWS_LITTLE)
+    return [request.words.say(message) for message in messages]
 
 
 async def _press_setting(request: Request, action: Action, services: Services) -> Reply:

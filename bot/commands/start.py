@@ -105,25 +105,25 @@ async def _start(request: Request, services: Services) -> Reply:
     words = request.words
     archives = _archives(await services.archives.list())
     owns = request.owner and bool(request.text)  # which is the code: this is said once
-    said = [words.say("You own this bot now.")] if owns else []
-    said.append(words.say("There is always a tweet."))
+    sentences = [words.say("You own this bot now.")] if owns else []
+    sentences.append(words.say("There is always a tweet."))
     if archives:
-        said.append(
+        sentences.append(
             words.say(
                 "I look in the old tweets of {voices} for one that foretold today's news.",
                 voices=_voices(archives, words),
             )
         )
-        said.append(say_how_to_ask(words, private=request.place.private))
-        said.append("" if request.place.private else await listening_here(request))
+        sentences.append(say_how_to_ask(words, private=request.place.private))
+        sentences.append("" if request.place.private else await listening_here(request))
     elif request.owner and request.place.private and services.loader:
-        said.append(
+        sentences.append(
             words.say("I have no archive yet: send me the file of one here (.zip, .json, .csv).")
         )
     else:
-        said.append(words.say("I have no archive yet: whoever runs me loads one."))
+        sentences.append(words.say("I have no archive yet: whoever runs me loads one."))
     button = _button(words.say("Set me up"), "archive")
-    text = cut(" ".join(filter(None, said)), LONGEST_GREETING)
+    text = cut(" ".join(filter(None, sentences)), LONGEST_GREETING)
     if owns and services.searches.advice:
         text += f"\n{words.render(services.searches.advice)}"
     greeting = Reply(

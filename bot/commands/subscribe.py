@@ -130,8 +130,8 @@ def describe_subscription(
     elif subscription.mode is PostingMode.INSTANT or subscription.best == 1:
         message = marked("{when} I post {what}, if it scores {threshold} or more (of 6).")
     when = _say_when(subscription, words)
-    said = words.say(message, when=when, what=what, threshold=subscription.threshold)
-    return [said, *_say_filters(subscription, words), *_say_switches(subscription, words)]
+    sentence = words.say(message, when=when, what=what, threshold=subscription.threshold)
+    return [sentence, *_say_filters(subscription, words), *_say_switches(subscription, words)]
 
 
 def say_days(weekdays: Sequence[int], words: Words) -> str:

@@ -220,15 +220,15 @@ class _Reader:
 
     def _days(self, subscription: Subscription) -> Subscription:
         """Read days that stand without "weekdays": "mon-fri", "lunes, miércoles y viernes"."""
-        said: list[str] = []
+        taken: list[str] = []
         while self._tokens and not self._tokens[0][1]:
             token = self._tokens[0][0].lower()
             if token not in _TO | _AND and _day_named(token.partition("-")[0]) is None:
                 break
             if token in _TO and (len(self._tokens) < 2 or _day_named(self._tokens[1][0]) is None):
                 break  # "lunes a las 9"
-            said.append(self._tokens.popleft()[0])
-        parts = " ".join("," if word.lower() in _AND else word for word in said).split(",")
+            taken.append(self._tokens.popleft()[0])
+        parts = " ".join("," if word.lower() in _AND else word for word in taken).split(",")
         days: set[int] = set()
         for part in filter(str.strip, parts):
             first, last = _split_span(part)

@@ -290,8 +290,10 @@ def count_reasons(
 ) -> Iterator[str]:
     """Yield each reason why finds are not posted, with their number, the most frequent first."""
     for reason, number in Counter(find.reason for find in left_out).most_common():
-        said = words.say(_SAID_OF_MANY.get(reason, _SAID[reason]), threshold=subscription.threshold)
-        yield words.say("{number} more: {reason}", number=words.number(number), reason=said)
+        sentence = words.say(
+            _SAID_OF_MANY.get(reason, _SAID[reason]), threshold=subscription.threshold
+        )
+        yield words.say("{number} more: {reason}", number=words.number(number), reason=sentence)
 
 
 def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> str:
@@ -314,8 +316,8 @@ async def _history(request: Request, services: Services) -> Reply:
     for delivery in past:
         local = (delivery.settled_at or delivery.created_at).astimezone(zone_or_utc(chat.time_zone))
         day, state = write_day(local.date(), words), _say_state(delivery, words)
-        said = cut(_describe_past(delivery, words), _LONGEST_PAST)
-        lines.append(f"{day}, {local.hour}:{local:%M}{state}: {said}")
+        described = cut(_describe_past(delivery, words), _LONGEST_PAST)
+        lines.append(f"{day}, {local.hour}:{local:%M}{state}: {described}")
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 

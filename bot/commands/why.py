@@ -145,9 +145,9 @@ def _explain_story(number: str, answer: Answer, request: Request) -> str:
 def _explain_hits(answer: Answer, hits: Sequence[Hit], request: Request) -> str:
     """Return the reasons in words, followed by the numbers if the chat wants full answers."""
     words, prophecy = request.words, answer.prophecy
-    said = reasons(prophecy, hits, answer.asked_at, words)
+    sentence = reasons(prophecy, hits, answer.asked_at, words)
     full = request.known_chat.full_answers
-    return f"{said}\n\n{receipt(prophecy, hits, words)}" if full else said
+    return f"{sentence}\n\n{receipt(prophecy, hits, words)}" if full else sentence
 
 
 def _why_found(request: Request, found: Receipt) -> Reply:
@@ -180,8 +180,8 @@ async def _press_why(request: Request, action: Action, services: Services) -> Re
             ids = [answer.id for answer in posted]
             number = str(ids.index(page.id) + 1) if page.id in ids else ""
         # What the text holds is the action.
-        said = _why_stories(replace(request, text=number), posted)
-        return replace(said, ephemeral=True, shows=page)
+        reply = _why_stories(replace(request, text=number), posted)
+        return replace(reply, ephemeral=True, shows=page)
     text = _explain_hits(page, page.page, request)
     return Reply(words=request.words, text=text, ephemeral=True, shows=page)
 

@@ -81,8 +81,10 @@ def lay_out(reply: Reply) -> Iterator[Line]:
 def _lay_out_hit(hit: HitView, words: Words) -> Iterator[Line]:
     if hit.small:
         text = cut(" ".join(hit.text.split()), LONGEST_SMALL)
-        said = " · ".join(filter(None, (*hit.introduction, hit.date_text, *hit.marks(words))))
-        yield from _lines(f"{hit.rank}. {said}: {text}" if said else f"{hit.rank}. {text}")
+        facts_line = " · ".join(filter(None, (*hit.introduction, hit.date_text, *hit.marks(words))))
+        yield from _lines(
+            f"{hit.rank}. {facts_line}: {text}" if facts_line else f"{hit.rank}. {text}"
+        )
         return
     facts = [part for part in (hit.age, hit.date_text) if part]
     facts += [*_author(hit), *hit.marks(words)]
@@ -100,8 +102,8 @@ def _author(hit: HitView) -> tuple[str, ...]:
 
 def _lines(text: str, style: Style = "plain", *, indent: int = 0) -> Iterator[Line]:
     for line in printable(text).split("\n"):
-        said = line.lstrip(" ")  # what continues on the next line stands below its beginning
-        yield Line(said, style, indent + len(line) - len(said))
+        text = line.lstrip(" ")  # what continues on the next line stands below its beginning
+        yield Line(text, style, indent + len(line) - len(text))
 
 
 class Screen:
@@ -210,10 +212,10 @@ class Output:
 
     def csv(self, rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> None:
         """Write rows as a CSV, in which no cell is a formula; lists have blanks between them."""
-        said = io.StringIO()
+        table = io.StringIO()
         lines = ([_csv_cell(row.get(name)) for name in columns] for row in rows)
-        csv.writer(said).writerows([columns, *lines])
-        self.exact(said.getvalue())
+        csv.writer(table).writerows([columns, *lines])
+        self.exact(table.getvalue())
 
     def remark(self, text: str) -> None:
         """Write a message to the user that is not part of the result."""

@@ -99,20 +99,20 @@ class Doorkeeper:
             return Stop("not let in")
         words = words_for(request.person.language)
         if not standing.owned:
-            said = words.say(
+            sentence = words.say(
                 "This bot has no owner yet, so it answers nobody. Its owner writes the code that"
                 " presagio serve shows."
             )
         elif request.place.home:  # looking at it is no wish to use the bot
-            said = words.say("My owner decides who may use me. Write to me to ask.")
+            sentence = words.say("My owner decides who may use me. Write to me to ask.")
         elif not request.place.kept:
-            said = words.say("Write to me in private first: my owner decides who may use me.")
+            sentence = words.say("Write to me in private first: my owner decides who may use me.")
         elif await self._ownership.ask(request):
             await self._keep_message(request)
-            said = words.say("My owner decides who may use me, and has been asked.")
+            sentence = words.say("My owner decides who may use me, and has been asked.")
         else:
-            said = words.say("My owner decides who may use me, and cannot be reached just now.")
-        return Stop("not let in", aside(replace(request, words=words), said))
+            sentence = words.say("My owner decides who may use me, and cannot be reached just now.")
+        return Stop("not let in", aside(replace(request, words=words), sentence))
 
     async def _keep_message(self, request: Request) -> None:
         """Keep a headline or a question, which is answered once its chat is let in."""

@@ -283,8 +283,8 @@ class Conversation:
             raise
         except PresagioError as error:
             self._report(error)
-            said = explanation(request, error)
-            return aside(request, said) if asked else None
+            sentence = explanation(request, error)
+            return aside(request, sentence) if asked else None
         except Exception as error:
             apologetic = apology(request, error)
             return apologetic if asked else None
@@ -328,9 +328,9 @@ class Conversation:
             self._apologised.popitem(last=False)
         request = replace(request, words=words_for(request.person.language))
         again = isinstance(error, StorageError) and self._may_ask_again(request)
-        said = apology(request, error, again=again)
+        notice = apology(request, error, again=again)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
-            message = await self._sender.deliver(request, said, adapter)
+            message = await self._sender.deliver(request, notice, adapter)
             if again:
                 self._start(self._answer_again(request, adapter, message))
 

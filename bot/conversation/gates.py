@@ -133,9 +133,9 @@ class Gates:
         unread = admitted.unreadable and not admitted.brings_archive
         if unread and not await self._may_tell_what_is_read(admitted):
             return Stop("told today")
-        if said := await self._find_used_up_quota(admitted):
+        if spent := await self._find_used_up_quota(admitted):
             asker = replace(admitted, words=words_to(admitted, self._limits.admins))
-            return Stop("over quota", _aloud(admitted, _enough(asker, *said)))
+            return Stop("over quota", _aloud(admitted, _enough(asker, *spent)))
         if crowded:
             return Stop("busy", self._busy(admitted))
         return admitted
@@ -224,16 +224,16 @@ class Gates:
         if request.place.kept:
             title = who if request.place.private else None  # groups have their own
             limit = self._limits.chat_daily
-            said = words.count("{number} search a day here", "{number} searches a day here", limit)
-            scopes.append((f"chat:{request.known_chat.id}", title, limit, (said, "chat_daily")))
+            spent = words.count("{number} search a day here", "{number} searches a day here", limit)
+            scopes.append((f"chat:{request.known_chat.id}", title, limit, (spent, "chat_daily")))
         if request.trigger is not Trigger.OVERHEARD:
             limit = self._limits.user_daily
-            said = words.count(
+            spent = words.count(
                 "{number} search a day for each person",
                 "{number} searches a day for each person",
                 limit,
             )
-            scopes.append((f"user:{request.payer}", who, limit, (said, "user_daily")))
+            scopes.append((f"user:{request.payer}", who, limit, (spent, "user_daily")))
         for scope, title, limit, quota in scopes:
             used = await self._quotas.use(scope, now=request.now, title=title, times=times)
             if 0 <= limit < used:

@@ -57,14 +57,18 @@ def apology(request: Request, error: Exception, *, again: bool = False) -> Reply
     logger.error("incident %s: %s %s: %s", incident, *request.event, reason(error))
     words = request.words
     if again:
-        said = words.say("Sorry, I cannot reach my archive just now. I answer as soon as I can.")
-        return aside(request, said)
+        sentence = words.say(
+            "Sorry, I cannot reach my archive just now. I answer as soon as I can."
+        )
+        return aside(request, sentence)
     if isinstance(error, StorageError):
-        said = words.say("Sorry, I cannot reach my archive just now. Try again in a few minutes.")
+        sentence = words.say(
+            "Sorry, I cannot reach my archive just now. Try again in a few minutes."
+        )
     else:
-        said = words.say("Sorry, something went wrong.")
+        sentence = words.say("Sorry, something went wrong.")
     number = words.say("Its number in the log is {incident}.", incident=incident)
-    return aside(request, f"{said} {number}")
+    return aside(request, f"{sentence} {number}")
 
 
 async def _show_step(adapter: Adapter, request: Request, kept: KeptTask, step: str) -> None:

@@ -67,8 +67,8 @@ class Words:
     def say(self, message: str, **values: object) -> str:
         """Return `message` in this language, with `{name}` filled in from `values`."""
         # gettext returns the catalogue's header for the empty message.
-        said = self._catalogue.gettext(message) if message else ""
-        return said.format(**values) if values else said
+        text = self._catalogue.gettext(message) if message else ""
+        return text.format(**values) if values else text
 
     def render(self, message: str) -> str:
         """Return a Message in this language, translating nested messages in its values too.
@@ -83,19 +83,19 @@ class Words:
             return str(message)
         if len(sentences := split_messages(message)) > 1:
             return " ".join(filter(None, map(self.render, sentences)))
-        said = self.say(message.template)
+        text = self.say(message.template)
         if not message.values:
-            return said
+            return text
         values = {name: self._value(value) for name, value in message.values.items()}
-        return _Places(self).vformat(said, (), values)
+        return _Places(self).vformat(text, (), values)
 
     def _value(self, value: Value) -> Value:
         return self.render(value) if isinstance(value, Message) else value
 
     def count(self, singular: str, plural: str, number: int, **values: object) -> str:
         """Return the plural form for `number`, with `{number}` and `values` filled in."""
-        said = self._catalogue.ngettext(singular, plural, number)
-        return said.format(number=self.number(number), **values)
+        text = self._catalogue.ngettext(singular, plural, number)
+        return text.format(number=self.number(number), **values)
 
     def number(self, number: int) -> str:
         """Return a whole number with thousands separators: "56,573", "56.573"."""

@@ -290,10 +290,10 @@ def _affects_all(error: Exception) -> bool:
 
 def _note_unforeseen(feed: Feed, error: Exception) -> FeedFailed:
     logger.error("feed %d: %s", feed.id, reason(error))
-    said = Message(
+    message = Message(
         "What {host} sent could not be worked with; the log says why.", host=shown_host(feed.url)
     )
-    return FeedFailed(error=FeedUnreadable(said))
+    return FeedFailed(error=FeedUnreadable(message))
 
 
 async def _list_notices(work: Polling, decision: Decision) -> Sequence[OwedNotice]:

@@ -75,8 +75,8 @@ class Troubles:
 
     async def store(self) -> None:
         """Store what was reported. Raises StorageError, and keeps what is left."""
-        for kind, said in tuple(self._waiting.items()):
-            content = content_to_json(Trouble(said=said))
+        for kind, message in tuple(self._waiting.items()):
+            content = content_to_json(Trouble(said=message))
             for chat in await self.operators():
                 await self._outbox.owe_trouble(chat, kind, content, pace=PACE, now=self._now())
             self._waiting.pop(kind, None)

@@ -103,8 +103,8 @@ async def _find(
         return _nowhere(query, names[0] if names else corpus, error.full_message)
     found = await answer_query(app, chosen, query, limit=limit, voice=voice, mode=mode)
     if len(names) > 1:
-        said = Message("One corpus is searched at a time; this is {name}.", name=chosen.name)
-        found = replace(found, notices=(*found.notices, said))
+        notice = Message("One corpus is searched at a time; this is {name}.", name=chosen.name)
+        found = replace(found, notices=(*found.notices, notice))
     return found
 
 
@@ -165,8 +165,8 @@ async def _nearest(
         similarity=question.shown,
         limit=limit,
     )
-    said = describe_partial_vectors(question)
-    return replace(found, notices=(*found.notices, said)) if said else found
+    notice = describe_partial_vectors(question)
+    return replace(found, notices=(*found.notices, notice)) if notice else found
 
 
 async def months(app: App, corpus: Corpus, found: QueryAnswer) -> Mapping[str, int]:
@@ -248,13 +248,13 @@ async def _find_in_corpus(
         return found
     first, *others = platforms
     only = replace(query, filters=(*query.filters, Filter("platform", first)))
-    said = Message(
+    notice = Message(
         "Only posts of {platform}; there are some of {others}, too: name one as platform, or all.",
         platform=first,
         others=", ".join(others),
     )
     narrowed = await answered(query=only)
-    return replace(narrowed, notices=(*narrowed.notices, said))
+    return replace(narrowed, notices=(*narrowed.notices, notice))
 
 
 async def _corpus(app: App, search: SearchContract, query: Query) -> Corpus:

@@ -49,7 +49,7 @@ def brief_find_reply(found: QueryAnswer, words: Words, *, longest: int, after: i
         words=words,
         text=shown,
         hits=hits,
-        notice=" ".join(words.render(said) for said in found.notices) or None,
+        notice=" ".join(words.render(sentence) for sentence in found.notices) or None,
     )
 
 
@@ -67,7 +67,7 @@ def find_reply(found: QueryAnswer, words: Words, *, longest: int | None = None) 
     return Reply(
         words=words,
         text="\n".join(lines),
-        notice=" ".join(words.render(said) for said in found.notices) or None,
+        notice=" ".join(words.render(sentence) for sentence in found.notices) or None,
     )
 
 
@@ -82,7 +82,7 @@ def _summary(found: QueryAnswer, words: Words) -> str:
             corpus=found.corpus,
             query=query,
         )
-    said = words.count(
+    sentence = words.count(
         "{number} text in {corpus}: {query}",
         "{number} texts in {corpus}: {query}",
         found.counts.passing,
@@ -91,9 +91,9 @@ def _summary(found: QueryAnswer, words: Words) -> str:
     )
     if found.expanded != found.query:
         looked_for = cut(str(found.expanded), _LONGEST_QUERY)
-        said += "\n" + words.say("Looked for: {query}", query=looked_for)
+        sentence += "\n" + words.say("Looked for: {query}", query=looked_for)
     left = found.counts.passing - found.counts.returned
-    return said if not left else f"{said}\n{_rest(found, words)}"
+    return sentence if not left else f"{sentence}\n{_rest(found, words)}"
 
 
 def _rest(found: QueryAnswer, words: Words) -> str:
@@ -160,10 +160,10 @@ def _matches(matches: Sequence[Match], words: Words) -> Iterator[str]:
     """Yield each matched word or phrase once, with its count, alias and field."""
     for (term, alias_of), parts in _by_term(matches).items():
         named = term if alias_of is None else f"{alias_of} → {term}"
-        said = [named, f"×{min(part.count for part in parts)}"]
+        facts = [named, f"×{min(part.count for part in parts)}"]
         if not any("text" in part.fields for part in parts):
-            said.append(words.say("(in what it answers)"))
-        yield " ".join(said)
+            facts.append(words.say("(in what it answers)"))
+        yield " ".join(facts)
 
 
 def _by_term(matches: Sequence[Match]) -> dict[tuple[str, str | None], list[Match]]:

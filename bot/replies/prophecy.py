@@ -188,8 +188,8 @@ def say_how_found(prophecy: Prophecy, words: Words) -> str:
 
 def _without(message: Message | None, left_out: Message | None, words: Words) -> str:
     """Return a message in the reader's language, without one that may be part of it."""
-    said = words.render(message) if message else ""
-    return said.replace(words.render(left_out), "").strip() if left_out else said
+    notice_text = words.render(message) if message else ""
+    return notice_text.replace(words.render(left_out), "").strip() if left_out else notice_text
 
 
 def notice_of(prophecy: Prophecy, words: Words) -> str | None:

@@ -251,7 +251,7 @@ def find_reasons(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> 
     lines = [words.say("Query: {query}", query=_query(receipt.canonical))]
     if receipt.expanded != receipt.canonical:
         lines.append(words.say("Looked for: {query}", query=_query(receipt.expanded)))
-    plan = next((said for plan, said in _PLANS.items() if plan == receipt.plan), None)
+    plan = next((reason for plan, reason in _PLANS.items() if plan == receipt.plan), None)
     if plan:
         lines.append(words.say(plan))
     lines.append(_counts(receipt.counts, receipt.corpus, words))

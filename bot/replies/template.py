@@ -37,12 +37,12 @@ def require_template(text: str) -> None:
 def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Return the filled-in template, cut to its longest. Raises UsageError."""
     try:
-        said = _compile_template(template).render(
+        rendered = _compile_template(template).render(
             {name: cut(value, LONGEST_RENDERED) for name, value in values.items()}
         )
     except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as exc:
         raise _unusable(exc) from exc
-    return cut(said.strip(), LONGEST_RENDERED)
+    return cut(rendered.strip(), LONGEST_RENDERED)
 
 
 @lru_cache(maxsize=64)
@@ -81,5 +81,5 @@ def _require_allowed(template: str) -> None:
 
 def _unusable(error: Exception) -> UsageError:
     return UsageError(
-        Message("The template cannot be used: {said}", said=cut(str(error) or "?", 200))
+        Message("The template cannot be used: {reason}", reason=cut(str(error) or "?", 200))
     )

@@ -228,7 +228,9 @@ class SlackAdapter:
             except DeliveryError as untold:
                 logger.info("nobody was told that a picture failed: %s", untold)
             raise DeliveryError(
-                Message("Slack did not take a picture: {said}.", said=describe_slack_error(error))
+                Message(
+                    "Slack did not take a picture: {reason}.", reason=describe_slack_error(error)
+                )
             ) from error
 
 

@@ -109,14 +109,16 @@ def _map_error(error: Exception) -> DeliveryError:
         return DeliveryError(Message("Slack cannot be reached."))
     if (wait := _read_wait(error)) is not None:
         return SlowDown(wait)
-    code, said = read_code(error), describe_slack_error(error)
+    code, reason = read_code(error), describe_slack_error(error)
     if not code or code in _UNSURE:
-        return Unsure(Message("Slack did not say whether the message arrived: {said}.", said=said))
+        return Unsure(
+            Message("Slack did not say whether the message arrived: {reason}.", reason=reason)
+        )
     if code in _GONE:
-        return ChatGone(Message("Slack refuses: {said}.", said=said))
+        return ChatGone(Message("Slack refuses: {reason}.", reason=reason))
     if code in _LATER:
-        return DeliveryError(Message("Slack refuses for now: {said}.", said=said))
-    return DeliveryRefused(Message("Slack refuses the message: {said}.", said=said))
+        return DeliveryError(Message("Slack refuses for now: {reason}.", reason=reason))
+    return DeliveryRefused(Message("Slack refuses the message: {reason}.", reason=reason))
 
 
 def _read_wait(error: Exception) -> float | None:
@@ -268,12 +270,12 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
                 await client.apps_connections_open(app_token=app_token)
     except SlackApiError as error:
         raise TokenRefused(
-            Message("Slack refuses: {said}.", said=describe_slack_error(error)),
+            Message("Slack refuses: {reason}.", reason=describe_slack_error(error)),
             fix=Message("Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."),
         ) from error
     except FAILURES as error:
         raise AdapterFailed(
-            Message("Slack cannot be reached ({said}).", said=describe_slack_error(error)),
+            Message("Slack cannot be reached ({reason}).", reason=describe_slack_error(error)),
             fix=Message("Check slack.api_base and the network."),
         ) from error
     if missing := _find_missing_scopes(str(who.headers.get("x-oauth-scopes", ""))):

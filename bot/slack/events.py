@@ -87,17 +87,17 @@ async def read_message(
         return None
     mention = f"<@{myself.user_id}>"
     text = event.get("text") or ""
-    said = plain_text(text.replace(mention, " "))
+    written = plain_text(text.replace(mention, " "))
     around = split_around(text, re.compile(re.escape(mention)))
-    shared = shared_part(event) if not said else {}
+    shared = shared_part(event) if not written else {}
     private = is_private(event["channel"])
     addressed = private or mention in text or event["type"] == "app_mention"
-    said = said or plain_text(str(shared.get("text", "")))
+    written = written or plain_text(str(shared.get("text", "")))
     thread = event.get("thread_ts")
-    root = await _thread_root(event, said, myself) if addressed else {}
-    unreadable = addressed and not said and not thread and bool(event.get("files"))
+    root = await _thread_root(event, written, myself) if addressed else {}
+    unreadable = addressed and not written and not thread and bool(event.get("files"))
     quoted = {} if private or root.get("user") == myself.user_id else _with_text(root)
-    about_thread = not said and bool(quoted)
+    about_thread = not written and bool(quoted)
     return Request(
         # A message has one timestamp, however often and in whatever form it is delivered.
         event_id=message_event(event["channel"], event["ts"]),
@@ -105,7 +105,7 @@ async def read_message(
         place=_place_in(event["channel"], thread or (None if private else event["ts"])),
         person=await person_of(event["user"], myself, bot=bool(event.get("bot_id"))),
         trigger=Trigger.ADDRESSED if addressed else Trigger.OVERHEARD,
-        text=plain_text(str(quoted.get("text", ""))) if about_thread else said,
+        text=plain_text(str(quoted.get("text", ""))) if about_thread else written,
         now=now,
         written_at=moment_of((quoted if about_thread else shared).get("ts")),
         around_name=around and (plain_text(around[0]), plain_text(around[1])),
@@ -171,11 +171,11 @@ async def read_link(
     )
 
 
-async def _thread_root(event: Payload, said: str, myself: SlackIdentity) -> Payload:
+async def _thread_root(event: Payload, written: str, myself: SlackIdentity) -> Payload:
     """Return the first message of a thread if what is said there may be about it, or an empty
     payload."""
     thread = event.get("thread_ts")
-    if not thread or thread == event["ts"] or not _ABOUT_THREAD.fullmatch(said):
+    if not thread or thread == event["ts"] or not _ABOUT_THREAD.fullmatch(written):
         return {}
     return await myself.message(event["channel"], thread)
 
@@ -228,9 +228,9 @@ async def _read_revision(
     deleted = event["subtype"] == _DELETED
     if before.get("ts") is None or (not deleted and before.get("text") == after.get("text")):
         return None
-    said = {key: value for key, value in after.items() if key != "edited"}
+    message = {key: value for key, value in after.items() if key != "edited"}
     channel = {"type": "message", "channel": event["channel"]}
-    request = await read_message({**said, **channel}, body, myself, now=now)
+    request = await read_message({**message, **channel}, body, myself, now=now)
     if request is None:
         return None
     suffix = "deleted" if deleted else "edited"

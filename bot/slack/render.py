@@ -86,8 +86,8 @@ def render_fallback(reply: Reply) -> str:
         *(hit.text for hit in first),
         reply.notice,
     ]
-    said = cut(" · ".join(part for part in (*parts, reply.toast) if part), _FALLBACK)
-    return escape_mrkdwn(said) or "…"
+    line = cut(" · ".join(part for part in (*parts, reply.toast) if part), _FALLBACK)
+    return escape_mrkdwn(line) or "…"
 
 
 def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
@@ -95,13 +95,13 @@ def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     found: list[Block] = []
     if headline := _drop_nulls(reply.headline or "").strip():
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
-    if said := [
+    if elements := [
         *_render_text(_write_text(reply), _OWN_LINE if reply.inert else _LINK),
         *_render_hits(reply),
         *_render_items(reply),
         *_render_left_out(reply),
     ]:
-        found.append(RichTextBlock(elements=said))
+        found.append(RichTextBlock(elements=elements))
     if picture:
         found.append(
             ImageBlock(alt_text=_describe_picture(reply), slack_file=SlackFile(id=picture))
@@ -120,8 +120,8 @@ def _write_text(reply: Reply) -> str:
 
 def render_remark(text: str, block_id: str | None = None) -> ContextBlock:
     """Return a block of small text."""
-    said = cut(_drop_nulls(as_called_here(text)).strip(), _NOTICE)
-    return ContextBlock(elements=[_plain(said)], block_id=block_id)
+    line = cut(_drop_nulls(as_called_here(text)).strip(), _NOTICE)
+    return ContextBlock(elements=[_plain(line)], block_id=block_id)
 
 
 def _describe_picture(reply: Reply) -> str:
@@ -178,12 +178,12 @@ def _render_items(reply: Reply) -> Iterator[RichTextElement]:
 def _render_left_out(reply: Reply) -> Iterator[RichTextElement]:
     number = sum(max(len(shown) - MOST_HITS, 0) for shown in (reply.hits, reply.items))
     if number:
-        said = reply.words.count(
+        line = reply.words.count(
             "{number} more tweet does not fit into this message.",
             "{number} more tweets do not fit into this message.",
             number,
         )
-        yield RichTextSectionElement(elements=[_text(said)])
+        yield RichTextSectionElement(elements=[_text(line)])
 
 
 def _render_hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
@@ -206,8 +206,8 @@ def _render_small_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
     before = "".join(f"{_drop_nulls(part)} · " for part in hit.introduction)
     after = " · ".join(hit.marks(reply.words))
     if not hit.date_text:
-        said = " · ".join(filter(None, (before.removesuffix(" · "), after)))
-        return [_render_link(hit.url, f"{hit.rank}."), _text(f" {said}: " if said else " ")]
+        line = " · ".join(filter(None, (before.removesuffix(" · "), after)))
+        return [_render_link(hit.url, f"{hit.rank}."), _text(f" {line}: " if line else " ")]
     date = _render_link(hit.url, hit.date_text)
     return [_text(f"{hit.rank}. {before}"), date, _text(f" · {after}: " if after else ": ")]
 
@@ -217,8 +217,8 @@ def _render_facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
     facts = [cut(_drop_nulls(hit.signature), _AUTHOR)] if hit.signature else []
     facts = [*facts, *hit.marks(reply.words)]
     if not hit.date_text:
-        said = " · ".join(filter(None, (hit.age, *facts)))
-        return [_render_link(hit.url, f"{hit.rank}.", bold=True), _text(f" {said}")]
+        line = " · ".join(filter(None, (hit.age, *facts)))
+        return [_render_link(hit.url, f"{hit.rank}.", bold=True), _text(f" {line}")]
     date = _render_link(hit.url, hit.date_text, bold=True)
     age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}".strip(), style=_BOLD)
     beside = [_text(" · " + " · ".join(facts))] if facts else []

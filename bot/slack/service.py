@@ -185,7 +185,7 @@ class SlackService:
             await self._watch()
         except SlackApiError as error:
             raise AdapterFailed(
-                Message("Slack refuses: {said}.", said=describe_slack_error(error)), fix=_TOKENS
+                Message("Slack refuses: {reason}.", reason=describe_slack_error(error)), fix=_TOKENS
             ) from error
         finally:
             await self.stop(_CLOSE_SECONDS)

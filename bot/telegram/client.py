@@ -116,21 +116,25 @@ def _map_error(error: TelegramError) -> DeliveryError:
     if isinstance(error, RetryAfter):
         return SlowDown(read_wait(error))
     if isinstance(error, Forbidden) or has_words(error, "chat not found"):
-        return ChatGone(Message("Telegram refuses: {said}.", said=describe_telegram_error(error)))
+        return ChatGone(
+            Message("Telegram refuses: {reason}.", reason=describe_telegram_error(error))
+        )
     if isinstance(error, BadRequest):
         if has_words(error, "not modified"):
             return MessageUnchanged(Message("Telegram has nothing to change."))
         return DeliveryRefused(
-            Message("Telegram refuses the message: {said}.", said=describe_telegram_error(error))
+            Message(
+                "Telegram refuses the message: {reason}.", reason=describe_telegram_error(error)
+            )
         )
     if isinstance(error.__cause__, _NEVER_SENT):
         return DeliveryError(
-            Message("Telegram cannot be reached: {said}.", said=describe_telegram_error(error))
+            Message("Telegram cannot be reached: {reason}.", reason=describe_telegram_error(error))
         )
     return Unsure(
         Message(
-            "Telegram did not say whether the message arrived: {said}.",
-            said=describe_telegram_error(error),
+            "Telegram did not say whether the message arrived: {reason}.",
+            reason=describe_telegram_error(error),
         )
     )
 
@@ -206,19 +210,19 @@ class Bot(ExtBot[None]):
         return [raw for raw in found if isinstance(raw, dict)] if isinstance(found, list) else []
 
 
-def mend_halves(said: Any) -> Any:
+def mend_halves(update: Any) -> Any:
     """Return parsed JSON in which halves of characters, which nothing can store, are U+FFFD: one
     of the units in which entities are counted, too."""
-    match said:
+    match update:
         case str():
-            units = said.encode("utf-16-le", "surrogatepass")
-            return said if said.isascii() else units.decode("utf-16-le", "replace")
+            units = update.encode("utf-16-le", "surrogatepass")
+            return update if update.isascii() else units.decode("utf-16-le", "replace")
         case list():
-            return [mend_halves(item) for item in said]
+            return [mend_halves(item) for item in update]
         case dict():
-            return {name: mend_halves(value) for name, value in said.items()}
+            return {name: mend_halves(value) for name, value in update.items()}
         case _:
-            return said
+            return update
 
 
 class _Request(HTTPXRequest):
@@ -316,9 +320,9 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
             fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
         ) from error
     except (TelegramError, TimeoutError) as error:
-        said = _OF_LIBRARIES.sub("", str(error)) or "no answer in time"
+        reason = _OF_LIBRARIES.sub("", str(error)) or "no answer in time"
         raise AdapterFailed(
-            Message("Telegram cannot be reached: {said}.", said=said),
+            Message("Telegram cannot be reached: {reason}.", reason=reason),
             fix=Message("Check telegram.api_base and the network."),
         ) from error
     if state.url and state.url != webhook_url:

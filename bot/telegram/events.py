@@ -130,7 +130,7 @@ def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> R
     if update.inline_query:
         return _read_inline(update.inline_query, now)
     if message := update.message or update.channel_post:
-        return _said(update, message, myself, now)
+        return _read_spoken(update, message, myself, now)
     if update.my_chat_member:
         return _read_joining(update, update.my_chat_member, myself, now)
     if update.edited_message:
@@ -164,7 +164,7 @@ def _read_edit(
     update: Update, message: Message, myself: TelegramIdentity, now: datetime
 ) -> Request | None:
     """Return the request in a message as it was edited; it revises the one in the message."""
-    request = _said(update, message, myself, now)
+    request = _read_spoken(update, message, myself, now)
     if request is None:
         return None
     return replace(
@@ -172,7 +172,7 @@ def _read_edit(
     )
 
 
-def _said(
+def _read_spoken(
     update: Update, message: Message, myself: TelegramIdentity, now: datetime
 ) -> Request | None:
     text = _read_text(message)
@@ -308,8 +308,8 @@ def _meant(
             return None, "", message
         if not (whom or place.private or name in myself.commands):
             return None, "", message
-        said = text[len(command) :].strip()
-        argument = "" if said == FROM_INLINE else said
+        rest = text[len(command) :].strip()
+        argument = "" if rest == FROM_INLINE else rest
         return Trigger.COMMAND, f"/{name} {argument}".strip(), message
     bare = _find_own_name(myself).sub(" ", text).strip()
     named, answered = bare != text.strip(), message.reply_to_message

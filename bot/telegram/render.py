@@ -77,8 +77,8 @@ def render_messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     if reply.hits or reply.headline or reply.items:
         return [_render_answer(reply, limit)]
     parts = (_defuse_links(reply, reply.text or ""), defuse_mentions(reply.notice or ""))
-    said = "\n\n".join(filter(None, parts))
-    return [escape_html(piece) for piece in split(said, limit, utf16_length)]
+    text = "\n\n".join(filter(None, parts))
+    return [escape_html(piece) for piece in split(text, limit, utf16_length)]
 
 
 def render_caption(reply: Reply) -> str:
@@ -139,8 +139,8 @@ def _render_lines(reply: Reply, share: int) -> list[MarkupLine]:
             MarkupLine(""),
         ]
     if reply.text:
-        said = cut(_defuse_links(reply, reply.text), 1000, utf16_length)
-        lines += [MarkupLine(said), MarkupLine("")]
+        text = cut(_defuse_links(reply, reply.text), 1000, utf16_length)
+        lines += [MarkupLine(text), MarkupLine("")]
     for hit in reply.hits:
         lines += [*_render_hit(hit, reply, share), *([] if hit.small else [MarkupLine("")])]
     for item in reply.items:
@@ -168,14 +168,16 @@ def _render_hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
             " ".join(defuse_mentions(hit.text).split()), min(share, LONGEST_SMALL), utf16_length
         )
         facts = (*map(defuse_mentions, hit.introduction), hit.date_text, *hit.marks(reply.words))
-        said = " · ".join(filter(None, facts))
-        line = f"{hit.rank}. {said}: {text}" if said else f"{hit.rank}. {text}"
+        facts_line = " · ".join(filter(None, facts))
+        line = f"{hit.rank}. {facts_line}: {text}" if facts_line else f"{hit.rank}. {text}"
         return [MarkupLine(line, label=label, address=address)]
     author = [defuse_mentions(hit.signature)] if hit.signature else []
     marks = ", ".join(hit.marks(reply.words))
-    said = " · ".join(part for part in (*when, *author, marks) if part)
+    facts_line = " · ".join(part for part in (*when, *author, marks) if part)
     lines = [
-        MarkupLine(f"{hit.rank}. {said}".rstrip(), "<b>", "</b>", label=label, address=address)
+        MarkupLine(
+            f"{hit.rank}. {facts_line}".rstrip(), "<b>", "</b>", label=label, address=address
+        )
     ]
     if not reply.picture:  # which shows the text
         quote = cut(defuse_mentions(hit.text), share, utf16_length)

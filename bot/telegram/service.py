@@ -110,7 +110,7 @@ class TelegramService:
             ) from None
         except BadRequest as error:
             raise AdapterFailed(
-                Message("Telegram refuses: {said}.", said=error.message),
+                Message("Telegram refuses: {reason}.", reason=error.message),
                 fix=Message("Check telegram.webhook_url."),
             ) from error
         finally:

@@ -141,8 +141,8 @@ async def _list_texts(
     known = corpus_named(await shared.app.corpora.list(), name)
     words = find_visitor(request).words
     values, months = request.query_params, (await read_exhibit(shared, known)).months
-    order = Order(said) if (said := values.get("sort", "")) in list(Order) else usual
-    number = int(said) if (said := values.get("page", "")).isdecimal() and len(said) < 6 else 1
+    order = Order(given) if (given := values.get("sort", "")) in list(Order) else usual
+    number = int(given) if (given := values.get("page", "")).isdecimal() and len(given) < 6 else 1
     skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
     texts = await DocumentLookup(shared.app.database).list_texts(
         known,

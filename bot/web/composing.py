@@ -30,7 +30,9 @@ _Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0
 # 2.0 is an integer in JSON, and not in Python.
 _Whole = Annotated[
     int,
-    BeforeValidator(lambda said: int(said) if isinstance(said, float) and said % 1 == 0 else said),
+    BeforeValidator(
+        lambda given: int(given) if isinstance(given, float) and given % 1 == 0 else given
+    ),
 ]
 
 _VARIANTS = 3  # on the page

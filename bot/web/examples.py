@@ -254,15 +254,15 @@ async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> 
         return [Example(headline) for headline in chosen]
     if foretold := (await read_exhibit(shared, corpus)).approved[:_MOST]:
         return [Example(lead.headline, format_day(lead.until)) for lead in foretold]
-    said = words_for(_choose_language(corpus, words))
-    stock = [Example(said.say(headline)) for headline in STOCK]
+    own_words = words_for(_choose_language(corpus, words))
+    stock = [Example(own_words.say(headline)) for headline in STOCK]
     if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
-        return BUNDLED[said.language]
+        return BUNDLED[own_words.language]
 
     async def begin_trial() -> _Trial:
         return _Trial(stock if corpus.documents else [])
 
-    key = ("examples", corpus.id, corpus.documents, said.language)
+    key = ("examples", corpus.id, corpus.documents, own_words.language)
     trial = await shared.kept.get(key, begin_trial, seconds=_KEPT_SECONDS)
     await trial.go_on(lambda example: _search_example(shared, corpus, example))
     return trial.best

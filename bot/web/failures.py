@@ -118,9 +118,9 @@ class Refusal(PresagioError):
 
     def problem(self, words: Words | None = None) -> Problem:
         """Return the body for programs, or for a page in the words of its visitor."""
-        said = words or words_for(DEFAULT)
+        words_used = words or words_for(DEFAULT)
         return build_problem(
-            self.status, said.render(self.message), said.render(self.fix or "") or None
+            self.status, words_used.render(self.message), words_used.render(self.fix or "") or None
         )
 
 
@@ -186,8 +186,8 @@ def _explain_parameter(error: Mapping[str, Any]) -> tuple[Message, Message | Non
             Message("The parameter {name} is missing.", name=name),
             Message("Add {name}=...", name=name),
         )
-    said = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "must")
-    return Message("The parameter {name} is wrong: {said}.", name=name, said=said), None
+    reason = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "must")
+    return Message("The parameter {name} is wrong: {reason}.", name=name, reason=reason), None
 
 
 def describe_problems(*statuses: int, steering: bool = False) -> dict[int | str, dict[str, Any]]:
@@ -201,12 +201,12 @@ def _describe_problem(
     status: int, message: str, fix: str, headers: dict[str, Any]
 ) -> dict[str, Any]:
     example = build_problem(HTTPStatus(status), message, fix).model_dump()
-    said: dict[str, Any] = {
+    description: dict[str, Any] = {
         "model": Problem,
         "description": message,
         "content": {_JSON: {"example": example}},
     }
-    return said | ({"headers": headers} if headers else {})
+    return description | ({"headers": headers} if headers else {})
 
 
 def describe_api(app: FastAPI, *, keys_needed: bool) -> dict[str, Any]:

@@ -84,8 +84,8 @@ class PostedEntry:
     def text(self) -> str:
         """Return the entry without markup: what foretold it, when, where both can be read."""
         source = " · ".join(filter(None, (self.source, self.link)))
-        said = (f"“{self.quote}”", self.when, self.original, source)
-        return "\n\n".join(filter(None, said))
+        paragraphs = (f"“{self.quote}”", self.when, self.original, source)
+        return "\n\n".join(filter(None, paragraphs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -220,5 +220,5 @@ def _render_result(answer: AnswerModel) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], structured_content=body)
 
 
-def _render_error(said: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=said)], is_error=True)
+def _render_error(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)], is_error=True)

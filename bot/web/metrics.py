@@ -255,7 +255,7 @@ async def _read_stored(database: Database, now: datetime) -> AsyncIterator[Metri
         {"owed": posts.owed, "retried": posts.retried, "failed": posts.failed},
     )
     standbys = database.replicas()
-    for name, said in OF_STANDBYS.items() if standbys else ():
+    for name, help_text in OF_STANDBYS.items() if standbys else ():
         figures = {state.name: getattr(state, name) for state in standbys}
         known = {state: figure for state, figure in figures.items() if figure is not None}
-        yield _gauge(f"presagio_replica_{name}", said, "replica", known)
+        yield _gauge(f"presagio_replica_{name}", help_text, "replica", known)

@@ -222,7 +222,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
     words = visitor.words
     when = values.get("when", "").strip()
     found = await read_timeline(shared, query, chosen, words, when) if query else None
-    notices = [words.render(said) for said in found.found.notices] if found else []
+    notices = [words.render(notice) for notice in found.found.notices] if found else []
     exhibit = None if found else await read_exhibit(shared, await shared.app.corpus(chosen))
     bars = draw_bars(exhibit.months) if exhibit else ()
     return render(

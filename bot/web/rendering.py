@@ -117,8 +117,8 @@ def build_card(
         pieces=split_marks(marked.get(found.id, found.text)),
         percent=_percent(hit.score),
         figures=[
-            ScorePart(words.say(said), _percent(value))
-            for name, said in _SCORE_PARTS.items()
+            ScorePart(words.say(name_of_part), _percent(value))
+            for name, name_of_part in _SCORE_PARTS.items()
             if (value := hit.parts.get(name)) is not None
         ],
         marks=view.marks(words),
@@ -160,9 +160,9 @@ def split_marks(text: str) -> list[Piece]:
     first, *rest = text.split(MARK_BEGINS)
     pieces = [Piece(_drop_marks(first), marked=False)]
     for part in rest:
-        said, ended, after = part.partition(MARK_ENDS)
+        inside, ended, after = part.partition(MARK_ENDS)
         pieces += [
-            Piece(_drop_marks(said), marked=bool(ended)),
+            Piece(_drop_marks(inside), marked=bool(ended)),
             Piece(_drop_marks(after), marked=False),
         ]
     return [piece for piece in pieces if piece.text]
@@ -173,13 +173,13 @@ def link_pieces(text: str, address: str | None) -> list[Piece]:
     on_x = urlsplit(address or "").hostname in _X
     pieces, at = list[Piece](), 0
     for found in _LINKED.finditer(text):
-        said = found[0]
-        if not on_x and said.startswith("@"):
+        link = found[0]
+        if not on_x and link.startswith("@"):
             continue
-        url = f"https://x.com/{said[1:]}" if said.startswith("@") else said
+        url = f"https://x.com/{link[1:]}" if link.startswith("@") else link
         pieces += [
             Piece(text[at : found.start()], marked=False),
-            Piece(said, marked=False, url=url),
+            Piece(link, marked=False, url=url),
         ]
         at = found.end()
     return [piece for piece in (*pieces, Piece(text[at:], marked=False)) if piece.text]

@@ -105,8 +105,8 @@ async def _take_share(request: Request, visitor: VisitorOf) -> Response:
     given = request.query_params
     title, text, url = (given.get(name, "").strip() for name in ("title", "text", "url"))
     link = first_link(url) or first_link(text) or url
-    said = [words for words in (read_headline(text).text, title) if words]
-    words = next((words for words in said if not is_remark(words)), "".join(said[:1]))
+    candidates = [words for words in (read_headline(text).text, title) if words]
+    words = next((words for words in candidates if not is_remark(words)), "".join(candidates[:1]))
     headline = f"{words[: max(LONGEST_TEXT - len(link) - 1, 0)]} {link}".strip()[:LONGEST_TEXT]
     if not headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
@@ -157,13 +157,13 @@ async def _show_description(request: Request, visitor: VisitorOf) -> Response:
     """Describe the page as a search engine, which browsers offer beside their own."""
     origin, address = own_address(request), visitor.link("/prophecy", headline="HEADLINE")
     root = Element("OpenSearchDescription", {"xmlns": _OPENSEARCH})
-    for name, said in (
+    for name, text in (
         ("ShortName", "Presagio"),
         ("Description", visitor.words.say(ABOUT)),
         ("Language", visitor.words.language),
         ("InputEncoding", "UTF-8"),
     ):
-        SubElement(root, name).text = said
+        SubElement(root, name).text = text
     icon = SubElement(root, "Image", {"type": "image/svg+xml", "width": "32", "height": "32"})
     icon.text = f"{origin}/static/icon.svg"
     template = origin + address.replace("HEADLINE", "{searchTerms}")

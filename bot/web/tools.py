@@ -114,7 +114,7 @@ class ShortAnswer(AnswerModel):
 def _shorten_hit(told: Mapping[str, Any]) -> ShortHit:
     values = {name: told.get(name) for name in ShortHit.model_fields}
     written, text = told["created_at"], " ".join(told["text"].split())
-    cut_text = cut(text, _LONGEST_SHORT, lambda said: len(said.encode()))
+    cut_text = cut(text, _LONGEST_SHORT, lambda kept: len(kept.encode()))
     return ShortHit.model_validate(
         values | {"created_at": written and written[:10], "text": cut_text}
     )
