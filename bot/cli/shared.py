@@ -260,9 +260,9 @@ def confirm(question: str) -> None:
 
 def ask_line(question: str) -> str:
     """Return what somebody at the terminal answers; Ctrl-C ends the command at once."""
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    with exit_while_asking():
+    with exit_while_asking():  # before the question is seen
+        sys.stderr.write(question)
+        sys.stderr.flush()
         return sys.stdin.readline().strip()
 
 

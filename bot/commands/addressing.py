@@ -44,7 +44,7 @@ _WANTS_TEXTS = re.compile(
     r"(?:tweets?|posts?|tuits?)\s?,?",
     re.IGNORECASE,
 )
-_ABOUT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(.+?)\s?\?+", re.IGNORECASE)
+_ABOUT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(\S.*)", re.IGNORECASE)
 # How a message begins that goes on with a question.
 _ASKING = re.compile(
     r"(?:(?:and|but|y|pero)\b[\s,]*)?¿?(?:what|who|whom|whose|which|when|where|why|how|did|does|has"
@@ -79,15 +79,23 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
-    asked = _WANTS_TEXTS.fullmatch(before.lstrip("¿ ")) and _ABOUT.fullmatch(after)
-    if asked and find_telling_words(asked[1]):
-        return replace(request, text=asked[1], around_name=None)
+    if subject := _find_wanted_subject(before, after):
+        return replace(request, text=subject, around_name=None)
     called = fold_words(before)
     if len(called) > 1:
         return request
     if TALK.issuperset(called):
         return replace(request, text=after, around_name=None)
     return request if _SPOKEN_ABOUT.match(after) else replace(request, around_name=None)
+
+
+def _find_wanted_subject(before: str, after: str) -> str:
+    """Return what texts are asked for about, if that tells anything; else ""."""
+    if not after.endswith("?") or not _WANTS_TEXTS.fullmatch(before.lstrip("¿ ")):
+        return ""
+    about = _ABOUT.fullmatch(after)
+    subject = about[1].rstrip("? ") if about else ""
+    return subject if find_telling_words(subject) else ""
 
 
 def goes_on_asking(request: Request) -> bool:
