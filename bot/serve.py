@@ -207,7 +207,7 @@ async def serve(
             asyncio.create_task(_tidy(app, claims, now)),
             asyncio.create_task(log_status_changes(services)),
         ]
-        await _listen(
+        await _listen_until_stopped(
             services,
             watching,
             tell,
@@ -219,7 +219,7 @@ async def serve(
         raise AdapterFailed("No adapter is left to listen.", fix="Mend what is said above.")
 
 
-async def _listen(
+async def _listen_until_stopped(
     services: Mapping[str, Service],
     watching: Sequence["asyncio.Task[Never]"],
     tell: Callable[[str], None],

@@ -68,7 +68,11 @@ class TelegramPoster:
         """Show the reply and return its message id. Raises as documented in Poster."""
         await asyncio.sleep(self._pace.reserve(time.monotonic()))
         topic = int(thread) if thread else None
-        return await _send_reply(self._bot, self._chats, chat.external_id, reply, thread=topic)
+        # In one message: a post whose beginning is there already could not be sent again.
+        pieces = render_messages(reply)[:1]
+        return await _send_reply(
+            self._bot, self._chats, chat.external_id, reply, pieces=pieces, thread=topic
+        )
 
     async def find_posted(
         self,
@@ -91,12 +95,17 @@ async def _send_reply(
     chat_id: str,
     reply: Reply,
     *,
+    pieces: Sequence[str],
     thread: int | None,
     answered: ReplyParameters | None = None,
 ) -> str:
-    """Send a reply; if the group has moved, send it again to its new id. Return the ids of its
-    messages, separated by spaces."""
-    send = partial(_send_to_topic, bot, reply=reply, thread=thread, answered=answered)
+    """Send a reply, whose text is in `pieces`; if the group has moved, send it to its new id.
+
+    Return the ids of its messages, separated by spaces.
+    """
+    send = partial(
+        _send_to_topic, bot, reply=reply, pieces=pieces, thread=thread, answered=answered
+    )
     try:
         return await send(int(chat_id))
     except GroupMigrated as moved:
@@ -105,10 +114,16 @@ async def _send_reply(
 
 
 async def _send_to_topic(
-    bot: Bot, chat_id: int, *, reply: Reply, thread: int | None, answered: ReplyParameters | None
+    bot: Bot,
+    chat_id: int,
+    *,
+    reply: Reply,
+    pieces: Sequence[str],
+    thread: int | None,
+    answered: ReplyParameters | None,
 ) -> str:
     """Send a reply to a topic, or to its chat if the topic is gone."""
-    send = partial(_send_messages, bot, chat_id, reply, render_messages(reply), answered=answered)
+    send = partial(_send_messages, bot, chat_id, reply, pieces, answered=answered)
     async with map_telegram_errors():
         try:
             return await send(thread=thread)
@@ -304,6 +319,7 @@ class TelegramAdapter:
             self._chats,
             request.place.chat_id,
             reply,
+            pieces=render_messages(reply),
             thread=_find_thread(request),
             answered=_find_reply_target(request),
         )

@@ -215,8 +215,9 @@ def mend_halves(update: Any) -> Any:
     of the units in which entities are counted, too."""
     match update:
         case str():
-            units = update.encode("utf-16-le", "surrogatepass")
-            return update if update.isascii() else units.decode("utf-16-le", "replace")
+            if update.isascii():
+                return update
+            return update.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         case list():
             return [mend_halves(item) for item in update]
         case dict():

@@ -289,7 +289,7 @@ async def _describe_findings(
     votes = shared.settings.web.votes and not judging and prophecy.corpus != ALL
     tallies = await Ballots(shared.app.database).tallies(prophecy) if votes else {}
 
-    def build(hit: Hit, *, near: bool = False) -> CardView:
+    def build_hit_card(hit: Hit, *, near: bool = False) -> CardView:
         return build_card(
             hit,
             corpus=prophecy.corpus,
@@ -311,8 +311,8 @@ async def _describe_findings(
         "foretold": is_foretold(prophecy),
         "judged": prophecy.judged,
         "axis": draw_axis(hits or near, until),
-        "cards": [build(hit) for hit in hits],
-        "near": [build(hit, near=True) for hit in near],
+        "cards": [build_hit_card(hit) for hit in hits],
+        "near": [build_hit_card(hit, near=True) for hit in near],
         "more": not asked.more and not judging and len(hits or near) >= usual,
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
         "notice": None if judging or not holds_words(prophecy) else notice_of(prophecy, words),

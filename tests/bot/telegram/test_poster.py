@@ -60,6 +60,16 @@ async def test_a_post_is_one_message_with_its_buttons(poster: TelegramPoster, gr
     assert message.buttons
 
 
+async def test_a_post_longer_than_a_message_is_one_all_the_same(
+    poster: TelegramPoster, group: Chat
+) -> None:
+    """A part that was sent would be sent again if the rest failed."""
+    identity = await poster.post(known(group), None, replace(POST, text="🌊 " * 3000), key="k")
+    (message,) = group.bot_messages
+    assert identity == str(message.id)
+    assert message.buttons
+
+
 async def test_a_picture_is_posted_with_its_caption(poster: TelegramPoster, group: Chat) -> None:
     await poster.post(known(group), None, Reply(words=WORDS, text="a < b", picture=PNG), key="k")
     (message,) = group.bot_messages
