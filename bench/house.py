@@ -1,24 +1,42 @@
-"""Reports the size and shape of the source: modules, lines, loose files, ambiguous names.
+"""Reports the size and shape of the source: modules, lines, importers, names.
 
-python -m bench.house [ROOT]
+python -m bench.house [ROOT] [--entered]
+
+`--entered` answers a headline from the demo corpus too, and counts the modules it goes through.
 """
 
 import argparse
 import ast
+import inspect
+import io
+import os
 import re
+import subprocess
+import sys
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import FrameType
 
-WINGS = ("bot", "engine", "db")
-_LONG = 250
+from bench.store import folder
+from db.embedded.server import EmbeddedServer
+
+PACKAGES = ("bot", "engine", "db")
+_LONG = 400
+_SHORT = 80
+_SHARED = 5  # modules that may each have a private function of the same name
+_PARTICIPLE = re.compile(
+    r"_*([a-z]+ed|found|given|kept|known|left|made|met|said|sent|shown|told)_*"
+)
+_SEARCH = ("search", "Senators question the president over the border wall", "--no-llm", "--json")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def modules(root: Path) -> dict[str, list[Path]]:
-    """Return the modules of each wing."""
-    return {wing: sorted((root / wing).rglob("*.py")) for wing in WINGS}
+    """Return the modules of each package."""
+    return {package: sorted((root / package).rglob("*.py")) for package in PACKAGES}
 
 
 @cache
@@ -50,10 +68,10 @@ def public_names(tree: ast.Module) -> Iterator[str]:
 
 
 def circles(found: dict[str, list[Path]], root: Path) -> list[tuple[str, str]]:
-    """Return pairs of subjects (folders and loose files of a wing) that import each other."""
+    """Return pairs of subjects (folders and loose files of a package) that import each other."""
     uses: dict[str, set[str]] = defaultdict(set)
-    for wing, paths in found.items():
-        imported = re.compile(rf"^ *from ({wing}\.\w+)", re.MULTILINE)
+    for package, paths in found.items():
+        imported = re.compile(rf"^ *from ({package}\.\w+)", re.MULTILINE)
         for path in paths:
             subject = ".".join(path.relative_to(root).with_suffix("").parts[:2])
             uses[subject].update(imported.findall(path.read_text(encoding="utf-8")))
@@ -77,14 +95,14 @@ def _reached(subject: str, uses: dict[str, set[str]]) -> set[str]:
 
 
 def listing(root: Path) -> Iterator[str]:
-    """Yield the wings, their loose modules and their folders, each with its own first line."""
-    for wing, paths in modules(root).items():
-        yield f"{wing + '/':<24}{_first_line(root / wing / '__init__.py')}"
+    """Yield the packages, their loose modules and their folders, each with its own first line."""
+    for package, paths in modules(root).items():
+        yield f"{package + '/':<24}{_first_line(root / package / '__init__.py')}"
         for path in paths:
-            if path.parent == root / wing and path.stem != "__init__":
+            if path.parent == root / package and path.stem != "__init__":
                 yield f"  {path.name:<22}{_first_line(path)}"
         for path in paths:
-            folder = path.parent.relative_to(root / wing)
+            folder = path.parent.relative_to(root / package)
             if path.stem == "__init__" and folder.parts:
                 name = f"{'  ' * len(folder.parts)}{folder.name}/"
                 yield f"{name:<24}{_first_line(path)}"
@@ -95,31 +113,103 @@ def _first_line(path: Path) -> str:
     return said.split("\n")[0]
 
 
-def main(root: Path) -> None:
+def importers(root: Path) -> Mapping[str, set[str]]:
+    """Return which modules import a module, for each that marks no package."""
+    paths = {str(p.relative_to(root)): p for found in modules(root).values() for p in found}
+    users: dict[str, set[str]] = {path: set() for path in paths if not path.endswith("__init__.py")}
+    for user, path in paths.items():
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in (node.module, *(f"{node.module}.{item.name}" for item in node.names)):
+                    users.get(name.replace(".", "/") + ".py", set()).add(user)
+    return users
+
+
+def list_entered(root: Path) -> list[str]:
+    """Return the modules whose functions run while `presagio search` answers from the demo.
+
+    A server runs already; what Python runs to import a module does not count.
+    """
+    with folder() as place, EmbeddedServer(place / "data"):
+        environment = {**os.environ, "PRESAGIO_DATA_DIR": str(place / "data")}
+        for command in (["-m", "bot", "demo"], ["-m", "bench.house", "--trace", str(root)]):
+            answer = subprocess.run(
+                [sys.executable, *command], env=environment, capture_output=True, check=True
+            )
+    return answer.stdout.decode().split()
+
+
+def trace_search(root: Path) -> None:
+    """Print the modules that a search goes through, one a line, in place of its answer."""
+    from bot.cli.main import main as presagio  # importing it enters nothing
+
+    entered: set[str] = set()
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_name[0] != "<":
+            entered.add(code.co_filename)  # neither the body of a class nor a comprehension
+
+    output, sys.stdout = sys.stdout, io.StringIO()
+    sys.argv[1:] = _SEARCH
+    sys.setprofile(note)
+    threading.setprofile(note)
+    try:
+        presagio()
+    finally:
+        sys.setprofile(None)
+        ours = [str(path) for paths in modules(root.resolve()).values() for path in paths]
+        print(*(path for path in ours if path in entered), sep="\n", file=output)
+
+
+def print_functions(functions: list[_Function]) -> None:
+    """Print how long functions are, and which of their names say too little."""
+    lengths = sorted((node.end_lineno or node.lineno) - node.lineno + 1 for node in functions)
+    print(f"functions: median {lengths[len(lengths) // 2]} lines,", end=" ")
+    print(f"90 % up to {lengths[len(lengths) * 9 // 10]}")
+    names = [node.name for node in functions]
+    participles = sum(bool(_PARTICIPLE.fullmatch(name)) for name in names)
+    print(f"bare participles: {participles / len(names):.1%} of {len(names):,} names")
+    private = Counter(name for name in names if re.match("_[a-z]", name))
+    often = (f"{name} {number}" for name, number in private.items() if number > _SHARED)
+    print(f"private names defined more than {_SHARED} times:", _enumerate(often))
+
+
+def _enumerate(items: Iterable[str]) -> str:
+    return ", ".join(sorted(items)) or "none"
+
+
+def main(root: Path, *, entered: bool = False) -> None:
     """Print the size and shape of the source below ROOT."""
     found = modules(root)
     texts = {path: path.read_text(encoding="utf-8") for paths in found.values() for path in paths}
-    trees = {path: parse(path) for path in texts}
-    print(f"modules {len(texts)}, lines {sum(len(text.splitlines()) for text in texts.values()):,}")
-    for wing, paths in found.items():
-        loose = [path for path in paths if path.parent == root / wing]
-        print(f"{wing}: {len(paths)} modules, {len(loose)} of them loose")
-    lengths = sorted(
-        node.end_lineno - node.lineno + 1
-        for tree in trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, _Function) and node.end_lineno
-    )
-    print(f"functions: median {lengths[len(lengths) // 2]} lines, 90 % up to", end=" ")
-    print(lengths[len(lengths) * 9 // 10])
-    long = [str(path.relative_to(root)) for path, text in texts.items() if text.count("\n") > _LONG]
-    print(f"longer than {_LONG} lines: {', '.join(long) or 'none'}")
-    twice = Counter(name for tree in trees.values() for name in public_names(tree))
-    print("defined more than once:", ", ".join(f"{n} {k}" for n, k in twice.items() if k > 1))
+    lengths = {str(path.relative_to(root)): text.count("\n") for path, text in texts.items()}
+    markers = sum(path.endswith("__init__.py") for path in lengths)
+    print(f"modules: {len(texts) - markers}, and {markers} that mark packages")
+    print(f"lines: {sum(lengths.values()):,}")
+    for package, paths in found.items():
+        loose = [path for path in paths if path.parent == root / package]
+        print(f"{package}: {len(paths)} modules, {len(loose)} of them loose")
+    print(f"longer than {_LONG} lines:", _enumerate(p for p, n in lengths.items() if n > _LONG))
+    lonely = (p for p, n in importers(root).items() if len(n) == 1 and lengths[p] < _SHORT)
+    print(f"below {_SHORT} lines, with one importer:", _enumerate(lonely))
+    nodes = [node for path in texts for node in ast.walk(parse(path))]
+    print_functions([node for node in nodes if isinstance(node, _Function)])
+    public = Counter(name for path in texts for name in public_names(parse(path)))
+    often = (f"{name} {number}" for name, number in public.items() if number > 1)
+    print("public names defined more than once:", _enumerate(often))
     print("subjects in a circle:", circles(found, root) or "none")
+    if entered:
+        print("modules that a headline enters:", len(list_entered(root)))
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(prog="python -m bench.house", description=main.__doc__)
-    arguments.add_argument("root", nargs="?", type=Path, default=Path(), metavar="ROOT")
-    main(arguments.parse_args().root)
+    parser = argparse.ArgumentParser(prog="python -m bench.house", description=main.__doc__)
+    parser.add_argument("root", nargs="?", type=Path, default=Path(), metavar="ROOT")
+    parser.add_argument("--entered", action="store_true", help="answer a headline, too")
+    parser.add_argument("--trace", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.trace:
+        trace_search(arguments.root)
+    else:
+        main(arguments.root, entered=arguments.entered)

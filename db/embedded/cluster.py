@@ -1,7 +1,6 @@
 """The data folder of the embedded server: creates it, and decides whether it may be served."""
 
 import contextlib
-import errno
 import hashlib
 import os
 import secrets
@@ -11,13 +10,12 @@ import socket
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from db.embedded.os_user import Binaries, OsUser, build_chown_command, failure, owner_name, run_as
 from db.embedded.postmaster import LOG_FILE, PID_FILE, read_postmaster
-from engine.errors import StorageError, StorageFull, StorageRights
+from engine.errors import StorageError, StorageRights
 from engine.messages import Message
 
 PORT = 5432
@@ -340,44 +338,3 @@ def check_rights(folder: Path, account: OsUser | None) -> None:
             ),
             fix=Message("Run: chmod 700 {folder}", folder=shlex.quote(str(folder))),
         )
-
-
-@contextmanager
-def foreign_errors(data_dir: Path) -> Iterator[None]:
-    """Map OSError to StorageFull, StorageRights or StorageError."""
-    try:
-        yield
-    except OSError as error:
-        where = os.fsdecode(error.filename) if error.filename else str(data_dir)
-        message = Message(
-            "The database cannot use {where}: {reason}.",
-            where=where,
-            reason=error.strerror or error,
-        )
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull(
-                message, fix=Message("Free some disk space and try again.")
-            ) from error
-        if error.errno in (errno.EACCES, errno.EPERM):
-            raise StorageRights(message, fix=_describe_mending(data_dir, Path(where))) from error
-        raise StorageError(
-            message, fix=Message("Set PRESAGIO_DATA_DIR to a usable folder.")
-        ) from error
-
-
-def _describe_mending(data_dir: Path, refused: Path) -> Message:
-    """Return what to do about a place that may not be used; name no owner of foreign files."""
-    if sys.platform != "win32":
-        for each in (refused, *refused.parents):
-            with suppress(OSError):
-                owner = each.lstat().st_uid
-                if (data_dir / GATE_LOCK).exists() and owner != os.geteuid():
-                    command = build_chown_command(data_dir, os.geteuid())
-                    return Message(
-                        "{path} belongs to {owner}. Run: {command}",
-                        path=each,
-                        owner=owner_name(owner),
-                        command=command,
-                    )
-                break
-    return Message("Give this account the right to write there, or set PRESAGIO_DATA_DIR.")

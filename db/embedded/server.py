@@ -5,11 +5,13 @@ gives the reasons.
 """
 
 import asyncio
+import errno
 import logging
+import os
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Never, Self
 from urllib.parse import quote, urlencode
@@ -17,12 +19,12 @@ from urllib.parse import quote, urlencode
 from db.embedded import cluster as sockets
 from db.embedded.cluster import (
     DATABASE,
+    GATE_LOCK,
     SETTINGS_FILE,
     SUPERUSER,
     check_rights,
     check_version,
     create,
-    foreign_errors,
     password_file,
     refuse_copy,
     remove_unfinished,
@@ -32,13 +34,15 @@ from db.embedded.gate import Share, close_to_others, open_gate
 from db.embedded.os_user import (
     Binaries,
     OsUser,
+    build_chown_command,
     failure,
     find_binaries,
+    owner_name,
     server_account,
     within_reach,
 )
 from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
-from engine.errors import StorageError, StorageUnreachable
+from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from engine.messages import Message
 
 _log = logging.getLogger(__name__)
@@ -91,7 +95,7 @@ class EmbeddedServer:
         Raises StorageUnreachable, StorageRights, StorageFull, StorageError; nothing is held then
         and no half-made data folder is left.
         """
-        with foreign_errors(self._data_dir):
+        with mapped_os_errors(self._data_dir):
             self._make_data_dir()
             self._data_dir = self._data_dir.resolve()
             with open_gate(self._data_dir, self._progress) as share:
@@ -125,7 +129,7 @@ class EmbeddedServer:
             return
         self._postmaster = None
         with (
-            foreign_errors(self._data_dir),
+            mapped_os_errors(self._data_dir),
             open_gate(self._data_dir, self._progress) as share,
             share.left() as last,
         ):
@@ -211,7 +215,7 @@ class EmbeddedServer:
 
     def _restart(self) -> Postmaster:
         _log.warning("The database server has died; starting it again")
-        with foreign_errors(self._data_dir):
+        with mapped_os_errors(self._data_dir):
             if not (self.folder / "PG_VERSION").exists():
                 gone = Message("The data folder {folder} has gone.", folder=self.folder)
                 raise StorageUnreachable(gone, fix=Message("Mount it, or restore a backup."))
@@ -298,3 +302,44 @@ def _given_up(error: StorageError | None) -> StorageUnreachable:
         else Message("{gone}.", gone=gone),
         fix=(error and error.fix) or Message("postgres/server.log in the data folder tells why."),
     )
+
+
+@contextmanager
+def mapped_os_errors(data_dir: Path) -> Iterator[None]:
+    """Map OSError to StorageFull, StorageRights or StorageError."""
+    try:
+        yield
+    except OSError as error:
+        where = os.fsdecode(error.filename) if error.filename else str(data_dir)
+        message = Message(
+            "The database cannot use {where}: {reason}.",
+            where=where,
+            reason=error.strerror or error,
+        )
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull(
+                message, fix=Message("Free some disk space and try again.")
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM):
+            raise StorageRights(message, fix=_describe_mending(data_dir, Path(where))) from error
+        raise StorageError(
+            message, fix=Message("Set PRESAGIO_DATA_DIR to a usable folder.")
+        ) from error
+
+
+def _describe_mending(data_dir: Path, refused: Path) -> Message:
+    """Return what to do about a place that may not be used; name no owner of foreign files."""
+    if sys.platform != "win32":
+        for each in (refused, *refused.parents):
+            with suppress(OSError):
+                owner = each.lstat().st_uid
+                if (data_dir / GATE_LOCK).exists() and owner != os.geteuid():
+                    command = build_chown_command(data_dir, os.geteuid())
+                    return Message(
+                        "{path} belongs to {owner}. Run: {command}",
+                        path=each,
+                        owner=owner_name(owner),
+                        command=command,
+                    )
+                break
+    return Message("Give this account the right to write there, or set PRESAGIO_DATA_DIR.")

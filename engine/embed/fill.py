@@ -10,15 +10,16 @@ from engine.embed.store import (
     RangeClaim,
     VectorStore,
     VectorTally,
+    batches,
+    embed_batch,
     ids_of,
     measured_scale,
     range_of,
 )
-from engine.errors import EmbeddedElsewhere, ModelAnswerInvalid
-from engine.messages import Message
+from engine.errors import EmbeddedElsewhere
 from engine.ports import Embedder
 from engine.values import Corpus
-from engine.vectors import CorpusWords, NewVector, UnembeddedText, Vector
+from engine.vectors import CorpusWords, UnembeddedText
 
 # Vectors per transaction, which is what a kill may lose, unless a model has a larger batch size.
 BATCH = 64
@@ -204,38 +205,6 @@ async def _settle(
     due = documents > _GROWTH * await store.count_measured(corpus, model_id)
     if due and documents >= ENOUGH and (scale := await measured_scale(store, embedder, corpus)):
         await store.keep_scale(corpus, model_id, scale, documents=documents, claim=claim)
-
-
-def batches(part: Sequence[UnembeddedText], size: int) -> list[Sequence[UnembeddedText]]:
-    """Split a part into batches."""
-    return [part[start : start + size] for start in range(0, len(part), size)]
-
-
-async def embed_batch(embedder: Embedder, batch: Sequence[UnembeddedText]) -> list[NewVector]:
-    """Return the vectors of a batch, to be stored. Raises ModelError, SettingsError."""
-    telling = [document for document in batch if document.text]
-    vectors = (
-        await embedder.embed_documents([document.text for document in telling]) if telling else []
-    )
-    if len(vectors) != len(telling):
-        raise ModelAnswerInvalid(
-            Message(
-                "{name} gave {vectors} of {telling} vectors.",
-                name=embedder.name,
-                vectors=len(vectors),
-                telling=len(telling),
-            )
-        )
-    known = {document.id: vector for document, vector in zip(telling, vectors, strict=True)}
-    return [
-        NewVector(id=document.id, source=document.source, vector=_direction(known.get(document.id)))
-        for document in batch
-    ]
-
-
-def _direction(vector: Vector | None) -> Vector | None:
-    """Return the vector, or None if it is missing or zero."""
-    return vector if vector is not None and any(vector) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

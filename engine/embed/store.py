@@ -1,4 +1,4 @@
-"""The storage for vectors that embedding needs, shared by any number of processes.
+"""Batches of vectors, and the storage that they need, shared by any number of processes.
 
 Processes divide a corpus by ranges of document ids: whoever claims a range embeds it.
 """
@@ -9,7 +9,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.errors import CorpusWithheld, TextSetAside
+from engine.errors import CorpusWithheld, ModelAnswerInvalid, TextSetAside
+from engine.messages import Message
 from engine.ports import Embedder, VectorIndex
 from engine.values import Corpus
 from engine.vectors import CorpusWords, NewVector, Scale, UnembeddedText, Vector
@@ -174,6 +175,38 @@ async def measured_scale(store: VectorStore, embedder: Embedder, corpus: Corpus)
     mean = _mean(background)
     deviation = math.sqrt(_mean([(cosine - mean) ** 2 for cosine in background]))
     return Scale(mean=mean, deviation=deviation, same=_mean(same))
+
+
+def batches(part: Sequence[UnembeddedText], size: int) -> list[Sequence[UnembeddedText]]:
+    """Split a part into batches."""
+    return [part[start : start + size] for start in range(0, len(part), size)]
+
+
+async def embed_batch(embedder: Embedder, batch: Sequence[UnembeddedText]) -> list[NewVector]:
+    """Return the vectors of a batch, to be stored. Raises ModelError, SettingsError."""
+    telling = [document for document in batch if document.text]
+    vectors = (
+        await embedder.embed_documents([document.text for document in telling]) if telling else []
+    )
+    if len(vectors) != len(telling):
+        raise ModelAnswerInvalid(
+            Message(
+                "{name} gave {vectors} of {telling} vectors.",
+                name=embedder.name,
+                vectors=len(vectors),
+                telling=len(telling),
+            )
+        )
+    known = {document.id: vector for document, vector in zip(telling, vectors, strict=True)}
+    return [
+        NewVector(id=document.id, source=document.source, vector=_direction(known.get(document.id)))
+        for document in batch
+    ]
+
+
+def _direction(vector: Vector | None) -> Vector | None:
+    """Return the vector, or None if it is missing or zero."""
+    return vector if vector is not None and any(vector) else None
 
 
 def _mean(figures: Sequence[float]) -> float:

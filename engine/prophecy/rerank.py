@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
-from engine.embed.fill import batches, embed_batch
-from engine.embed.store import SCALES, VectorStore
+from engine.embed.store import SCALES, VectorStore, batches, embed_batch
 from engine.errors import (
     ModelError,
     StorageFull,

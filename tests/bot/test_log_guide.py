@@ -27,7 +27,9 @@ def events(path: Path) -> Iterator[str]:
 
 
 def test_every_event_is_listed() -> None:
-    sources = [path for wing in ("bot", "db", "engine") for path in (ROOT / wing).rglob("*.py")]
+    sources = [
+        path for package in ("bot", "db", "engine") for path in (ROOT / package).rglob("*.py")
+    ]
     logged = {event for path in sources for event in events(path)} | WITHOUT_FIELDS
     table = GUIDE.read_text(encoding="utf-8").partition("| event |")[2].partition("\n\n")[0]
     listed = re.findall(r"^\| `([a-z ]+)` \|", table, re.MULTILINE)

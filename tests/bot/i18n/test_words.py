@@ -22,8 +22,8 @@ from bot.i18n import words as module
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.dates import age_between
 
-WINGS = [Path(__file__).resolve().parents[3] / wing for wing in ("bot", "engine", "db")]
-LOCALE = WINGS[0] / "i18n" / "locale"
+PACKAGES = [Path(__file__).resolve().parents[3] / package for package in ("bot", "engine", "db")]
+LOCALE = PACKAGES[0] / "i18n" / "locale"
 KEYWORDS = {"say": None, "marked": None, "Message": None, "count": (1, 2), "marked_plural": (1, 2)}
 METHODS = [
     ("web/reference.py", "bench.words:extract_reference"),
@@ -75,7 +75,12 @@ def messages(catalog: Catalog) -> set[Text]:
 
 def said_in_the_sources() -> set[Text]:
     """All literals that are said, read from the syntax tree: also those inside f-strings."""
-    return {message for wing in WINGS for path in wing.rglob("*.py") for message in said_in(path)}
+    return {
+        message
+        for package in PACKAGES
+        for path in package.rglob("*.py")
+        for message in said_in(path)
+    }
 
 
 def said_in(path: Path) -> Iterator[Text]:
@@ -96,7 +101,7 @@ def said_in_the_templates() -> set[Text]:
     """All literals that templates of HTML say; what else they say is a constant of the sources."""
     arguments = [
         call.args[0]
-        for path in WINGS[0].rglob("templates/*.html")
+        for path in PACKAGES[0].rglob("templates/*.html")
         for call in Environment().parse(path.read_text(encoding="utf-8")).find_all(Call)
         if isinstance(call.node, Name) and call.node.name == "say"
     ]
@@ -105,7 +110,11 @@ def said_in_the_templates() -> set[Text]:
 
 
 def test_the_template_holds_what_babel_finds() -> None:
-    found = {row[2] for wing in WINGS for row in extract_from_dir(wing, METHODS, keywords=KEYWORDS)}
+    found = {
+        row[2]
+        for package in PACKAGES
+        for row in extract_from_dir(package, METHODS, keywords=KEYWORDS)
+    }
     assert messages(template()) == found, REMEDY
 
 

@@ -19,11 +19,11 @@ import asyncpg
 import pytest
 
 from db.embedded import server as server_module
-from db.embedded.cluster import GATE_LOCK, foreign_errors
+from db.embedded.cluster import GATE_LOCK
 from db.embedded.gate import FileLock
 from db.embedded.os_user import Binaries, find_binaries, server_account
 from db.embedded.postmaster import PID_FILE, State, observe
-from db.embedded.server import EmbeddedServer
+from db.embedded.server import EmbeddedServer, mapped_os_errors
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from tests.database import CARELESS, copy_with_owners
 from tests.db.server_user import ServerUser
@@ -535,7 +535,7 @@ class TestOwners:
     ) -> None:
         lock = tmp_path / GATE_LOCK
         lock.touch()
-        with pytest.raises(StorageError, match="usable folder"), foreign_errors(tmp_path):
+        with pytest.raises(StorageError, match="usable folder"), mapped_os_errors(tmp_path):
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(lock))
 
     @posix_only
