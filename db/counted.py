@@ -44,21 +44,27 @@ class CountingConnection(_Connection):
 
     async def execute(self, query: str, *args: Any, **keywords: Any) -> str:
         """Execute a statement, as its base does."""
-        return await self._ask(query, partial(super().execute, query, *args, **keywords))
+        return await self._watch_statement(
+            query, partial(super().execute, query, *args, **keywords)
+        )
 
     async def fetch(self, query: str, *args: Any, **keywords: Any) -> Any:
         """Return rows, as its base does."""
-        return await self._ask(query, partial(super().fetch, query, *args, **keywords))
+        return await self._watch_statement(query, partial(super().fetch, query, *args, **keywords))
 
     async def fetchrow(self, query: str, *args: Any, **keywords: Any) -> Any:
         """Return a row, as its base does."""
-        return await self._ask(query, partial(super().fetchrow, query, *args, **keywords))
+        return await self._watch_statement(
+            query, partial(super().fetchrow, query, *args, **keywords)
+        )
 
     async def fetchval(self, query: str, *args: Any, **keywords: Any) -> Any:
         """Return a value, as its base does."""
-        return await self._ask(query, partial(super().fetchval, query, *args, **keywords))
+        return await self._watch_statement(
+            query, partial(super().fetchval, query, *args, **keywords)
+        )
 
-    async def _ask(self, statement: str, ask: Callable[[], Awaitable[_T]]) -> _T:
+    async def _watch_statement(self, statement: str, ask: Callable[[], Awaitable[_T]]) -> _T:
         """Return the answer to a statement.
 
         Raises StorageInterrupted if a worker does not answer, from then on for every statement

@@ -173,7 +173,7 @@ class Lease(Closable):
             if await self._renew(connection):
                 return True
             self._note_renewal(None)
-        row = await self._look(connection)
+        row = await self._look_at_lease(connection)
         if row.holder == self.holder and not row.free and row.fence != self._fence:
             # Its taking succeeded, but the answer was lost.
             self._fence, self._seen = row.fence, None
@@ -192,7 +192,7 @@ class Lease(Closable):
             self._fence, self._seen = fence, None
         return fence is not None
 
-    async def _look(self, connection: Connection) -> _Row:
+    async def _look_at_lease(self, connection: Connection) -> _Row:
         """Return the lease as it is now, noting since when it has been so."""
         rows = await connection.fetch(self._sql["look"], self.name, timeout=self._times.answer)
         row, now, seen = _Row(**rows[0]), self._clock(), self._seen

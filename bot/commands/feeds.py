@@ -125,7 +125,7 @@ def local(moment: datetime, time_zone: str) -> str:
 async def _import(request: Request, text: str, services: Services) -> Reply:
     """Add the feeds of an OPML list, given as text or URL. Raises FetchError, UsageError."""
     words, chat, news = request.words, request.known_chat, services.news
-    feeds = await _read(text, news)
+    feeds = await _read_feed_list(text, news)
     known = await news.feeds.of_chat(chat)
     urls = {feed.url for feed in known}
     new = [feed for feed in feeds if feed.url not in urls]
@@ -176,7 +176,7 @@ async def _export(request: Request, _: str, services: Services) -> Reply:
     return Reply(words=words, text=text, ephemeral=True)
 
 
-async def _read(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]:
+async def _read_feed_list(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]:
     """Parse a list, after fetching it if `text` is a URL. Raises FetchError, UsageError."""
     try:
         return await news.read_list(text)

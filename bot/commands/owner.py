@@ -244,12 +244,12 @@ async def _list_pending(request: Request, services: Services, corpus: Corpus, _:
         *(_line(group) for group in shown),
         "" if waiting else words.say("For example: {example}", example=_GROUP_EXAMPLE),
     ]
-    buttons = tuple(tuple(_buttons(group, request)) for group in shown)
+    buttons = tuple(tuple(_review_buttons(group, request)) for group in shown)
     text = "\n".join(filter(None, lines))
     return Reply(words=words, text=text, buttons=buttons, ephemeral=True)
 
 
-def _buttons(group: AliasGroup, request: Request) -> Iterator[Button]:
+def _review_buttons(group: AliasGroup, request: Request) -> Iterator[Button]:
     for value, label in (
         ("yes", request.words.say("Approve {number}", number=group.id)),
         ("no", request.words.say("Reject {number}", number=group.id)),

@@ -93,7 +93,7 @@ async def answer_plain_text(
         return aside(request, request.words.say("I read text, links and captions."))
     if request.trigger is not Trigger.OVERHEARD:
         return await _answer_addressed(commands, request, services)
-    prophecy = await _look(request, services)
+    prophecy = await _answer_in_full(request, services)
     if not worth_saying(
         prophecy, request.known_chat.threshold, services.searches.unjudged_coverage
     ):
@@ -158,7 +158,7 @@ async def _finish_answer(
     return _show_page(request, answer, _buttons(request, services, answer, {}))
 
 
-async def _look(request: Request, services: Services) -> Prophecy:
+async def _answer_in_full(request: Request, services: Services) -> Prophecy:
     """Return the whole answer to a headline, however long it takes."""
     search = await _read_search(replace(request, patience=None), services)
     return await _search(*search, request, services)
@@ -257,7 +257,7 @@ async def _answer_several(request: Request, services: Services, headlines: Seque
     Raises SeveralCorpora and StorageError.
     """
     words, written = request.words, headlines[:MOST_HEADLINES]
-    looks = (_look(replace(request, text=headline), services) for headline in written)
+    looks = (_answer_in_full(replace(request, text=headline), services) for headline in written)
     # Raised only when all are done, as the other searches would go on behind an error.
     outcomes = await asyncio.gather(*looks, return_exceptions=True)
     kept, remarks = list[Answer](), list[str]()

@@ -225,7 +225,7 @@ async def _set(request: Request, services: Services, text: str) -> Reply:
     UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
     """
     news = services.news
-    subscription = await _read(request, text, news)
+    subscription = await _read_subscription(request, text, news)
     if subscription.mode is not PostingMode.OFF:
         await require_archive(request, services)
     chat = replace(request.known_chat, asked_in=request.words.language)
@@ -236,7 +236,7 @@ async def _set(request: Request, services: Services, text: str) -> Reply:
     return await _show_subscription(request, stored, news, help_wanted=False)
 
 
-async def _read(request: Request, text: str, news: NewsServices) -> Subscription:
+async def _read_subscription(request: Request, text: str, news: NewsServices) -> Subscription:
     """Return the subscription with what `text` changes. Raises UsageError.
 
     "topic" at the beginning makes one for the topic alone, which what follows then is about;
@@ -290,7 +290,10 @@ async def _show_subscription(
         lines += ["", *map(words.say, _OPTIONS)]
         lines += ["", words.say("For example:"), *map(words.say, _EXAMPLES)]
     return Reply(
-        words=words, text="\n".join(lines), buttons=_buttons(subscription, words), ephemeral=True
+        words=words,
+        text="\n".join(lines),
+        buttons=_subscription_buttons(subscription, words),
+        ephemeral=True,
     )
 
 
@@ -353,7 +356,9 @@ async def obstacles(
     return lines
 
 
-def _buttons(subscription: Subscription | None, words: Words) -> tuple[tuple[Button, ...], ...]:
+def _subscription_buttons(
+    subscription: Subscription | None, words: Words
+) -> tuple[tuple[Button, ...], ...]:
     """Return the buttons, without those that would change nothing."""
     subscribed = subscription is not None and subscription.mode is not PostingMode.OFF
     return tuple(

@@ -38,7 +38,7 @@ async def _vote(request: Request, action: Action, services: Services, *, value: 
     toast = words.say("Withdrawn.") if withdrawn else words.say("Noted.")
     if action.value.endswith(f".{OWN}"):
         return replace(await _ballot(request, answer, rank, services), replaces=True, toast=toast)
-    buttons = await _buttons(request.known_chat, answer, rank, services, shown_in)
+    buttons = await _vote_buttons(request.known_chat, answer, rank, services, shown_in)
     return Reply(words=words, toast=toast, buttons=buttons, replaces=True)
 
 
@@ -63,7 +63,9 @@ async def count_reaction(
         await answers.vote(first, rank, reaction.person, reaction.value, now=reaction.now)
     if shown.buttons_at is None or shown.votes_in not in LANGUAGES:
         return None
-    return shown.buttons_at, await _buttons(chat, first, rank, services, words_for(shown.votes_in))
+    return shown.buttons_at, await _vote_buttons(
+        chat, first, rank, services, words_for(shown.votes_in)
+    )
 
 
 async def _find_reacted(reaction: Reaction, chat: Chat, answers: Answers) -> ShownPage | None:
@@ -82,7 +84,9 @@ async def _find_reacted(reaction: Reaction, chat: Chat, answers: Answers) -> Sho
     return shown
 
 
-async def _buttons(chat: Chat, answer: Answer, rank: int, services: Services, words: Words) -> Rows:
+async def _vote_buttons(
+    chat: Chat, answer: Answer, rank: int, services: Services, words: Words
+) -> Rows:
     """Return the buttons of the message that shows a hit, with its votes."""
     compact = not chat.full_answers
     writes, platform = services.composing is not None, chat.platform
@@ -138,7 +142,7 @@ async def _close(request: Request, action: Action, services: Services) -> Reply:
     """Show the message's own buttons again."""
     if (voted := await _voted_on(request, action, services)) is None:
         return too_old(request)
-    buttons = await _buttons(request.known_chat, *voted[:2], services, voted[2])
+    buttons = await _vote_buttons(request.known_chat, *voted[:2], services, voted[2])
     return Reply(words=request.words, buttons=buttons, replaces=True)
 
 

@@ -58,14 +58,14 @@ def _pump(descriptor: int, deliver: Callable[[str | None], None]) -> None:
 
 def _split(descriptor: int) -> Iterator[bytes]:
     pending = b""
-    while chunk := _read(descriptor):
+    while chunk := _read_chunk(descriptor):
         *lines, pending = (pending + chunk).split(b"\n")
         yield from lines
     if pending:
         yield pending
 
 
-def _read(descriptor: int) -> bytes:
+def _read_chunk(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, _CHUNK)
     except OSError:

@@ -210,9 +210,9 @@ class Conversation:
                         claim.shows, claim.votes_in = reply.shows, reply.votes_in
                         if reply.finish:
                             finishes = self._finish(admitted, adapter, claim.message, reply.finish)
-                            self._start(finishes)
+                            self._start_work(finishes)
                         if reply.follow_up:
-                            self._start(self.answer(reply.follow_up, adapter))
+                            self._start_work(self.answer(reply.follow_up, adapter))
                         self._log(admitted, reply, time.perf_counter() - started)
         except Exception as error:
             await self._apologise(request, adapter, error)
@@ -316,7 +316,7 @@ class Conversation:
         finally:
             self._unfinished.discard(request.event)
 
-    def _start(self, work: Coroutine[None, None, None]) -> None:
+    def _start_work(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._later.add(task)
         task.add_done_callback(self._later.discard)
@@ -332,7 +332,7 @@ class Conversation:
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
             message = await self._sender.deliver(request, notice, adapter)
             if again:
-                self._start(self._answer_again(request, adapter, message))
+                self._start_work(self._answer_again(request, adapter, message))
 
     def _may_ask_again(self, request: Request) -> bool:
         """Return whether a request changes nothing, so that it may be tried twice."""

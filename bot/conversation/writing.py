@@ -163,7 +163,7 @@ class Writing:
     def take_up(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
         """From now on, take over what dead processes left unfinished on the adapter's platform."""
         if adapter.platform not in self._looking:
-            self._looking[adapter.platform] = asyncio.create_task(self._look(adapter, now))
+            self._looking[adapter.platform] = asyncio.create_task(self._resume_left(adapter, now))
 
     async def close(self) -> None:
         """Cancel what is under way."""
@@ -172,7 +172,7 @@ class Writing:
             task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
 
-    async def _look(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
+    async def _resume_left(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
         while True:
             try:
                 left = await self._parts.tasks.take_left(adapter.platform, self._parts.process())
@@ -180,7 +180,7 @@ class Writing:
                 logger.warning("nobody knows what was being written: %s", error)
                 left = []
             for kept in left:
-                self._start(_request_of(kept, now()), adapter, kept)
+                self._start_task(_request_of(kept, now()), adapter, kept)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _begin(
@@ -194,9 +194,9 @@ class Writing:
             await show_outcome(adapter, request, message, apology(request, error))
             return
         if kept:
-            self._start(request, adapter, kept)
+            self._start_task(request, adapter, kept)
 
-    def _start(self, request: Request, adapter: Adapter, kept: KeptTask) -> None:
+    def _start_task(self, request: Request, adapter: Adapter, kept: KeptTask) -> None:
         running = asyncio.create_task(self._finish(request, adapter, kept))
         self._running[kept.id] = running
         running.add_done_callback(lambda _: self._running.pop(kept.id, None))

@@ -186,7 +186,7 @@ class _Judging:
         late = self._now - waiting.story.first_seen_at > self._work.judge_within
         final = late or permission.refusal is not None
         if permission.is_granted and self._failures < _FAILURES:
-            await self._ask(waiting, corpus, final=final)
+            await self._judge_story(waiting, corpus, final=final)
         elif final:
             why = permission.refusal or (_OUTBID if permission.waits else _FAILING)
             await self._leave_unjudged(waiting, corpus, why)
@@ -200,7 +200,7 @@ class _Judging:
             self._withdrawn = permission
         return permission
 
-    async def _ask(self, waiting: Promising, corpus: Corpus, *, final: bool) -> None:
+    async def _judge_story(self, waiting: Promising, corpus: Corpus, *, final: bool) -> None:
         prophecy = await _prophesy(self._work, corpus, waiting.story, self._now, judged=True)
         withheld = prophecy.verdict.withheld  # not a failure, and another run would change nothing
         if prophecy.judged or not prophecy.candidates:

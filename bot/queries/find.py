@@ -57,7 +57,7 @@ async def find(
     return await log_search(
         SearchJob.FIND,
         text,
-        _find(app, parse_query(text), corpus, limit, voice=voice, mode=mode),
+        _find_texts(app, parse_query(text), corpus, limit, voice=voice, mode=mode),
         _log_found,
         log=log_of(app.database, app.settings),
         settings=app.settings,
@@ -84,7 +84,7 @@ def _log_found(search: LoggedSearch, found: QueryAnswer) -> LoggedSearch:
     )
 
 
-async def _find(
+async def _find_texts(
     app: App, query: Query, corpus: str, limit: int, *, voice: bool, mode: FindMode
 ) -> QueryAnswer:
     names = _corpora(query, negated=False)

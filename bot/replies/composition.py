@@ -139,11 +139,11 @@ def variant_reply(task_id: int, composition: Composition, words: Words, *, at: i
         text=cut("\n".join(lines), _LONGEST),
         notice=notice,
         inert=True,
-        buttons=_buttons(task_id, composition, at % of, words),
+        buttons=_composition_buttons(task_id, composition, at % of, words),
     )
 
 
-def _buttons(
+def _composition_buttons(
     task_id: int, composition: Composition, at: int, words: Words
 ) -> tuple[tuple[Button, ...], ...]:
     def button(label: str, name: str, value: str = "") -> Button:

@@ -198,7 +198,7 @@ def _answer_lines(answer: CitedAnswer, words: Words) -> list[str]:
     label = answer_label(answer, words)
     lines = [label] if label else []
     if answer.outcome is AnswerOutcome.SILENT:
-        return [*lines, _read(answer, words)]
+        return [*lines, _count_texts_read(answer, words)]
     if answer.outcome is AnswerOutcome.EXTRACTED:
         return [*lines, *(quoted_line(sentence, answer, words) for sentence in answer.sentences)]
     return [*lines, answer.text] if answer.sentences else lines
@@ -236,7 +236,7 @@ def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitV
     return replace(view, place=place, small=True, signed=view.voice is None and place is None)
 
 
-def _read(answer: CitedAnswer, words: Words) -> str:
+def _count_texts_read(answer: CitedAnswer, words: Words) -> str:
     return words.count("{number} text was read.", "{number} texts were read.", answer.passages)
 
 

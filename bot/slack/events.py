@@ -115,7 +115,7 @@ async def read_message(
             text=plain_text(str(quoted.get("text", ""))),
             message=None if thread == event["ts"] else thread,
             written_at=moment_of(quoted.get("ts")),
-            buttons=_buttons(root),
+            buttons=_button_values(root),
         ),
         inquiries=Inquiries(is_admin=lambda: myself.is_admin(event["user"])),
         origin=body,
@@ -187,7 +187,7 @@ def _with_text(message: Payload) -> Payload:
     return {**shared_part(message), "ts": message.get("ts")}
 
 
-def _buttons(message: Payload) -> list[str]:
+def _button_values(message: Payload) -> list[str]:
     """Return the values of the bot's buttons below a message."""
     return [
         str(element.get("value"))
@@ -329,7 +329,7 @@ async def read_reaction_event(
         value=_VOTES[name],
         now=now,
         is_withdrawn=event.get("type") == "reaction_removed",
-        buttons=_buttons(await myself.message(channel, ts)),
+        buttons=_button_values(await myself.message(channel, ts)),
     )
 
 

@@ -208,7 +208,7 @@ class SlackService:
         while True:
             try:
                 async with asyncio.timeout(_START_SECONDS):
-                    await self._start()
+                    await self._connect()
             except FAILURES as error:
                 if not is_outage(error):
                     raise
@@ -223,7 +223,7 @@ class SlackService:
             else:
                 return
 
-    async def _start(self) -> None:
+    async def _connect(self) -> None:
         if not self._app_token and not self._pushed:
             raise AdapterFailed(
                 Message("Slack: there is neither an app token nor a signing secret."),
@@ -309,10 +309,10 @@ class SlackService:
             await asyncio.wait({self._connecting}, timeout=_WATCH_SECONDS)
         while True:
             if self._socket:
-                await self._look(self._socket)
+                await self._check_connection(self._socket)
             await asyncio.sleep(_WATCH_SECONDS)
 
-    async def _look(self, socket: SocketModeClient) -> None:
+    async def _check_connection(self, socket: SocketModeClient) -> None:
         was, self._connected = self._connected, await socket.is_connected()
         if self._connected:
             return

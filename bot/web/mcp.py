@@ -115,9 +115,9 @@ class _InputLines:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         # A daemon, so that the process can end without it.
-        threading.Thread(target=self._read, args=(loop,), daemon=True).start()
+        threading.Thread(target=self._read_lines, args=(loop,), daemon=True).start()
 
-    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _read_lines(self, loop: asyncio.AbstractEventLoop) -> None:
         with suppress(RuntimeError):  # the loop is closed
             with open(os.dup(0), encoding="utf-8", errors="replace") as lines:  # noqa: PTH123 - a descriptor
                 for line in lines:

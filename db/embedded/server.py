@@ -172,7 +172,7 @@ class EmbeddedServer:
         missing = [folder for folder in self._data_dir.parents if not folder.exists()]
         self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Others than these, which a strict umask closes, belong to others and stay as they are.
-        if missing and (account := self._account()):
+        if missing and (account := self._find_account()):
             for folder in missing:
                 account.admit(folder)
 
@@ -191,7 +191,7 @@ class EmbeddedServer:
                 trim_log(self.folder)
                 return postmaster
             if state is State.ABSENT and not started:
-                self._start(share)
+                self._start_server(share)
                 started = True
             elif state is State.BUSY and postmaster and postmaster.status == "stopping":
                 # The process that was stopping it held the gate and was killed: the server may hang
@@ -222,9 +222,9 @@ class EmbeddedServer:
             with open_gate(self._data_dir, self._progress) as share:
                 return self._ensure_running(share)
 
-    def _start(self, share: Share) -> None:
+    def _start_server(self, share: Share) -> None:
         refuse_copy(self.folder)
-        account = self._account()
+        account = self._find_account()
         if account:
             account.require_way(self._data_dir)
             account.admit(self._data_dir)
@@ -251,7 +251,7 @@ class EmbeddedServer:
         state, postmaster = observe(self.folder)
         if state is State.ABSENT or postmaster is None:
             return
-        account = self._account()
+        account = self._find_account()
         stop(self.folder, self._binaries(account), account, seconds=STOP_SECONDS)
         sockets.forget(self.folder, postmaster.socket_folder)
 
@@ -259,7 +259,7 @@ class EmbeddedServer:
         found = find_binaries()
         return within_reach(found, account, self._data_dir / "programs") if account else found
 
-    def _account(self) -> OsUser | None:
+    def _find_account(self) -> OsUser | None:
         return server_account((self.folder, self._data_dir))
 
 

@@ -121,7 +121,7 @@ class Finds(Store, sql="news"):
         with the categories under which the chat knows them.
         """
         rows = await self._fetch_rows("finds_for_chat", subscription.chat.id, corpus, since)
-        return [_find(row) for row in rows]
+        return [_read_find(row) for row in rows]
 
     async def postable(
         self, wanted: Sequence[tuple[Subscription, str]], *, since: datetime
@@ -143,7 +143,7 @@ class Finds(Store, sql="news"):
         for row in rows:
             if row["prophecy"]:
                 prophecies[row["find_id"]] = prophecy_from_json(row["prophecy"])
-            find = _find(row, prophecies[row["find_id"]])
+            find = _read_find(row, prophecies[row["find_id"]])
             found.setdefault(row["chat_id"], []).append(find)
         return found
 
@@ -154,7 +154,7 @@ class Finds(Store, sql="news"):
         rows = await self._fetch_rows("shared_finds", list(corpora), since)
         found: dict[str, list[StoryFind]] = {}
         for row in rows:
-            found.setdefault(row["corpus"], []).append(_find(row))
+            found.setdefault(row["corpus"], []).append(_read_find(row))
         return found
 
     async def count_states(
@@ -179,7 +179,7 @@ def _best(prophecy: Prophecy) -> int | None:
     return max(scores, default=None)
 
 
-def _find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFind:
+def _read_find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFind:
     return StoryFind(
         id=row["find_id"],
         story=story_of(row),

@@ -69,11 +69,11 @@ class Figures:
 
     def holds(self, figure: Figure) -> bool:
         """Return whether the number occurs with its unit, whatever it counts."""
-        return any(self._find(figure))
+        return any(self._find_holders(figure))
 
     def judge(self, figure: Figure, text: str) -> Holding:
         """Return how far these texts hold a number of another text."""
-        found = list(self._find(figure))
+        found = list(self._find_holders(figure))
         if not found:
             return Holding.NOT
         about_text = frozenset(stems(text))
@@ -108,7 +108,7 @@ class Figures:
             if not holder.figure.values & figure.values
         )
 
-    def _find(self, figure: Figure) -> Iterator[HeldFigure]:
+    def _find_holders(self, figure: Figure) -> Iterator[HeldFigure]:
         for holder in self.held:
             its = holder.figure
             # "Caro, 52" is 52 years old: beside what has no unit numbers are compared as written.

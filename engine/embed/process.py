@@ -235,7 +235,7 @@ class ModelProcess(Closable):
         ]
         order = pack_call(function, (self._choice, clean), seconds=_SECONDS * len(items))
         try:
-            answer = await self._ask(order)
+            answer = await self._ask_worker(order)
         except WorkerEnded as ended:
             if ended.ending is not Ending.KILLED:
                 raise
@@ -245,13 +245,13 @@ class ModelProcess(Closable):
     async def _ask_again(self, order: bytes) -> bytes:
         """Ask once more after somebody else killed the process."""
         try:
-            return await self._ask(order)
+            return await self._ask_worker(order)
         except WorkerEnded as ended:
             if ended.ending is not Ending.KILLED:
                 raise
             raise self._explain_end(ended) from ended
 
-    async def _ask(self, order: bytes) -> bytes:
+    async def _ask_worker(self, order: bytes) -> bytes:
         await self._load()
         return await self._worker.ask(order)
 

@@ -96,7 +96,7 @@ def read_written_time(value: object, *, zone: tzinfo | None, is_day_first: bool 
     day without a clock is that day of UTC in any zone, so that it is shown as it was written.
     Raises RecordError, also where `zone` or `is_day_first` is needed and None.
     """
-    moment = _read(value, is_day_first)
+    moment = _read_written_date(value, is_day_first)
     if moment.tzinfo is None:
         if zone is None:
             raise RecordError(
@@ -115,10 +115,10 @@ def names_zone(value: object) -> bool | None:
     if isinstance(value, str) and ":" not in value and not _NUMBER.fullmatch(value.strip()):
         return None
     try:
-        return _read(value, True).tzinfo is not None
+        return _read_written_date(value, True).tzinfo is not None
     except RecordError:
         try:
-            return _read(value, False).tzinfo is not None
+            return _read_written_date(value, False).tzinfo is not None
         except RecordError:
             return None
 
@@ -129,14 +129,14 @@ def is_time(value: object) -> bool:
         return False
     for order in (True, False):
         try:
-            _read(value, order)
+            _read_written_date(value, order)
         except RecordError:
             continue
         return True
     return False
 
 
-def _read(value: object, is_day_first: bool | None) -> datetime:
+def _read_written_date(value: object, is_day_first: bool | None) -> datetime:
     if value is None or (isinstance(value, str) and not value.strip()):
         raise RecordError(Message("no date"))
     if isinstance(value, bool) or not isinstance(value, str | int | float):

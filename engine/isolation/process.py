@@ -104,7 +104,7 @@ class Worker:
         the worker raised, and ProcessUnstarted.
         """
         patience = patience or self.limits.patience
-        process = self._process or await self._start()
+        process = self._process or await self._start_process()
         try:
             await self._send(process, pack_frame(ORDER, order), patience)
             kind, content = await self._conversation(process, heard, patience)
@@ -151,7 +151,7 @@ class Worker:
             orders.write(frame)
             await orders.drain()
 
-    async def _start(self) -> Process:
+    async def _start_process(self) -> Process:
         await self.close()
         self._process = process = await _spawn(self.limits)
         try:

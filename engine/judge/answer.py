@@ -133,7 +133,7 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
     """
     damage: Counter[str] = Counter()
     text = content[:MAX_LENGTH].rpartition("</think>")[2].strip().lstrip("\ufeff")
-    answer, entries = _find(text, damage)
+    answer, entries = _find_answer(text, damage)
     seen = _integer(answer.get("n"))
     scores, refused = _collect(entries, sent, damage)
     if not finished:
@@ -151,7 +151,7 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
     return JudgeAnswer(scores, dict(damage), reasons, seen)
 
 
-def _find(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entry]]:
+def _find_answer(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entry]]:
     """Return the best JSON value in `text` and its entries, or those salvaged from a broken one."""
     # Values without the name "scores" may be fragments of a broken answer that had it.
     forms = (_find_scores,) if "scores" in text else (_find_scores, _bare)

@@ -232,7 +232,7 @@ class Judge:
         stored = await self._cache.get(key)
         if stored is not None:  # already paid for
             return replace(stored, cached=True, usage=None)
-        hearing = await self._ask(corpus, request, now)
+        hearing = await self._ask_model(corpus, request, now)
         if hearing.miscounted:
             hearing.join(await self._ask_in_blocks(corpus, request, hearing, now))
         verdict = replace(hearing.verdict(), prompt_version=self._prompt.version)
@@ -240,7 +240,7 @@ class Judge:
             await self._cache.put(key, verdict, now=now)
         return verdict
 
-    async def _ask(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> "_Hearing":
+    async def _ask_model(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> "_Hearing":
         hearing = _Hearing(request)
         question = ModelQuestion(
             prompt=self._prompt, content=request.content, corpora=[corpus], purpose=PURPOSE
@@ -253,7 +253,7 @@ class Judge:
     ) -> Sequence["_Hearing"]:
         """Ask again about what the answer left out, in blocks that are easier to count."""
         blocks = request.in_blocks(request.lines.keys() - hearing.scores.keys())
-        return await asyncio.gather(*(self._ask(corpus, block, now) for block in blocks))
+        return await asyncio.gather(*(self._ask_model(corpus, block, now) for block in blocks))
 
 
 @dataclass(slots=True)

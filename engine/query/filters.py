@@ -121,7 +121,7 @@ def _domain(value: str) -> str:
     return value.lower().removeprefix("www.")
 
 
-def _account(value: str) -> str:
+def _fold_account(value: str) -> str:
     return value.lstrip("@").lower()
 
 
@@ -134,7 +134,7 @@ KINDS: Mapping[str, _Kind] = {
     "after": _Kind(_read_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
     "on": _Kind(_day, ("2015", "2015-03", "2015-03-02")),
     "lang": _Kind(_language, ("en", "es")),
-    "from": _Kind(_account, ("ana",)),
+    "from": _Kind(_fold_account, ("ana",)),
     "in": _Kind(_corpus_name, ("demo",)),
     "platform": _Kind(str.lower, ("mastodon",)),
     "role": _Kind(str.lower, ("user",)),

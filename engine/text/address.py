@@ -42,7 +42,7 @@ def address_candidate(found: Candidate, corpus: Corpus) -> Candidate:
     and of documents without one: an archive of several people has a name of its own.
     """
     author = found.author or corpus.author
-    own = _account(author) == _account(corpus.author)  # "" if neither is known
+    own = _fold_account(author) == _fold_account(corpus.author)  # "" if neither is known
     voice = corpus.display_name if own else None
     if (author, voice) != (found.author, found.voice):
         found = replace(found, author=author, voice=voice)
@@ -56,7 +56,7 @@ def address_candidate(found: Candidate, corpus: Corpus) -> Candidate:
     return replace(found, url=url)
 
 
-def _account(name: str | None) -> str:
+def _fold_account(name: str | None) -> str:
     return (name or "").removeprefix("@").casefold()
 
 

@@ -77,14 +77,14 @@ class TableReader(JsonReader):
         Raises UnknownFormat, UsageError, InputError.
         """
         reader = copy.copy(self)
-        reader.layout = self._look(source, name, defaults)
+        reader.layout = self._look_at_layout(source, name, defaults)
         if reader.layout:
             reader.mark = layout_mark(reader.layout)
             reader.kinds = _kinds_of(reader.layout.kind) or self.kinds
         return reader
 
     @abstractmethod
-    def _look(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
+    def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         """Return how the file is read; None if nothing in it shows that."""
 
     def split(
@@ -150,7 +150,7 @@ class JsonlReader(TableReader):
             or any(found.keys() >= _NEEDED or names_fields(found) for found in sample.objects)
         )
 
-    def _look(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
+    def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         head = source.head(name).removeprefix(BOM)
         found = json_objects(name, io.BufferedReader(io.BytesIO(head)))
         rows = [row.value for row in islice(found, _SAMPLED) if isinstance(row, JsonObject)]
@@ -202,7 +202,7 @@ class JsonlCsvReader(TableReader):
         is_of_excel = (layout.encoding, layout.delimiter) == (UTF_16, "\t")  # "Unicode text", .txt
         return bool(sample.columns) or is_named_so or is_of_excel or names_fields(rows[0])
 
-    def _look(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
+    def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         head = source.head(name)
         found = sniff_table(head)
         if found is None:

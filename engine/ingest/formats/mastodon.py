@@ -80,7 +80,7 @@ def _boost(activity: Mapping[str, object], attribution: str) -> PostFields:
     return PostFields(
         text=text_of(address),
         created_at=read_zoned_time(activity.get("published")),
-        author=_account(activity.get("actor")),
+        author=_account_address(activity.get("actor")),
         url=string(address),
         platform=MastodonReader.name,
         attribution=attribution,
@@ -100,7 +100,7 @@ def _read_note(note: Mapping[str, object], attribution: str) -> PostFields:
     return PostFields(
         text=said or text_of(_descriptions(attachments) or _options(note)),
         created_at=read_zoned_time(note.get("published")),
-        author=_account(note.get("attributedTo")),
+        author=_account_address(note.get("attributedTo")),
         lang=languages[0] if len(languages) == 1 else None,
         url=string(note.get("url")),
         reply_to=string(note.get("inReplyTo")),
@@ -139,7 +139,7 @@ def _names(note: Mapping[str, object], kind: str) -> tuple[str, ...]:
     return tuple(str(t.get("name")) for t in mappings(note.get("tag")) if t.get("type") == kind)
 
 
-def _account(actor: object) -> str | None:
+def _account_address(actor: object) -> str | None:
     """Return "ana@example.social" for "https://example.social/users/ana"."""
     name, host = last_part(actor), host_of(actor)
     return f"{name.removeprefix('@')}@{host}" if name and host else None

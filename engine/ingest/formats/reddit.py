@@ -44,7 +44,7 @@ class RedditReader(CsvReader):
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        author = _account(source) if source.packed else None
+        author = _read_account(source) if source.packed else None
         digest = fingerprint(defaults, self.name, author or "")
         for name in names:
             with source.open(name) as stream:
@@ -97,7 +97,7 @@ def _parent_id(row: Mapping[str, object], post: re.Match[str] | None) -> str | N
     return _POST + post[1] if post else None
 
 
-def _account(source: Source) -> str | None:
+def _read_account(source: Source) -> str | None:
     """Return the name of the account, which stands among the statistics of the export."""
     for name in members_named(r"statistics\.csv", source.names()):
         with source.open(name, counted=False) as stream:

@@ -56,7 +56,7 @@ class SnscrapeReader(JsonReader):
     def post(self, payload: Mapping[str, object]) -> PostFields:
         original = as_mapping(payload.get("retweetedTweet"))
         text = _words(payload)
-        if original and (name := _account(original)) and (words := _words(original)):
+        if original and (name := _account_name(original)) and (words := _words(original)):
             text = f"RT @{name}: {words}"
         answered = identifier(payload.get("inReplyToTweetIdStr") or payload.get("inReplyToTweetId"))
         flags = Flag.REPOST if original else Flag.NONE
@@ -66,7 +66,7 @@ class SnscrapeReader(JsonReader):
         return PostFields(
             text=text_of(text),
             created_at=read_zoned_time(payload.get("date")),
-            author=_account(payload),
+            author=_account_name(payload),
             lang=string(payload.get("lang")),
             url=string(payload.get("url")),
             reply_to=answered,
@@ -82,7 +82,7 @@ def _words(tweet: Mapping[str, object]) -> object:
     return tweet.get("rawContent") or tweet.get("content")
 
 
-def _account(tweet: Mapping[str, object]) -> str | None:
+def _account_name(tweet: Mapping[str, object]) -> str | None:
     return string(as_mapping(tweet.get("user")).get("username"))
 
 
@@ -138,7 +138,7 @@ class NitterReader(JsonReader):
         return PostFields(
             text=text_of(payload.get("text")),
             created_at=read_written_time(payload.get("date"), zone=None, is_day_first=False),
-            author=(_account(payload) or "").removeprefix("@") or None,
+            author=(_account_name(payload) or "").removeprefix("@") or None,
             url=link.partition("#")[0] if link else None,
             platform="x",
             engagement=count(stats.get("likes")) + count(stats.get("retweets")),

@@ -112,7 +112,7 @@ class XArchiveReader(JsonReader):
     ) -> Generator[SourceRecord | Reject]:
         for name in names:
             _require_posts(source, name)
-            author = _account(source, name)
+            author = _read_account(source, name)
             notes = NoteTweets(_notes(source, name))
             digest = fingerprint(defaults, self.name, author or "")
             with source.open(name) as stream:
@@ -165,7 +165,7 @@ def _notes(source: Source, name: str) -> Iterator[Mapping[str, object]]:
                     yield found.value
 
 
-def _account(source: Source, name: str) -> str | None:
+def _read_account(source: Source, name: str) -> str | None:
     """Return the screen name of the export's account, if the export contains it."""
     if manifest := source.beside(name, "manifest.js"):
         with source.open(manifest, counted=False) as stream:
