@@ -13,6 +13,10 @@ def day(year: int, month: int = 1) -> datetime:
     return datetime(year, month, 1, tzinfo=UTC)
 
 
+def moment(day_of_march: int, *, hour: int = 0) -> datetime:
+    return datetime(2015, 3, day_of_march, hour, tzinfo=UTC)
+
+
 def of(text: str) -> Conditions:
     return conditions(parse_query(text).filters)
 
@@ -25,13 +29,24 @@ def of(text: str) -> Conditions:
         ("before:2015", Conditions(before=day(2015))),
         ("before:2015 before:2014", Conditions(before=day(2014))),
         ("after:2015-03", Conditions(after=day(2015, 3))),
+        ("before:2015-03-02T14:00+01:00", Conditions(before=moment(2, hour=13))),
+        ("before:2015-03-02T14:00", Conditions(before=moment(2, hour=14))),
+        ("before:2015-03-02+09:00", Conditions(before=moment(1, hour=15))),
+        ("before:1000", Conditions(before=day(1000))),
+        ("before:0999", Conditions()),
+        ("before:9998", Conditions(before=day(9998))),
+        ("before:9999", Conditions()),
         ("-before:2015", Conditions(after=day(2015))),
         ("-after:2015", Conditions(before=day(2015))),
         ("on:2015", Conditions(after=day(2015), before=day(2016))),
+        ("on:2015-01", Conditions(after=day(2015), before=day(2015, 2))),
+        ("on:2015-03-02", Conditions(after=moment(2), before=moment(3))),
         ("on:2015 before:2015-06", Conditions(after=day(2015), before=day(2015, 6))),
         ("-on:2015", Conditions(not_during=(Stretch(day(2015), day(2016)),))),
         ("min:5 min:9", Conditions(least=9)),
         ("-min:5 -min:9", Conditions(below=5)),
+        ("min:999999999", Conditions(least=999_999_999)),
+        ("min:1000000000", Conditions()),
         ("has:media is:reply", Conditions(require=Flag.MEDIA | Flag.REPLY)),
         ("-has:media -is:repost", Conditions(exclude=Flag.MEDIA | Flag.REPOST)),
         ("from:a from:B -from:c", Conditions(authors=("a", "b"), not_authors=("c",))),

@@ -189,3 +189,12 @@ def test_an_alias_asks_for_less_than_its_word_would() -> None:
     query = parse_query("wall").expand_aliases(lambda _: [(Word("casas"), 0.5)])
     found = plan("wall", ("english",), aliases="casas")
     assert reference(query, found, CORPUS) == pytest.approx(0.5 * idf(35, 4))
+
+
+def test_the_lexemes_of_a_chain_stand_in_the_order_of_the_text() -> None:
+    first = Reading(
+        unit=0, language="english", lexeme="or", position=1, document_frequency=1, max_tf=1
+    )
+    readings = (replace(first, lexeme="and", position=2), first)
+    found = plan_query(parse_query("or/and"), ("english",), readings, documents=35)
+    assert found.by_language[0].required == (((("or", 1), ("and", 2)),),)

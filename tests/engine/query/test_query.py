@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
-from engine.query.query import Alternative, Group, Phrase, Unit, Word
+import pytest
+
+from engine.messages import Message
+from engine.query.query import Alternative, Filter, Group, Phrase, Query, Unit, Word
 from engine.query.read import parse_query
 
 ALIASES: dict[Unit, Sequence[tuple[Unit, float]]] = {
@@ -38,3 +41,38 @@ def test_an_alias_keeps_its_weight_and_what_it_stands_for() -> None:
             Alternative(Phrase("log in"), 0.4, alias_of=Word("login")),
         )
     )
+
+
+@pytest.mark.parametrize(
+    ("condition", "written"),
+    [
+        (Filter("before", "2015"), "before:2015"),
+        (Filter("from", "ana", negated=True), "-from:ana"),
+        (Filter("mention", "ana"), "@ana"),
+        (Filter("from", "a.b"), "from:a.b"),
+        (Filter("from", "ana_"), "from:ana_"),
+        (Filter("thread", "a."), 'thread:"a."'),
+        (Filter("thread", "a b"), 'thread:"a b"'),
+    ],
+)
+def test_a_filter_is_quoted_only_where_its_value_would_end_early(
+    condition: Filter, written: str
+) -> None:
+    assert str(condition) == written
+
+
+def test_notices_make_no_other_query() -> None:
+    assert Query(notices=(Message("read as a word"),)) == Query()
+
+
+QUOTA = Alternative(Word("quota"), 0.5, alias_of=Phrase("rate limit"))
+
+
+def test_the_alias_of_several_words_is_written_once_after_them() -> None:
+    rate, limit = (Group((Alternative(Word(word)), QUOTA)) for word in ("rate", "limit"))
+    assert str(Query(groups=(rate, limit))) == "(rate limit | quota)"
+
+
+def test_a_group_alone_shows_each_alternative() -> None:
+    group = Group((Alternative(Word("rate")), Alternative(Word("speed")), QUOTA))
+    assert str(Query(groups=(group,))) == "(rate | speed | quota)"
