@@ -57,6 +57,15 @@ async def test_every_chat_that_is_due_is_decided_page_by_page(
     assert await count(storage, "digest") == 2 * (CHATS + 1)
 
 
+@pytest.mark.parametrize(("hours", "posts"), [(24.5, 1), (25.5, 0)])
+async def test_a_daily_post_looks_back_as_far_as_the_longest_day(
+    storage: Database, hours: float, posts: int
+) -> None:
+    await subscribed(storage)
+    await found_something(storage)
+    assert await digest(deciding(storage), now=NOW + timedelta(hours=hours)) == posts
+
+
 async def test_a_chat_that_fails_does_not_hold_up_the_others(storage: Database) -> None:
     chats = [await subscribed(storage, str(number)) for number in range(CHATS)]
     await found_something(storage)
