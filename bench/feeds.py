@@ -27,7 +27,7 @@ from bot.jobs.wiring import Jobs, open_jobs
 from bot.settings import load_settings
 from engine.feeds.feed import ConfiguredFeed
 from engine.fetch.client import Fetcher
-from engine.settings.reading import PollingSettings
+from engine.settings.fetching import PollingSettings
 
 _FEEDS, _SLOW_SECONDS = 1_000, 10.0
 _AT_ONCE = PollingSettings().at_once

@@ -24,8 +24,8 @@ from bench.tweets import DATA
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
+from engine.ingest.isolated_reader import SourceReader
 from engine.ingest.load import IngestReport, Loader
-from engine.ingest.reading import SourceReader
 from engine.values import Kind
 
 _QUICK = 2_000

@@ -28,7 +28,7 @@ from engine.fetch import PostResponse, requested_pause, shown_host
 from engine.fetch.client import Fetcher
 from engine.messages import Message
 from engine.posting.delivery import DeliveryState, PostingMode, Subscription
-from engine.settings.reading import FetchSettings
+from engine.settings.fetching import FetchSettings
 
 _PREFIX = "whsec_"
 _SHORTEST = 24  # bytes

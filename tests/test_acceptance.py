@@ -16,8 +16,8 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.evaluate.measures import read_headlines
+from engine.ingest.isolated_reader import SourceReader
 from engine.ingest.load import Loader
-from engine.ingest.reading import SourceReader
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.search import Prophecy, SearchRequest

@@ -32,11 +32,11 @@ from bot.console.screen import Output, progress_bar
 from bot.media import REJECTS
 from bot.signals import run_until_signal
 from engine.errors import CorpusNotFound, InputError, NothingUsable, StorageError, UsageError
+from engine.ingest.isolated_reader import ReadSource, SourceReader
 from engine.ingest.load import IngestReport, Loader
-from engine.ingest.reading import ReadSource, SourceReader
 from engine.ingest.records import Defaults
 from engine.messages import join_messages
-from engine.settings.reading import IngestSettings
+from engine.settings.fetching import IngestSettings
 from engine.text.language import NAMES
 from engine.values import Corpus, Kind
 

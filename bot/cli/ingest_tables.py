@@ -19,7 +19,7 @@ from engine.ingest.records import Reject
 from engine.text.language import NAMES
 
 if TYPE_CHECKING:
-    from engine.ingest.reading import ReadSource
+    from engine.ingest.isolated_reader import ReadSource
     from engine.ingest.records import TableLayout
 
 DEFAULT_LANGUAGE = "english"

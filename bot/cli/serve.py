@@ -33,7 +33,7 @@ from engine.corpora import ALL, USUAL
 from engine.errors import PresagioError, StorageError, reason
 from engine.fetch.client import Fetcher
 from engine.ingest.load import detect_documents_language
-from engine.settings.reading import IngestSettings
+from engine.settings.fetching import IngestSettings
 from engine.values import CorpusRole, Kind
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from engine.fetch import FetchLimits, shown_host
 from engine.fetch.client import Fetcher
 from engine.messages import Message
 from engine.posting.delivery import OwedNotice
-from engine.settings.reading import PollingSettings
+from engine.settings.fetching import PollingSettings
 from engine.text.address import public_address
 from engine.text.clean import searchable
 from engine.values import Corpus, Kind

@@ -23,18 +23,18 @@ from engine.budget import Budget, BudgetSource
 from engine.embed.native import ONNX, SHIPPED
 from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.settings import Section
+from engine.settings.fetching import (
+    FetchSettings,
+    IngestSettings,
+    PollingSettings,
+    WebSearchSettings,
+)
 from engine.settings.models import (
     ComposeSettings,
     EmbeddingSettings,
     GlossarySettings,
     LlmSettings,
     RerankSettings,
-)
-from engine.settings.reading import (
-    FetchSettings,
-    IngestSettings,
-    PollingSettings,
-    WebSearchSettings,
 )
 from engine.settings.searching import (
     AnswerSettings,

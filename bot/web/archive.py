@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
+from bot.web.browsing import TimelineEntry, describe_entry
 from bot.web.examples import choose_examples, describe_leads, draw_bars, read_exhibit
 from bot.web.failures import nothing_here
-from bot.web.reading import TimelineEntry, describe_entry
 from bot.web.rendering import render
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import (

@@ -19,9 +19,9 @@ from bot.replies.find import answer_label, quote_labels
 from bot.replies.prophecy import holds_words, notice_of, prophecy_reply
 from bot.reply import labels, say_date, signature
 from bot.web.archive import archive
+from bot.web.browsing import browsing
 from bot.web.examples import choose_examples, choose_lead, describe_leads
 from bot.web.failures import Refusal
-from bot.web.reading import reading
 from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,
@@ -139,7 +139,7 @@ def add_routes(app: FastAPI, *routers: APIRouter) -> None:
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    add_routes(app, router, reading, archive, sharing, reference)
+    add_routes(app, router, browsing, archive, sharing, reference)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 

@@ -27,7 +27,7 @@ from engine.feeds.markup import plain_words
 from engine.fetch import http_date, requested_pause
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.settings.reading import PollingSettings
+from engine.settings.fetching import PollingSettings
 from engine.text.address import link_key
 from engine.text.terms import FUNCTION_WORDS, folded_words
 

@@ -21,7 +21,7 @@ from engine.feeds.read import FeedParser
 from engine.fetch import Fetched, FetchLimits, shown_host
 from engine.isolation.process import Isolation, WorkerEnded
 from engine.messages import Message
-from engine.page.read import decode_page
+from engine.page.metadata import decode_page
 
 FEED_LIMITS = FetchLimits(seconds=30.0, bytes=10_000_000)  # of a feed, unpacked
 MOST_FEEDS = 1_000

@@ -32,7 +32,7 @@ from engine.fetch.faults import (
     require_usable,
 )
 from engine.messages import Message
-from engine.settings.reading import FetchSettings
+from engine.settings.fetching import FetchSettings
 from engine.values import Closable
 
 # Resolves a name; has the signature and result of socket.getaddrinfo.

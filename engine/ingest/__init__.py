@@ -1,7 +1,7 @@
 """Turns files of posts into documents.
 
 `engine.ingest.detect.open_source` yields the records of a file, and `engine.ingest.load` turns
-each into a document. `engine.ingest.reading` does both in a separate process, and
+each into a document. `engine.ingest.isolated_reader` does both in a separate process, and
 `engine.ingest.load` stores what changed.
 """
 

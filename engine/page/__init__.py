@@ -1,5 +1,5 @@
 """Reads what a web page says about itself."""
 
-from engine.page.read import Page, read_page
+from engine.page.metadata import Page, read_page
 
 __all__ = ["Page", "read_page"]

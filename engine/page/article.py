@@ -24,7 +24,7 @@ from engine.errors import (
 from engine.fetch import FetchLimits, shown_host
 from engine.isolation.process import Ending, Isolation, Limits, WorkerEnded
 from engine.messages import Message
-from engine.page.read import Page, decode_page, read_page
+from engine.page.metadata import Page, decode_page, read_page
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
 from engine.values import DateKind

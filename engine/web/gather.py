@@ -11,7 +11,7 @@ from engine.errors import BudgetExhausted, PresagioError, StorageError
 from engine.fetch import shown_host
 from engine.llm.spending import Account
 from engine.messages import Message
-from engine.settings.reading import WebSearchSettings
+from engine.settings.fetching import WebSearchSettings
 from engine.text.address import link_key
 from engine.values import Usage
 from engine.web.pages import Pages

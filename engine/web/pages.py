@@ -12,7 +12,7 @@ from engine.fetch.client import Fetcher
 from engine.llm.asking import SingleFlight
 from engine.messages import Message
 from engine.page.article import PAGE_TYPES, ArticleReader, require_libraries
-from engine.page.read import declared_charset
+from engine.page.metadata import declared_charset
 from engine.text.address import canonical_address
 from engine.web.results import CACHED_FOR, LONGEST_TEXT, FetchedPage, WebCache
 

@@ -21,7 +21,7 @@ from engine.fetch import requested_pause
 from engine.llm.endpoint import quote, what_happened
 from engine.llm.wire import decode, said_by
 from engine.messages import Message
-from engine.settings.reading import WebSearchSettings
+from engine.settings.fetching import WebSearchSettings
 from engine.web.results import (
     FORMS,
     WebAnswer,

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from engine.errors import SettingsError
 from engine.messages import Message
-from engine.settings.reading import WebSearchSettings
+from engine.settings.fetching import WebSearchSettings
 from engine.text.address import canonical_address
 from engine.values import Usage
 

@@ -8,8 +8,8 @@ import pytest
 
 from bot.settings.sections import WebSettings
 from bot.web.application import create_application
+from bot.web.browsing import MOST
 from bot.web.metrics import OF_STANDBYS
-from bot.web.reading import MOST
 from bot.web.schemas import AskParameters, ProphecyParameters, SearchParameters
 from tests.bot.web.stage import WebStage, web_stage
 

@@ -38,7 +38,7 @@ from engine.ingest.records import (
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, read_whole
 from engine.messages import Message
-from engine.page.read import decode_page
+from engine.page.metadata import decode_page
 from engine.values import Kind
 
 PDF, WORD, EPUB, PAGE = "pdf", "docx", "epub", "html"

@@ -17,7 +17,7 @@ from engine.ingest.parsers.parsed import (
     under_headings,
 )
 from engine.page.article import LONGEST_PAGE, article
-from engine.page.read import decode_page, read_page
+from engine.page.metadata import decode_page, read_page
 from engine.text.chunks import Block
 from engine.values import DateKind
 

@@ -22,7 +22,7 @@ from engine.ingest.parsers.parsed import (
     protected_error,
     said_date,
 )
-from engine.page.read import decode_page
+from engine.page.metadata import decode_page
 from engine.text.chunks import Block
 from engine.values import DateKind
 

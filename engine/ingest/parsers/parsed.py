@@ -11,7 +11,7 @@ from engine.errors import RecordError
 from engine.extras import how_to_install
 from engine.ingest.dates import written_at
 from engine.messages import Message
-from engine.page.read import decode_page
+from engine.page.metadata import decode_page
 from engine.text.chunks import MOST, Block, token_count
 from engine.values import DateKind
 

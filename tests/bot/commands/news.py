@@ -15,7 +15,7 @@ from engine.fetch import FetchLimits
 from engine.fetch.client import Fetcher
 from engine.posting.delivery import FindState
 from engine.search import Hit
-from engine.settings.reading import FetchSettings
+from engine.settings.fetching import FetchSettings
 from tests.bot.conversing import Bot, bot_on, news_services
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.db.news import brought, configured, make_headline, read

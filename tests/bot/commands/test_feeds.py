@@ -15,7 +15,7 @@ from engine.feeds.decide import decide
 from engine.feeds.feed import ConfiguredFeed, Feed, FeedFailed
 from engine.feeds.lookup import OpmlFeed, read_opml, write_opml
 from engine.messages import Message
-from engine.settings.reading import PollingSettings
+from engine.settings.fetching import PollingSettings
 from tests.bot.commands.news import News, news_on
 from tests.bot.conversing import GROUP
 from tests.bot.prophecies import NOW

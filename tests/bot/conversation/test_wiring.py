@@ -10,7 +10,7 @@ from bot.conversation.wiring import read_pasted
 from bot.i18n.words import words_for
 from engine.errors import FetchFailed, FetchRefused, FetchStatus
 from engine.fetch.client import Fetcher
-from engine.settings.reading import FetchSettings
+from engine.settings.fetching import FetchSettings
 from tests.fakes.web import WebServer, page
 from tests.isolation import InThisProcess
 

@@ -224,7 +224,7 @@ class TestTimeline:
     async def test_a_year_that_is_not_listed_whole_leads_to_its_texts(
         self, coffee_web: WebStage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("bot.web.reading.MOST", 2)
+        monkeypatch.setattr("bot.web.browsing.MOST", 2)
         page = read(await coffee_web.get("/timeline", q='coffee OR "tea', lang="en"))
         (link,) = [node for node in page.css(".bars a") if node.text().split()[0] == "2014"]
         page = read(await coffee_web.get(str(link.attributes["href"])))

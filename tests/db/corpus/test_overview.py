@@ -1,4 +1,4 @@
-"""What a corpus holds, counted for display. What it foretold: tests/bot/web/test_reading.py."""
+"""What a corpus holds, counted for display. What it foretold: tests/bot/web/test_browsing.py."""
 
 from dataclasses import replace
 from datetime import timedelta

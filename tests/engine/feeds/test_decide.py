@@ -25,7 +25,7 @@ from engine.feeds.feed import (
     Read,
 )
 from engine.messages import as_message
-from engine.settings.reading import PollingSettings
+from engine.settings.fetching import PollingSettings
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 BEFORE = NOW - timedelta(hours=1)

@@ -9,7 +9,7 @@ from engine.feeds.lookup import FeedLookup, FoundFeed, OpmlFeed, ReadableFeed, a
 from engine.feeds.read import FeedParser
 from engine.fetch import FetchLimits
 from engine.fetch.client import Fetcher
-from engine.settings.reading import FetchSettings
+from engine.settings.fetching import FetchSettings
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import HTML, WebServer, page, redirect
 from tests.isolation import forked_workers

@@ -13,7 +13,7 @@ from engine.feeds.decide import (
     wait_after_success,
 )
 from engine.feeds.feed import DAY, HOUR, MINUTE
-from engine.settings.reading import PollingSettings
+from engine.settings.fetching import PollingSettings
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 SETTINGS = PollingSettings(interval_minutes=30)

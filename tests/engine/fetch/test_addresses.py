@@ -16,7 +16,7 @@ from engine.errors import FetchError, FetchFailed, FetchRefused, FetchTimeout, S
 from engine.feeds.lookup import address_of
 from engine.fetch import FetchLimits, shown_host
 from engine.fetch.client import Fetcher, Resolver, address_policy
-from engine.settings.reading import FetchSettings
+from engine.settings.fetching import FetchSettings
 from engine.text.address import link_key
 from tests.fakes.web import WebServer, loopback_resolver, page, redirect
 

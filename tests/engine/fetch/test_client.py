@@ -24,7 +24,7 @@ from engine.errors import (
 )
 from engine.fetch import Fetched, FetchLimits
 from engine.fetch.client import Fetcher, user_agent
-from engine.settings.reading import FetchSettings
+from engine.settings.fetching import FetchSettings
 from tests.fakes.web import (
     Answer,
     Asked,

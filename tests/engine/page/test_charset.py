@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.page.read import decode_page
+from engine.page.metadata import decode_page
 
 TEXT = "La Nación, «señal»"
 LATIN = TEXT.encode("cp1252")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.page.read import excerpt
+from engine.page.metadata import excerpt
 
 
 def test_only_what_tells_something_is_kept() -> None:

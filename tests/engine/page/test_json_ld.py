@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.page.read import articles, list_texts_under
+from engine.page.metadata import articles, list_texts_under
 
 
 def headlines(*texts: str) -> list[str]:

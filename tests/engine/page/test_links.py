@@ -25,7 +25,7 @@ from engine.isolation.process import Isolation
 from engine.page import Page, article
 from engine.page.article import first_link, headline_from_link
 from engine.search import Headline
-from engine.settings.reading import FetchSettings
+from engine.settings.fetching import FetchSettings
 from tests.fakes.articles import ARGENTINE, BLOG, BRITISH
 from tests.fakes.web import (
     WebServer,

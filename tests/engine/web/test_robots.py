@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.errors import FetchDisallowed, FetchFailed, FetchStatus
 from engine.fetch.client import Fetcher
-from engine.settings.reading import FetchSettings
+from engine.settings.fetching import FetchSettings
 from engine.web.pages import Robots, parse_robots
 from tests.fakes.web import WebServer, page, redirect, reply, reset
 

@@ -58,7 +58,7 @@ _MOST_FORETOLD = 20  # headlines on the page of a text
 _LONGEST_THREAD = 50
 _MEDIA_SECONDS = 3600
 
-reading = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
+browsing = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +214,7 @@ def _say_likes(number: int, words: Words) -> str:
     return words.count("{number} like or repost", "{number} likes and reposts", number)
 
 
-@reading.get("/timeline")
+@browsing.get("/timeline")
 async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
     corpora, chosen = await list_choices(shared, values.get("corpus", "").strip())
@@ -240,7 +240,7 @@ async def _show_timeline(request: Request, shared: SharedOf, visitor: VisitorOf)
     )
 
 
-@reading.get("/wall")
+@browsing.get("/wall")
 async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     words = visitor.words
     wall = await open_wall(shared.app.database, shared.settings.web)
@@ -275,7 +275,7 @@ async def _show_wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     )
 
 
-@reading.get("/documents/{corpus}/{id:path}")
+@browsing.get("/documents/{corpus}/{id:path}")
 async def _show_document(
     request: Request, shared: SharedOf, visitor: VisitorOf, asked: DocumentOf
 ) -> Response:
@@ -323,7 +323,7 @@ async def _show_document(
     )
 
 
-@reading.get("/media/{corpus}/{id}/{name}")
+@browsing.get("/media/{corpus}/{id}/{name}")
 async def _send_media(shared: SharedOf, asked: DocumentOf, name: str) -> Response:
     """Send a picture or video of a text. What is removed from its corpus is not sent any more."""
     known, document = asked

@@ -16,12 +16,12 @@ import pytest
 
 from engine.corpora import Document
 from engine.errors import InputError, UnknownFormat, UsageError
-from engine.ingest import reading
+from engine.ingest import isolated_reader
 from engine.ingest.files import StandardInput
+from engine.ingest.isolated_reader import ReadSource, SourceReader
 from engine.ingest.load import BatchLost
-from engine.ingest.reading import ReadSource, SourceReader
 from engine.ingest.records import Defaults, Reject
-from engine.settings.reading import IngestSettings
+from engine.settings.fetching import IngestSettings
 from tests.engine.ingest import reading as here
 from tests.isolation import forked_workers
 from tests.patience import PATIENCE, movable_time
@@ -62,7 +62,7 @@ async def reader() -> AsyncIterator[SourceReader]:
 @pytest.fixture
 async def strange(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SourceReader]:
     """Reads a format whose records do harm."""
-    monkeypatch.setattr(reading, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk")
+    monkeypatch.setattr(isolated_reader, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk")
     async with SourceReader(LIMITS) as reader:
         yield reader
 
@@ -242,7 +242,9 @@ class TestHarmfulFiles:
     async def test_that_only_wait_are_ended_by_the_clock(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(reading, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk")
+        monkeypatch.setattr(
+            isolated_reader, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk"
+        )
         asleep = tmp_path / "asleep"
         write(tmp_path / "a.strange", line("1", read=f"sleep {asleep}"))
         write(tmp_path / "b.strange", line("2"))
@@ -301,7 +303,9 @@ class TestAllFilesTogether:
     async def test_hostile_files_cost_no_more_than_the_command_may_take(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        monkeypatch.setattr(reading, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk")
+        monkeypatch.setattr(
+            isolated_reader, "_DESK", "tests.engine.ingest.strange_worker:StrangeDesk"
+        )
         for number in range(30):
             write(tmp_path / f"{number:02}.strange", line(f"{number}", read="loop"))
         limits = IngestSettings(seconds=0.1, total_minutes=0.01, total_seconds_per_megabyte=0)

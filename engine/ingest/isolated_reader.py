@@ -28,7 +28,7 @@ from engine.ingest.records import (
 from engine.isolation.process import Ending, Limits, Worker, WorkerEnded
 from engine.isolation.worker import pack_order, unpack, unpack_refusal
 from engine.messages import Message, join_messages
-from engine.settings.reading import IngestSettings
+from engine.settings.fetching import IngestSettings
 from engine.values import Closable, Kind
 
 _DESK = "engine.ingest.worker:Desk"  # named, as importing it imports every format
