@@ -89,19 +89,30 @@ def list_mutants(source: str) -> list[Mutant]:
 
 
 def _list_executed(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """Yield what does something: no annotations, no decorators, nothing that is logged."""
+    """Yield what decides something: no annotations, no decorators, nothing that is logged.
+
+    Nor are a number that has a name, for one more of it is another tuning, which benches measure,
+    and `strict=True`, which only guards.
+    """
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list"):
             continue
         for node in value if isinstance(value, list) else [value]:
-            if isinstance(node, ast.AST) and not _is_logging(node):
+            if isinstance(node, ast.AST) and not _is_left_out(node):
                 if isinstance(node, ast.expr | ast.stmt):
                     yield node
                 yield from _list_executed(node)
 
 
-def _is_logging(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and ast.unparse(node).startswith(("logger.", "_log."))
+def _is_left_out(node: ast.AST) -> bool:
+    match node:
+        case ast.Expr():
+            return ast.unparse(node).startswith(("logger.", "_log."))
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+            return ast.unparse(target).isupper()
+        case ast.keyword(arg="strict"):
+            return True
+    return False
 
 
 def _list_faults(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:

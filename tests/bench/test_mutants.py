@@ -13,11 +13,13 @@ from bench.mutants import CORE, ROOT, Copies, list_mutants, list_tests, try_modu
 MODULE = '''
 """At most 3."""
 
+_LIMIT = 7
+
 @cached(limit=2)
 def is_short(text: Annotated[str, 4], most: int = 3) -> bool:
     """Return whether a text is short."""
     logger.info(5)
-    note(text)
+    note(zip(text, text, strict=True))
     return not len(text) > most
 '''
 
@@ -26,7 +28,7 @@ def test_each_place_that_does_something_gets_faults() -> None:
     assert [mutant.fault for mutant in list_mutants(MODULE)] == [
         "3 -> 4",
         "3 -> 2",
-        "note(text) -> pass",
+        "note(zip(text, text, strict=True)) -> pass",
         "not len(text) > most -> len(text) > most",
         "len(text) > most -> len(text) >= most",
     ]

@@ -157,3 +157,14 @@ def test_a_few_texts_are_scored_among_themselves() -> None:
     assert scores_of(["a"], []) == []
     assert scores_of(["a"], [[], []]) == [0, 0]
     assert scores_of([], [["a"]]) == [0]
+
+
+def test_a_few_texts_are_scored_by_hand() -> None:
+    """One text of two has "a", both have "b"; k1 is 1.2, b .75, the average length 1.5."""
+    rare, frequent = math.log(2), math.log(1.2)
+    longer = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / 1.5))
+    shorter = 2.2 / (1 + 1.2 * (0.25 + 0.75 / 1.5))
+    most = (rare + frequent) * 2.2
+    assert scores_of(["a", "b"], [["a", "b"], ["b"]]) == pytest.approx(
+        [(rare + frequent) * longer / most, frequent * shorter / most]
+    )

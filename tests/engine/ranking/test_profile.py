@@ -1,10 +1,12 @@
 """Features are combined by their weights, over those that are known."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import pytest
 
-from engine.ranking import weighted_mean
+from engine.ranking import best_first, weighted_mean
+from tests.engine.candidates import candidate
 
 
 @pytest.mark.parametrize(
@@ -28,3 +30,11 @@ def test_weights_are_shared_among_what_is_known(
 
 def test_weights_of_nothing_make_no_score() -> None:
     assert weighted_mean({"age": 1.0}, {"age": 0.0}) == 0.0
+
+
+@pytest.mark.parametrize(("more", "first"), [(4e-10, "older"), (4e-9, "newer")])
+def test_what_differs_only_by_rounding_is_put_in_order_of_date(more: float, first: str) -> None:
+    older = candidate(2, "older", created_at=datetime(2012, 1, 1, tzinfo=UTC))
+    newer = candidate(1, "newer", created_at=datetime(2013, 1, 1, tzinfo=UTC))
+    found = [(0.5, older), (0.5 + more, newer)]
+    assert min(found, key=lambda scored: best_first(*scored))[1].text == first
