@@ -109,7 +109,7 @@ async def _metrics(shared: SharedOf) -> Response:
     responses=describe_problems(400, 401, 403, 409, 429, 503, steering=True),
     summary="Remove all vectors of a model",
 )
-async def _clear(
+async def _clear_vectors(
     shared: SharedOf,
     model: Annotated[
         str,
@@ -132,7 +132,7 @@ async def _clear(
     responses=describe_problems(400, 401, 403, 429, 503, steering=True),
     summary="Read the settings anew",
 )
-async def _reload(shared: SharedOf) -> dict[str, list[str]]:
+async def _reload_settings(shared: SharedOf) -> dict[str, list[str]]:
     """Follow config.toml as it is now, as far as that needs no restart.
 
     A file with a mistake in it changes nothing and is answered with 400.

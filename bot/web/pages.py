@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from bot.i18n.words import Words
@@ -132,9 +133,14 @@ def _describe_source(source: CitedSource, words: Words) -> dict[str, Any]:
 
 
 def add_routes(app: FastAPI, *routers: APIRouter) -> None:
-    """Add routes as they are: `include_router` makes each anew, at the first request."""
-    for each in routers:
-        app.router.routes.extend(each.routes)
+    """Add routes as they are: `include_router` makes each anew, at the first request.
+
+    Their names become the ids of their operations, after which generated clients name methods.
+    """
+    for route in (route for each in routers for route in each.routes):
+        if isinstance(route, APIRoute):
+            route.unique_id = route.name.strip("_")
+        app.router.routes.append(route)
 
 
 def add_pages(app: FastAPI) -> None:

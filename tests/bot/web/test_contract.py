@@ -49,8 +49,17 @@ async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -
         for path, operations in written["paths"].items()
         for method, operation in operations.items()
     }
+    operation_ids = {
+        operation["operationId"]
+        for operations in written["paths"].values()
+        for operation in operations.values()
+    }
     statuses = {key: {int(status) for status in responses} for key, responses in told.items()}
     assert statuses == OPERATIONS
+    assert operation_ids == {
+        *("search", "find", "prophecy", "ask", "compose", "corpora", "document"),
+        *("clear_vectors", "reload_settings", "healthz", "readyz", "metrics"),
+    }
     for responses in told.values():
         for status, response in responses.items():
             if status != "200":
