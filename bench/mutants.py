@@ -34,6 +34,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = {
     "engine/prophecy/score.py": (
         "engine/prophecy/test_score.py",
+        "engine/prophecy/test_coverage.py",
+        "engine/prophecy/test_order.py",
         "engine/prophecy/test_sureness.py",
     ),
     "engine/ranking.py": ("engine/ranking", "engine/prophecy/test_merge.py"),

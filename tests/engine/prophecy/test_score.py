@@ -415,3 +415,24 @@ def test_what_has_no_date_follows_its_equals_and_counts_as_new() -> None:
     assert [new.candidate.id, last.candidate.id] == [2, 1]
     assert (last.parts["age"], last.score) == (None, new.score)
     assert hits([found(3, {0: 1}, days=3000), undated])[0].candidate.id == 3
+
+
+# --- by meaning alone -----------------------------------------------------------------------
+
+
+def test_by_meaning_alone_the_similarity_is_the_score() -> None:
+    candidates = [
+        found(identity, {}, similarity=value) for identity, value in ((4, 0.9), (2, None))
+    ]
+    nearest = scorer().nearest(candidates, 3)
+    assert [(hit.rank, hit.candidate.id, hit.score) for hit in nearest] == [(1, 4, 0.9), (2, 2, 0)]
+    assert ids(scorer().nearest(candidates, 1)) == [4]
+
+
+@pytest.mark.parametrize(("passages", "expected"), [(False, [1]), (True, [1, 2])])
+def test_by_meaning_alone_an_item_is_named_once_unless_its_parts_are_asked_for(
+    passages: bool, expected: list[int]
+) -> None:
+    book = ItemPlace(item=1, title="A book")
+    parts = [replace(found(identity, {}, similarity=0.9), place=book) for identity in (1, 2)]
+    assert ids(replace(scorer(), passages=passages).nearest(parts, 3)) == expected
