@@ -37,14 +37,19 @@ _POINTS_AHEAD = re.compile(
 _SPOKEN_ABOUT = re.compile(
     r"(?:is|isn['’]t|was|says|said|has|found|finds|knows|es|era|fue|dijo|dice|sabe|encontró)\b"
 )
-# What is divided by the bot's name where it is asked for texts: "any tweets", "about the wall?".
+# How texts about something are asked for, with or without the bot's name between: "any tweets",
+# "about the wall?".
 _WANTS_TEXTS = re.compile(
-    r"(?:(?:are|were) there |is there |do you (?:have|know) |have you |got |what |hay |ten[eé]s |"
-    r"tienes )?(?:(?:any|some|an?|alg[uú]n(?:os)?|un|qu[eé]) )?(?:old )?"
+    r"(?:(?:are|were) there |is there |do you (?:have|know) |have you (?:got )?|got |what |"
+    r"(?:show|find|give) me |(?:search|look) for |hay |ten[eé]s |tienes |d[aá]me |"
+    r"mostr[aá]me |mu[eé]strame |b[uú]sc[aá](?:me)? )?"
+    r"(?:(?:any|some|an?|the|his|her|all|alg[uú]n(?:os)?|un|unos|los|sus|qu[eé]) )?(?:old )?"
     r"(?:tweets?|posts?|tuits?)\s?,?",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"(?:about|on|regarding|sobre|acerca de|de|del)\s+(\S.*)", re.IGNORECASE)
+_ASKS_FOR_TEXTS = re.compile(rf"¿?({_WANTS_TEXTS.pattern})\s({_ABOUT.pattern})", re.IGNORECASE)
+_LONGEST_SUBJECT = 6  # words: a headline may begin like this, too
 # How a message begins that goes on with a question.
 _ASKING = re.compile(
     r"(?:(?:and|but|y|pero)\b[\s,]*)?¿?(?:what|who|whom|whose|which|when|where|why|how|did|does|has"
@@ -62,6 +67,8 @@ def read_address(request: Request) -> Request:
     """
     if request.around_name and not request.place.private:
         request = _read_around_name(request, *request.around_name)
+    elif subject := _read_wanted_subject(request):
+        return replace(request, text=subject)
     found = _BARE_COMMAND.fullmatch(request.text)
     if found is None or request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY):
         return request
@@ -79,7 +86,7 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
-    if subject := _find_wanted_subject(before, after):
+    if after.endswith("?") and (subject := _find_wanted_subject(before, after)):
         return replace(request, text=subject, around_name=None)
     called = fold_words(before)
     if len(called) > 1:
@@ -89,12 +96,21 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
     return request if _SPOKEN_ABOUT.match(after) else replace(request, around_name=None)
 
 
+def _read_wanted_subject(request: Request) -> str:
+    """Return what somebody asks the bot for texts about, in lower case or with a question mark."""
+    text = request.text
+    asks = text[:1].islower() or text.endswith("?")
+    found = _ASKS_FOR_TEXTS.fullmatch(text) if asks else None
+    if found is None or (request.trigger is Trigger.OVERHEARD and not request.place.private):
+        return ""
+    subject = _find_wanted_subject(found[1], found[2])
+    return subject if len(subject.split()) <= _LONGEST_SUBJECT else ""
+
+
 def _find_wanted_subject(before: str, after: str) -> str:
     """Return what texts are asked for about, if that tells anything; else ""."""
-    if not after.endswith("?") or not _WANTS_TEXTS.fullmatch(before.lstrip("¿ ")):
-        return ""
-    about = _ABOUT.fullmatch(after)
-    subject = about[1].rstrip("? ") if about else ""
+    about = _ABOUT.fullmatch(after) if _WANTS_TEXTS.fullmatch(before.lstrip("¿ ")) else None
+    subject = about[1].rstrip("?.! ") if about else ""
     return subject if find_telling_words(subject) else ""
 
 

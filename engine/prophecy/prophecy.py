@@ -34,7 +34,7 @@ from engine.search import (
 )
 from engine.settings.searching import ProphecySettings, ScoreSettings
 from engine.text.address import address_candidate
-from engine.text.terms import has_own_words, is_generic
+from engine.text.terms import count_telling_words, has_own_words
 from engine.values import Corpus
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Prophet:
             asked_at=asked_at,
             means=retrieved.model not in WORD_COUNTERS,
             passages=request.passages,
-            small_talk=is_generic(request.headline.text),
+            telling_words=count_telling_words(request.headline.text),
         )
         if retrieved.rerank and self._may_compare(request, pool.verdict):
             pool, scorer = await self._compare(corpus, request, retrieved.rerank, pool, scorer)

@@ -36,6 +36,8 @@ _SHORT_TOKENS = 4
 _FLAG_FACTORS = {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}
 _SHORT_FACTOR = 0.8
 _GENERIC_FACTOR = 0.6  # greetings, thanks and bare links, which foretell nothing
+# Meaning alone says nothing of a headline with fewer words: "source?" means as much as "yes".
+_FEWEST_COMPARED = 3
 # Whether a text shares enough is decided with retrieval's b, because a long text shares words by
 # chance; and with a minimum document frequency, because in a small corpus rarity is chance.
 _STRICT_BM25 = Bm25(k1=1.2, b=0.75)
@@ -167,7 +169,7 @@ class Scorer:
     means: bool = True  # whether similarity is by meaning; False for vectors of word counts
     passages: bool = False  # whether several parts of one item may be hits
     predictions: "Predictions | None" = None  # where no text is judged
-    small_talk: bool = False  # nothing is foretold of "good morning"
+    telling_words: int = _FEWEST_COMPARED  # of the headline: "good morning" has none
 
     def hits(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
@@ -259,10 +261,11 @@ class Scorer:
         judgment = hit.parts["judgment"]
         if judgment is not None:
             return round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
-        if self.small_talk:
+        if not self.telling_words:
             return False
         if self.predictions:
-            return self.predictions.is_hit(hit.candidate.id)
+            comparable = self.telling_words >= _FEWEST_COMPARED or hit.candidate.matched
+            return bool(comparable) and self.predictions.is_hit(hit.candidate.id)
         least = self.settings.search
         shared = self._coverage(hit.candidate, bm25=_STRICT_BM25, rarest=_RAREST)
         enough = _share(shared, least.minimum_lexical)

@@ -73,8 +73,19 @@ _EDGES = re.compile(r"^\W+|\W+$")
 
 def is_generic(text: str) -> bool:
     """Tell a text that could stand anywhere: a greeting, thanks, or nothing but a link."""
-    words_written = folded_words(_NAMES_AND_LINKS.sub(" ", text))
-    return all(word in FUNCTION_WORDS or word in _COURTESIES for word in words_written)
+    return not count_telling_words(text)
+
+
+def count_telling_words(text: str) -> int:
+    """Return how many words of a text could not stand anywhere.
+
+    Each character is counted of what is written without spaces.
+    """
+    return sum(
+        len(word) if has_unspaced(word) else 1
+        for word in folded_words(_NAMES_AND_LINKS.sub(" ", text))
+        if word not in FUNCTION_WORDS and word not in _COURTESIES
+    )
 
 
 def has_own_words(text: str) -> bool:

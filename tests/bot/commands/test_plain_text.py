@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands import standard_commands
+from bot.commands.addressing import read_address
 from bot.commands.headline_detection import is_news_reply, talks_to_somebody
 from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
 from bot.request import Person, RepliedMessage, Trigger, split_around
@@ -189,6 +190,40 @@ async def test_of_a_message_with_the_bot_s_name_amid_it_the_part_for_the_bot_is_
     said = await bot.hear(event(plain, place=GROUP, around_name=around))
     assert (said is not None) is (searched is not None)
     assert [call[0] for call in bot.engine.calls] == [searched] * (searched is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "searched"),
+    [
+        ("any tweets about coffee?", "coffee"),
+        ("Is there a tweet about the border wall?", "the border wall"),
+        ("show me his tweets about coffee", "coffee"),
+        ("find me a tweet on windmills.", "windmills"),
+        ("¿hay algún tuit sobre el café?", "el café"),
+        ("mostrame tuits sobre Irán", "Irán"),
+        (
+            "Tweets about coffee cost a minister her job",
+            "Tweets about coffee cost a minister her job",
+        ),
+        ("any tweets about that?", "any tweets about that?"),
+    ],
+)
+async def test_who_asks_for_texts_about_something_gets_them(
+    bot: Bot, text: str, searched: str
+) -> None:
+    await bot.say(text)
+    await bot.say(text, place=GROUP)
+    assert [call[0] for call in bot.engine.calls] == [searched, searched]
+    await bot.hear(event(text, place=GROUP, trigger=Trigger.OVERHEARD))
+    assert [call[0] for call in bot.engine.calls[2:]] in ([], [text]), "others are asked"
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_no_real_headline_asks_for_texts(language: str, shared_data: Path) -> None:
+    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
+        titles = [json.loads(row)["title"] for row in rows]
+    asking = [title for title in titles if read_address(event(title)).text != title]
+    assert asking == []
 
 
 @pytest.mark.parametrize("language", ["en", "es"])

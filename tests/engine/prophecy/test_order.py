@@ -79,6 +79,15 @@ def test_the_predicted_label_decides_what_is_a_hit(
     assert [hit.score for hit in shown] == [pytest.approx(10 * cosines[one] / 6) for one in hits]
 
 
+@pytest.mark.parametrize(("telling_words", "hits"), [(0, []), (1, [2]), (2, [2]), (3, [1, 2])])
+def test_a_headline_of_few_words_foretells_no_text_without_one_of_them(
+    telling_words: int, hits: list[int]
+) -> None:
+    found = texts({}, {0: 1})
+    short = replace(scorer({1: 0.9, 2: 0.8}, found), telling_words=telling_words)
+    assert [hit.candidate.id for hit in short.hits_and_near(found, {}, 3)[0]] == hits
+
+
 def test_a_judgment_goes_before_what_is_predicted() -> None:
     found = texts({0: 1}, {1: 1})
     shown, _ = scorer({1: 0.9, 2: 0.1}, found).hits_and_near(found, {1: 0, 2: 6}, 3)

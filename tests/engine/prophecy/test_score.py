@@ -57,7 +57,7 @@ def ids(found_hits: Sequence[Hit]) -> list[int]:
 
 def test_small_talk_finds_nothing_that_nobody_judged() -> None:
     candidates = [found(1, {0: 1, 1: 1, 2: 1}), found(2, {0: 1, 1: 1})]
-    talk = replace(scorer(), small_talk=True)
+    talk = replace(scorer(), telling_words=0)
     assert talk.hits_and_near(candidates, {}, 3)[0] == []
     assert ids(talk.hits_and_near(candidates, {2: 5}, 3)[0]) == [2]
 

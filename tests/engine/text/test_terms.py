@@ -2,7 +2,13 @@
 
 import pytest
 
-from engine.text.terms import Reading, has_own_words, headline_terms, is_generic
+from engine.text.terms import (
+    Reading,
+    count_telling_words,
+    has_own_words,
+    headline_terms,
+    is_generic,
+)
 
 
 def reading(
@@ -253,3 +259,18 @@ def test_small_talk_could_stand_anywhere(line: str) -> None:
 )
 def test_a_name_or_a_thing_could_not(line: str) -> None:
     assert not is_generic(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("Good morning!", 0),
+        ("source?", 1),
+        ("is this real?", 1),
+        ("@ana https://example.org/a-long-story", 0),
+        ("Bank of the river floods", 3),
+        ("港の船", 3),
+    ],
+)
+def test_the_words_that_tell_something_are_counted(text: str, number: int) -> None:
+    assert count_telling_words(text) == number
