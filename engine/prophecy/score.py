@@ -261,11 +261,11 @@ class Scorer:
         judgment = hit.parts["judgment"]
         if judgment is not None:
             return round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
-        if not self.telling_words:
+        fewest = 1 if hit.candidate.matched else _FEWEST_COMPARED
+        if self.telling_words < fewest:
             return False
         if self.predictions:
-            comparable = self.telling_words >= _FEWEST_COMPARED or hit.candidate.matched
-            return bool(comparable) and self.predictions.is_hit(hit.candidate.id)
+            return self.predictions.is_hit(hit.candidate.id)
         least = self.settings.search
         shared = self._coverage(hit.candidate, bm25=_STRICT_BM25, rarest=_RAREST)
         enough = _share(shared, least.minimum_lexical)

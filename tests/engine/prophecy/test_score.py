@@ -62,6 +62,13 @@ def test_small_talk_finds_nothing_that_nobody_judged() -> None:
     assert ids(talk.hits_and_near(candidates, {2: 5}, 3)[0]) == [2]
 
 
+@pytest.mark.parametrize(("telling_words", "expected"), [(2, [2]), (3, [1, 2])])
+def test_a_headline_of_few_words_needs_one_of_them(telling_words: int, expected: list[int]) -> None:
+    candidates = [found(1, {}, similarity=1.0), found(2, {0: 1}, similarity=1.0)]
+    short = replace(scorer(), telling_words=telling_words)
+    assert sorted(ids(short.hits_and_near(candidates, {}, 3)[0])) == expected
+
+
 def test_a_hit_names_a_hyphenated_word_once() -> None:
     halves = [replace(one, word="state-run") for one in TERMS[:2]]
     [hit] = hits([found(1, {0: 1, 1: 1})], terms=halves)
