@@ -29,8 +29,8 @@ from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.query.filters import conditions
 from engine.query.find import Finder
+from engine.query.parser import parse_query
 from engine.query.query import Plan, Query, plan_query, units
-from engine.query.read import parse_query
 from engine.ranking import Bm25
 from engine.search import SearchRequest
 from engine.text.clean import searchable

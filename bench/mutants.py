@@ -39,7 +39,7 @@ CORE = {
         "engine/prophecy/test_sureness.py",
     ),
     "engine/ranking.py": ("engine/ranking", "engine/prophecy/test_merge.py"),
-    "engine/query/read.py": ("engine/query",),
+    "engine/query/parser.py": ("engine/query",),
     "engine/query/query.py": ("engine/query",),
     "engine/query/filters.py": ("engine/query",),
     "engine/compose/guard.py": ("engine/compose",),

@@ -115,8 +115,8 @@ class Log(Store, sql="log"):
 
     async def list_missed(self, corpus: Corpus, limit: int) -> list[str]:
         """Return words of searches that found nothing, the most frequent first."""
+        from engine.query.parser import parse_query  # noqa: PLC0415 - as above
         from engine.query.query import Word  # noqa: PLC0415 - every search is logged, few are read
-        from engine.query.read import parse_query  # noqa: PLC0415 - as above
 
         rows = await self._fetch_rows("missed", corpus.name, self._keep, limit)
         queries = (parse_query(row["query"]) for row in rows)

@@ -30,8 +30,8 @@ from engine.messages import Message
 from engine.prophecy.question import describe_partial_vectors, question_of, similarities
 from engine.query.find import DEFAULT_LIMIT, Finder
 from engine.query.meaning import FindMode, MeaningFinder, found_together, meant_by
+from engine.query.parser import parse_query
 from engine.query.query import Filter, Plan, Query
-from engine.query.read import parse_query
 from engine.query.results import Counts, QueryAnswer, present_hits, touched_platforms
 from engine.values import Corpus
 

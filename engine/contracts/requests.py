@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from engine.corpora import ALL
 from engine.messages import Message
 from engine.query.filters import read_filter
+from engine.query.parser import parse_query
 from engine.query.query import Filter, Query
-from engine.query.read import parse_query
 from engine.values import Kind
 
 MOST_HITS = 100

@@ -3,7 +3,7 @@
     word  "exact phrase"  a OR b  -word  -"a phrase"  name:value  -name:value  #tag  @mention
 
 Any text is a query: what is not an operator is an ordinary word, and what has no letter and no
-digit is ignored. The manual is docs/find.md; the parser is engine.query.read.
+digit is ignored. The manual is docs/find.md; the parser is engine.query.parser.
 
 Each document is searched with the lexemes of its own language: Spanish documents with the Spanish
 lexemes of a word, English ones with the English.

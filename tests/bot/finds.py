@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from engine.errors import PresagioError
+from engine.query.parser import parse_query
 from engine.query.query import Plan
-from engine.query.read import parse_query
 from engine.query.results import Counts, FindHit, FoundDocument, Match, QueryAnswer
 from engine.search import Candidate
 from engine.values import Flag

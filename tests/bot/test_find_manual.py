@@ -14,7 +14,7 @@ from db.pool import Database
 from db.search.find import DialectIndex
 from engine.query.filters import KINDS
 from engine.query.find import Finder
-from engine.query.read import MOST_PARTS, parse_query
+from engine.query.parser import MOST_PARTS, parse_query
 from tests.bot.command_line import Done
 from tests.bot.conftest import Invoke
 from tests.database import Clones, wait_for

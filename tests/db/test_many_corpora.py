@@ -22,7 +22,7 @@ from db.search.shown import Comments, DocumentLookup, Threads
 from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.query.find import Finder
-from engine.query.read import parse_query
+from engine.query.parser import parse_query
 from engine.search import Filters
 from engine.values import Corpus
 from tests.database import Clones, wait_for

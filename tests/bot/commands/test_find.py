@@ -9,8 +9,8 @@ from bot.i18n.words import words_for
 from bot.replies.find import brief_find_reply, find_reply
 from bot.request import Person
 from engine.errors import CorpusNotFound
+from engine.query.parser import parse_query
 from engine.query.query import Phrase
-from engine.query.read import parse_query
 from engine.query.results import Match
 from engine.search import ItemPlace
 from tests.bot.conversing import GROUP, Bot

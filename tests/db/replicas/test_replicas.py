@@ -19,7 +19,7 @@ from db.search.shown import DocumentLookup
 from engine.embed.fill import fill
 from engine.errors import StorageError
 from engine.query.find import Finder
-from engine.query.read import parse_query
+from engine.query.parser import parse_query
 from engine.search import Candidate, Filters
 from engine.values import Corpus
 from tests.database import execute, with_database

@@ -7,7 +7,7 @@ from db.pool import Database
 from db.search.find import DialectIndex
 from db.search.shown import Comments
 from engine.query.find import Finder
-from engine.query.read import parse_query
+from engine.query.parser import parse_query
 from engine.query.results import QueryAnswer
 from tests.db.loading import document, load
 

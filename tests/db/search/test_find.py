@@ -18,8 +18,8 @@ from db.search.find import DialectIndex, newest_statement, ranked_statement
 from engine.corpora import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
+from engine.query.parser import parse_query
 from engine.query.query import Phrase, Plan, Unit, Word, plan_query, units
-from engine.query.read import parse_query
 from engine.query.results import QueryAnswer
 from engine.search import order_by_date
 from engine.text.clean import searchable

@@ -13,7 +13,7 @@ from db.search.find import DialectIndex
 from db.search.lexical import Glossaries
 from engine.glossary.aliases import widen_query
 from engine.query.find import Finder
-from engine.query.read import parse_query
+from engine.query.parser import parse_query
 from engine.query.results import QueryAnswer
 from engine.values import Corpus
 from tests.db.loading import document, load, load_texts

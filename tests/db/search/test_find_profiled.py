@@ -11,8 +11,8 @@ from db.search.find import DialectIndex
 from engine.corpora import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
+from engine.query.parser import parse_query
 from engine.query.query import plan_query, units
-from engine.query.read import parse_query
 from engine.query.results import FoundDocument, FoundDocuments, QueryAnswer
 from engine.settings.searching import FindSettings, SocialSettings
 from engine.text.clean import searchable

@@ -6,7 +6,7 @@ from db.pool import Database
 from db.search.find import DialectIndex
 from db.search.lexical import AliasedSearch, Glossaries, LexicalIndex
 from engine.query.find import Finder
-from engine.query.read import parse_query
+from engine.query.parser import parse_query
 from engine.search import Candidate, Filters
 from engine.values import Corpus, Flag
 from tests.db.loading import START, document, load

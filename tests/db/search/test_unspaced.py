@@ -10,7 +10,7 @@ from db.pool import Database
 from db.search.find import DialectIndex
 from db.search.lexical import LexicalIndex
 from engine.query.find import Finder
-from engine.query.read import parse_query
+from engine.query.parser import parse_query
 from engine.query.results import QueryAnswer, present_hits
 from engine.search import Filters
 from engine.text.clean import searchable

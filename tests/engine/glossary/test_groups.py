@@ -22,8 +22,8 @@ from engine.glossary.groups import (
     unheard,
 )
 from engine.glossary.suggest import SuggestedPair
+from engine.query.parser import parse_query
 from engine.query.query import Phrase, Word
-from engine.query.read import parse_query
 from engine.text.terms import Reading
 
 STOP = {"the", "of", "up"}

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engine.query.filters import Conditions, Stretch, conditions
-from engine.query.read import parse_query
+from engine.query.parser import parse_query
 from engine.values import Flag
 
 

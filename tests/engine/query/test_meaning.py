@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.query.meaning import meant_by, order_by_similarity
+from engine.query.parser import parse_query
 from engine.query.query import Plan
-from engine.query.read import parse_query
 from engine.query.results import Counts, FindHit, FoundDocument, QueryAnswer
 from tests.engine.candidates import candidate
 

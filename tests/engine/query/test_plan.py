@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from engine.query.find import reference
+from engine.query.parser import parse_query
 from engine.query.query import (
     Alternative,
     Group,
@@ -17,7 +18,6 @@ from engine.query.query import (
     plan_query,
     units,
 )
-from engine.query.read import parse_query
 from engine.ranking import idf
 from engine.text.terms import Reading
 from engine.values import Kind

@@ -8,7 +8,7 @@ import pytest
 from db.pool import Database
 from db.search.find import DialectIndex
 from engine.query.find import Finder
-from engine.query.read import parse_query
+from engine.query.parser import parse_query
 from engine.query.results import QueryAnswer, present_hits
 from engine.text.terms import Reading
 from engine.values import Corpus, Kind

@@ -21,7 +21,7 @@ from engine.query.find import (
     rank_documents,
     recency,
 )
-from engine.query.read import parse_query
+from engine.query.parser import parse_query
 from engine.query.results import FoundDocument
 from engine.settings.searching import PersonalSettings, PublishedSettings, SocialSettings
 from tests.bot.finds import make_find_hit

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from engine.messages import Message
+from engine.query.parser import parse_query
 from engine.query.query import Alternative, Filter, Group, Phrase, Query, Unit, Word
-from engine.query.read import parse_query
 
 ALIASES: dict[Unit, Sequence[tuple[Unit, float]]] = {
     Word("auth"): [(Word("authentication"), 0.5), (Phrase("log in"), 0.4)],

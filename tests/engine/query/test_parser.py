@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.query.filters import KINDS
+from engine.query.parser import LONGEST_NAME, LONGEST_PART, MOST_PARTS, parse_query
 from engine.query.query import Filter, Phrase, Query, Word
-from engine.query.read import LONGEST_NAME, LONGEST_PART, MOST_PARTS, parse_query
 from tests.patterns import grows_faster, needs_timer
 from tests.query_texts import query_texts
 
