@@ -1,7 +1,10 @@
 """docs/extending.md: the examples work, their own tests included."""
 
 import re
+import subprocess
 import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from types import ModuleType
 from typing import cast
 
@@ -9,16 +12,24 @@ import pytest
 
 from bench.docs import ROOT
 from bot.cli.main import COMMANDS, CommandEntry
+from bot.commands import Command, Registry
+from bot.commands.registry import Handler
+from db.pool import Database
 from engine.ingest import detect
 from engine.ingest.reader import Reader
 from tests.bot.conftest import Invoke
+from tests.bot.conversing import Bot, bot_on, corpus
 
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 
 
+def read_file(name: str) -> str:
+    return PAGE.partition(f"<!-- file: {name} -->\n```python\n")[2].partition("```")[0]
+
+
 def run_file(name: str) -> dict[str, object]:
     """Run a file of the page, and return its names."""
-    source = PAGE.partition(f"<!-- file: {name} -->\n```python\n")[2].partition("```")[0]
+    source = read_file(name)
     names: dict[str, object] = {"__name__": name.removesuffix(".py")}
     exec(compile(source, name, "exec"), names)
     return names
@@ -50,3 +61,36 @@ def test_the_command(invoke: Invoke, demo: str, monkeypatch: pytest.MonkeyPatch)
     for test in load_tests("test_span.py"):
         assert callable(test)
         test(invoke, demo)
+
+
+async def test_the_command_of_the_chats(storage: Database) -> None:
+    names = run_file("size.py")
+    commands = Registry((cast(Command, names["SIZE"]),), plain=cast(Handler, names["_size"]))
+    corpora = [corpus("demo"), corpus("larga", 56573)]
+    (test,) = load_tests("test_size.py")
+    async with bot_on(storage, commands=commands, corpora=corpora) as bot:
+        await cast(Callable[[Bot], Awaitable[None]], test)(bot)
+
+
+@pytest.mark.slow
+def test_the_files_pass_the_checks(tmp_path: Path) -> None:
+    names = re.findall(r"<!-- file: (\S+) -->", PAGE)
+    assert len(names) == 6
+    for name in names:
+        (tmp_path / name).write_text(read_file(name), encoding="utf-8")
+        place = f"tests/{name}" if name.startswith("test_") else f"bot/cli/{name}"
+        for check in (["check"], ["format", "--check"]):
+            run_check("ruff", *check, f"--stdin-filename={place}", "-", text=read_file(name))
+    run_check("mypy", *(str(tmp_path / name) for name in names))
+
+
+def run_check(*command: str, text: str = "") -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=ROOT,
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

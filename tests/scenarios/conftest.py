@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.slack import App
+from tests.fakes.slack import App, SlackServer
 from tests.isolation import forked_workers
-from tests.scenarios.stage import Stage, staged
+from tests.scenarios.adapters import ConsoleTalk, SlackTalk, Talk, TelegramTalk
+from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios.stage import Stage, Surroundings, staged, surroundings
 
 MANIFEST = Path(__file__).parents[2] / "deploy" / "slack-manifest.json"
 
@@ -59,6 +61,26 @@ async def stage(coffee_url: str) -> AsyncIterator[Stage]:
     """Stand-ins around a bot that does not run yet."""
     async with staged(coffee_url) as stage:
         yield stage
+
+
+@pytest.fixture(params=["telegram", "slack", "console"])
+async def talk(
+    request: pytest.FixtureRequest,
+    coffee_url: str,
+    installed: App,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Talk]:
+    """A person on each platform, and a bot that does not run yet."""
+    if request.param == "telegram":
+        async with staged(coffee_url) as stage:
+            yield TelegramTalk(stage)
+    elif request.param == "slack":
+        async with slack_staged(coffee_url, SlackServer(installed)) as workspace:
+            yield SlackTalk(workspace)
+    else:
+        async with surroundings() as (model, web):
+            around = Surroundings(database_url=coffee_url, model=model, web=web)
+            yield ConsoleTalk(around, monkeypatch)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 import io
 import re
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 import pytest
@@ -15,35 +14,13 @@ from bot.commands.settings import SETTINGS_BY_NAME
 from engine.vectors import Vector
 from tests.ages import read_years
 from tests.fakes.model import failure, slow
-from tests.fakes.slack import App, SlackServer
 from tests.fakes.web import page
-from tests.scenarios.adapters import ConsoleTalk, Shown, SlackTalk, Talk, TelegramTalk
-from tests.scenarios.slack.stage import slack_staged
-from tests.scenarios.stage import HEADLINE, Surroundings, load_tweets, staged, surroundings
+from tests.scenarios.adapters import ConsoleTalk, Shown, Talk
+from tests.scenarios.stage import HEADLINE, load_tweets
 
 # /compose is answered by a message that changes: see test_composing.py.
 COMMANDS = [one.example for one in standard_commands().commands if one.name != "compose"]
 ADDRESS = re.compile(r"https?://\S+")
-
-
-@pytest.fixture(params=["telegram", "slack", "console"])
-async def talk(
-    request: pytest.FixtureRequest,
-    coffee_url: str,
-    installed: App,
-    monkeypatch: pytest.MonkeyPatch,
-) -> AsyncIterator[Talk]:
-    """A person on each platform, and a bot that does not run yet."""
-    async with AsyncExitStack() as stack:
-        enter = stack.enter_async_context
-        if request.param == "telegram":
-            yield TelegramTalk(await enter(staged(coffee_url)))
-        elif request.param == "slack":
-            yield SlackTalk(await enter(slack_staged(coffee_url, SlackServer(installed))))
-        else:
-            model, web = await enter(surroundings())
-            around = Surroundings(database_url=coffee_url, model=model, web=web)
-            yield ConsoleTalk(around, monkeypatch)
 
 
 @pytest.fixture

@@ -3,23 +3,19 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 
 import pytest
 
 from tests.fakes.model import failure, scoring
-from tests.fakes.slack import App, SlackServer
 from tests.fakes.writer import JudgeAndWriter
 from tests.patience import PATIENCE
 from tests.scenarios.adapters import ConsoleTalk, SlackTalk, Talk, TelegramTalk
-from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import (
     HEADLINE,
     Stage,
     Surroundings,
     judged_by_words,
-    staged,
-    surroundings,
     until,
 )
 
@@ -33,28 +29,11 @@ def model() -> JudgeAndWriter:
     return JudgeAndWriter(scoring(judged_by_words))
 
 
-@pytest.fixture(params=["telegram", "slack", "console"])
-async def talk(
-    request: pytest.FixtureRequest,
-    coffee_url: str,
-    installed: App,
-    monkeypatch: pytest.MonkeyPatch,
-    model: JudgeAndWriter,
-) -> AsyncIterator[Talk]:
-    """A person on each platform, and a bot that does not run yet."""
-    async with AsyncExitStack() as stack:
-        enter = stack.enter_async_context
-        there: Talk
-        if request.param == "telegram":
-            there = TelegramTalk(await enter(staged(coffee_url)))
-        elif request.param == "slack":
-            there = SlackTalk(await enter(slack_staged(coffee_url, SlackServer(installed))))
-        else:
-            server, pages = await enter(surroundings())
-            around = Surroundings(database_url=coffee_url, model=server, web=pages)
-            there = ConsoleTalk(around, monkeypatch)
-        there.stage.model.script = [model]
-        yield there
+@pytest.fixture
+def talk(talk: Talk, model: JudgeAndWriter) -> Talk:
+    """The same, whose model writes too."""
+    talk.stage.model.script = [model]
+    return talk
 
 
 @pytest.fixture
