@@ -67,7 +67,8 @@ class Adapter(Protocol):
     async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
         """Show what a slow answer waits for, in place of the step `shown` before.
 
-        Return the id of the message, or None if it is not a message. Never raises.
+        Return the id of the message, "" if it cannot be changed, so that no step follows it, or
+        None if it is not a message. Never raises.
         """
 
     async def deliver(self, request: Request, reply: Reply) -> str | None:

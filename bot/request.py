@@ -146,6 +146,7 @@ class Request:
     preview: bool = False  # the text is a link to one of the bot's pages, to be shown as a card
     revision: Revision | None = None
     step: Callable[[str], None] = _ignore_step  # tells what a slow answer waits for
+    needs_step: bool = False  # only a step can show that an answer is being prepared
     patience: float | None = None  # seconds to wait for what can change the answer afterwards
     inquiries: Inquiries = Inquiries()
     origin: object = None  # used only by the adapter that made the request

@@ -35,6 +35,7 @@ from engine.errors import PresagioError, StorageError, reason
 logger = logging.getLogger("presagio.conversation")
 
 _REMEMBERED = 1000  # events
+_SOON = 0.7  # seconds; most answers to commands are faster
 _EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)  # as events are remembered
 
 
@@ -190,7 +191,7 @@ class Conversation:
                 async with steps_shown(
                     adapter,
                     request,
-                    after=self._step_after,
+                    after=_SOON if request.needs_step else self._step_after,
                     message=claim.step,
                     keep=claim.shows_step,
                 ) as steps:
@@ -272,10 +273,12 @@ class Conversation:
     async def _reply(self, request: Request, adapter: Adapter) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
         asked = request.trigger is not Trigger.OVERHEARD
-        if asked and self._commands.needs_sign(request):
-            await adapter.show_busy(request)
         services = self._trusted.get(_chat_name(request), self._services)
         request = replace(request, words=words_to(request, services.access.admins))
+        if asked and self._commands.needs_sign(request):
+            await adapter.show_busy(request)
+            if request.needs_step:
+                request.step(request.words.say("One moment …"))
         try:
             with asked_by(self._name_asker(request)):
                 return await self._commands.answer(request, services)

@@ -90,7 +90,7 @@ class Steps:
     def take(self) -> str | None:
         """Return the id of the message of the last step, which the caller then replaces."""
         message, self._message = self._message, None
-        return message
+        return message or None
 
     async def withdraw(self) -> None:
         """Delete the message of the last step, unless it was taken."""

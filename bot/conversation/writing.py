@@ -76,7 +76,7 @@ async def _show_step(adapter: Adapter, request: Request, kept: KeptTask, step: s
     words = words_for(kept.task.language)
     reply = replace(step_reply(kept.id, StepName(step), words), writes=None)
     if kept.message is None:
-        await adapter.show_step(request, reply.text or "", None)
+        await adapter.show_step(request, reply.text or "", "")
         return
     try:
         await adapter.change(request, kept.message, reply)

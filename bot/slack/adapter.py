@@ -78,16 +78,21 @@ class SlackAdapter:
     async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
         """Post or change the message of a slow answer's step.
 
-        What came with a response URL is answered there, and has no message to change.
+        Outside of the channel, it goes to the asker alone through the response URL, which can
+        change nothing that it has shown.
         """
-        if _get_body(request).get("response_url") or request.place.home:
+        if request.place.home:
             return None
-        reply = Reply(words=request.words, text=text)
+        reply = Reply(words=request.words, text=text, ephemeral=True)
         try:
-            if shown is None:
-                async with map_slack_errors():
-                    return await self._post(request, reply)
-            await self.change(request, shown, reply)
+            if shown:
+                await self.change(request, shown, reply)
+            elif shown is None:
+                if message := await self._announce(request, replace(reply, ephemeral=False)):
+                    return message
+                if address := _get_body(request).get("response_url"):
+                    await self._respond(request, reply, str(address))
+                    return ""
         except DeliveryError as error:
             logger.info("Slack: no step was shown: %s", error)
         return shown

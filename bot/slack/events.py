@@ -283,6 +283,7 @@ async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -
         trigger=Trigger.COMMAND,
         text=f"/{name} {plain_text(text)}".strip(),
         now=now,
+        needs_step=True,
         inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user_id"])),
         origin=body,
     )
@@ -347,6 +348,7 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
         # Written as a command: some channels accept nothing else.
         text=f"/prophecy {plain_text(str(source.get('text', '')))}",
         now=now,
+        needs_step=True,
         written_at=moment_of(source.get("ts")),
         inquiries=Inquiries(is_admin=lambda: myself.is_admin(body["user"]["id"])),
         origin=body,

@@ -196,7 +196,8 @@ class TelegramAdapter:
         try:
             if shown is None:
                 return await self._send(request, reply)
-            await self._change(request, int(shown), reply)
+            if shown:
+                await self._change(request, int(shown), reply)
         except DeliveryError as error:
             logger.debug("no step was shown: %s", error)
         return shown

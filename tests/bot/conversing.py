@@ -107,6 +107,7 @@ class MemoryAdapter:
     signs: int = 0
     hold: asyncio.Event | None = None  # deliveries wait for it
     sending: bool = False
+    unchangeable: bool = False  # what shows a step
     steps: list[str] = field(default_factory=list)
     changed: list[tuple[str, Reply]] = field(default_factory=list)
     withdrawn: list[str] = field(default_factory=list)
@@ -116,7 +117,7 @@ class MemoryAdapter:
 
     async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
         self.steps.append(text)
-        return shown or "step"
+        return "" if self.unchangeable else shown or "step"
 
     async def change(self, request: Request, message: str, reply: Reply) -> str:
         self.changed.append((message, reply))

@@ -56,6 +56,12 @@ def _forked_workers() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _steps_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine an answer to a command is not slow yet."""
+    monkeypatch.setattr("bot.conversation.conversation._SOON", 2.0)
+
+
 @pytest.fixture
 async def stage(coffee_url: str) -> AsyncIterator[Stage]:
     """Stand-ins around a bot that does not run yet."""

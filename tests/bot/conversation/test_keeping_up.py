@@ -131,6 +131,26 @@ class TestSteps:
         ((message, reply),) = bot.adapter.changed
         assert (message, len(reply.hits)) == ("step", 3)
 
+    async def test_whoever_sees_nothing_else_is_shown_a_step_of_any_command(
+        self, bot: Bot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.conversation.conversation._SOON", 0.0)
+        assert await bot.hear(event("/top", trigger=Trigger.COMMAND))
+        assert bot.adapter.steps == []
+        await bot.hear(event("/top", trigger=Trigger.COMMAND, needs_step=True))
+        assert bot.adapter.steps == ["One moment …"]
+
+    async def test_a_step_that_cannot_be_changed_is_followed_by_the_answer(self, bot: Bot) -> None:
+        bot.adapter.unchangeable = True
+        bot.engine.gate = asyncio.Event()
+        asked = asyncio.create_task(bot.hear(event("Coffee prices soar")))
+        await until(lambda: bot.adapter.steps)
+        bot.engine.gate.set()
+        reply = await asked
+        assert reply
+        assert len(reply.hits) == 3
+        assert (bot.adapter.changed, bot.adapter.withdrawn) == ([], [])
+
     async def test_an_answer_whose_step_was_deleted_is_sent(
         self, bot: Bot, monkeypatch: pytest.MonkeyPatch
     ) -> None:

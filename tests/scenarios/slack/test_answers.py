@@ -1,6 +1,9 @@
 """Exactly one answer, at the right place, to everything that asks for one."""
 
+import pytest
+
 from tests.ages import read_years
+from tests.fakes.model import slow
 from tests.fakes.slack import Fault, Message
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE
@@ -42,6 +45,42 @@ async def test_laughter_is_left_alone_and_thanks_get_a_smiley(slack_bot: SlackSt
     thanks = await slack_bot.bob.mentions_bot(general, "gracias!", thread=asked)
     await slack.until(lambda: thanks.reactions == {"thumbsup": [slack.bot.id]})
     await slack_bot.replies(1)
+
+
+@pytest.fixture
+def slowly(slack_bot: SlackStage, monkeypatch: pytest.MonkeyPatch) -> SlackStage:
+    """The same with a model that takes its time."""
+    monkeypatch.setattr("bot.conversation.conversation._SOON", 0.0)
+    slack_bot.model.script = [slow(0.5, slack_bot.model.script[-1])]
+    return slack_bot
+
+
+@pytest.mark.parametrize("place", ["channel", "direct", "by shortcut"])
+async def test_a_slow_command_shows_soon_that_it_is_answered(
+    slowly: SlackStage, place: str
+) -> None:
+    alice, slack, general = slowly.alice, slowly.slack, slowly.general
+    if place == "by shortcut":
+        await alice.uses_shortcut(await alice.says(general, HEADLINE), "find_prophecy")
+    else:
+        channel = slack.im(alice) if place == "direct" else general
+        await alice.commands(channel, "/prophecy", HEADLINE)
+    (message,) = await slowly.replies(1)
+    await slack.until(lambda: is_answer(message))
+    assert message.earlier_texts[0] in ("One moment …", "Asking the model …")
+    await slowly.replies(1)
+
+
+async def test_outside_of_the_channel_the_asker_alone_sees_that_before_the_answer(
+    slowly: SlackStage,
+) -> None:
+    elsewhere = slowly.slack.channel("elsewhere", [slowly.alice], with_bot=False)
+    await slowly.alice.commands(elsewhere, "/prophecy", HEADLINE)
+    (sign,) = await slowly.replies(1)
+    assert sign.ephemeral_to is slowly.alice
+    await slowly.slack.until(lambda: elsewhere.messages)
+    assert [is_answer(message) for message in elsewhere.messages] == [True]
+    await slowly.replies(2)
 
 
 async def test_an_edit_gets_its_sign_of_life_at_the_message(slack_bot: SlackStage) -> None:
