@@ -13,7 +13,8 @@ INSERT INTO feed (url, configured_url, category, next_poll_at, created_at)
 SELECT url, url, category, $3, $3 FROM unnest($1::text[], $2::text[]) AS n (url, category)
  WHERE NOT EXISTS (SELECT FROM feed WHERE configured_url = n.url)
 ON CONFLICT (url) DO UPDATE
-   SET configured_url = excluded.configured_url, category = excluded.category
+   SET configured_url = excluded.configured_url, category = excluded.category,
+       created_at = CASE WHEN feed.polled_at IS NULL THEN $3 ELSE feed.created_at END
  WHERE feed.configured_url IS NULL
 
 -- name: claim_due(now, limit, leased_until)
@@ -136,9 +137,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
 ON CONFLICT DO NOTHING
 
 -- name: add_feed(url, now, title)
+-- One that was offered before begins now.
 INSERT INTO feed (url, category, next_poll_at, created_at, title) VALUES ($1, NULL, $2, $2, $3)
 ON CONFLICT (url) DO UPDATE
    SET gone = false, title = coalesce(feed.title, excluded.title),
+       created_at = CASE WHEN feed.polled_at IS NULL THEN $2 ELSE feed.created_at END,
        next_poll_at = CASE WHEN feed.gone THEN excluded.next_poll_at ELSE feed.next_poll_at END
 RETURNING *
 

@@ -154,15 +154,18 @@ class _Index:
 
 
 def headlines_of(
-    parsed: ParsedFeed, *, now: datetime, primed: bool, news_for: float
+    parsed: ParsedFeed, *, now: datetime, followed_since: datetime | None, news_for: float
 ) -> tuple[NewHeadline, ...]:
     """Return the entries as headlines, each identity once, in the order of the feed.
 
-    Entries without words are left out. None of them is news unless the feed is `primed`, and no
-    entry is that its author dates more than `news_for` seconds ago.
+    Entries without words are left out. No entry is news that its author dates more than `news_for`
+    seconds ago. At the first poll of a feed, which passes `followed_since`, only those are that
+    its author dates between that moment and `now`.
     """
     shared = _shared_links(parsed.entries)
     oldest_news = now - timedelta(seconds=news_for)
+    if followed_since:
+        oldest_news = max(oldest_news, followed_since)
     found: dict[str, NewHeadline] = {}
     for entry in parsed.entries:
         title = entry.title or plain_words(entry.summary, _LONGEST_FROM_SUMMARY)
@@ -170,6 +173,7 @@ def headlines_of(
         if not words_of(text) or entry.identity in found:
             continue
         published = _date_story(entry.published, now)
+        guessed = published != entry.published  # it may be older than the feed's first poll
         key = link_key(entry.link) if entry.link else None
         found[entry.identity] = NewHeadline(
             identity=entry.identity,
@@ -182,7 +186,7 @@ def headlines_of(
             tags=entry.tags,
             language=parsed.language,
             link_key=None if key in shared else key,
-            seen_before=not primed or published < oldest_news,
+            seen_before=published < oldest_news or (followed_since is not None and guessed),
         )
     return tuple(found.values())
 
@@ -309,7 +313,12 @@ def _decide_success(
         etag=lowered.get("etag"),
         last_modified=lowered.get("last-modified"),
     )
-    found = headlines_of(outcome.parsed, now=now, primed=feed.is_primed, news_for=_NEWS_FOR)
+    found = headlines_of(
+        outcome.parsed,
+        now=now,
+        followed_since=None if feed.is_primed else feed.created_at,
+        news_for=_NEWS_FOR,
+    )
     return Decision(feed=after, headlines=found, notices=back)
 
 

@@ -44,6 +44,7 @@ class Feed:
 
     id: int
     url: str
+    created_at: datetime  # when somebody began to follow it
     category: str | None = None
     title: str | None = None
     configured: bool = False  # listed in the settings; otherwise added in chats
@@ -61,11 +62,12 @@ class Feed:
     error: Message | None = None  # the last failure, worded for a person
 
     def __post_init__(self) -> None:
+        require_zone(self.created_at)
         require_zone(self.next_poll_at)
 
     @property
     def is_primed(self) -> bool:
-        """True once a poll has recorded what was there before anybody subscribed."""
+        """True once a poll has recorded what was there before anybody followed the feed."""
         return self.succeeded_at is not None
 
 
@@ -83,7 +85,7 @@ class NewHeadline:
     tags: tuple[str, ...] = ()
     language: str | None = None  # ISO 639-1
     link_key: str | None = None  # engine.text.address.link_key; None where entries share a link
-    seen_before: bool = False  # there at the first poll, or old: kept as a document, but not news
+    seen_before: bool = False  # from before the feed was followed, or old: a document, not news
 
     def __post_init__(self) -> None:
         require_zone(self.published)

@@ -24,6 +24,7 @@ FEED = Feed(
     title="The Paper",
     category="Tech",
     configured=True,
+    created_at=NOW,
     next_poll_at=NOW,
 )
 

@@ -1,8 +1,10 @@
 """Feeds that everybody gets beside those of the settings, and numbers for feeds to choose from."""
 
+from dataclasses import replace
+
 from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds, SharedFeeds
-from engine.feeds.feed import ConfiguredFeed
+from engine.feeds.feed import ConfiguredFeed, Decision
 from tests.db.news import DAY, MINUTE, NOW, URL, count, met
 
 OTHER_URL = "https://other.test/feed"
@@ -45,3 +47,16 @@ async def test_what_is_offered_has_a_number_and_is_not_polled(database: Database
     await feeds.forget(before=NOW + MINUTE)
     assert await offers.url(numbers[OTHER_URL]) is None
     assert await count(database, "feed") == 1
+
+
+async def test_an_offered_feed_begins_when_it_is_chosen(database: Database) -> None:
+    feeds = Feeds(database)
+    await FeedOffers(database).offer([OTHER_URL, URL], now=NOW - DAY)
+    assert (await feeds.add(await met(database), URL, now=NOW)).created_at == NOW
+    await feeds.configure_feeds([ConfiguredFeed(url=OTHER_URL)], now=NOW)
+    polled, other = await feeds.claim_due(now=NOW, limit=9, lease=MINUTE)
+    assert polled.created_at == other.created_at == NOW
+    decision = Decision(feed=replace(polled, polled_at=NOW))
+    assert await feeds.settle(polled, decision, now=NOW) is not None
+    again = await feeds.add(await met(database, "2"), polled.url, now=NOW + DAY)
+    assert again.created_at == NOW, "another chat does not begin it anew"

@@ -31,7 +31,7 @@ NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 BEFORE = NOW - timedelta(hours=1)
 SETTINGS = PollingSettings(interval_minutes=60)
 ENTRY = FeedEntry(identity="1", title="The port of Lima is closed")
-NEW = Feed(id=1, url="https://e.org/feed", next_poll_at=NOW)
+NEW = Feed(id=1, url="https://e.org/feed", created_at=NOW - timedelta(seconds=15), next_poll_at=NOW)
 KNOWN = replace(NEW, succeeded_at=BEFORE, polled_at=BEFORE, etag='"a"', last_modified="then")
 
 
@@ -56,6 +56,21 @@ def test_the_first_poll_marks_what_is_there_as_seen() -> None:
     assert decision.feed.is_primed
     later = after(decision.feed, read(ENTRY, replace(ENTRY, identity="2")))
     assert [headline.seen_before for headline in later.headlines] == [False, False]
+
+
+def test_what_appears_between_following_a_feed_and_its_first_poll_is_news() -> None:
+    dates = {
+        "before": NOW - timedelta(seconds=16),
+        "since": NOW - timedelta(seconds=5),
+        "undated": None,
+        "of a clock that is ahead": NOW + timedelta(hours=2),
+    }
+    entries = [replace(ENTRY, identity=name, published=date) for name, date in dates.items()]
+    found = after(NEW, read(*entries)).headlines
+    assert [headline.identity for headline in found if not headline.seen_before] == ["since"]
+    waited = replace(NEW, created_at=NOW - timedelta(days=9))  # its server was away
+    old = replace(ENTRY, published=NOW - timedelta(days=8))
+    assert after(waited, read(old)).headlines[0].seen_before
 
 
 def test_a_feed_that_began_empty_brings_news_next_time() -> None:

@@ -13,9 +13,9 @@ from tests.engine.feeds.documents import URL, item, rss
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
-def headlines(*entries: FeedEntry, primed: bool = True) -> tuple[NewHeadline, ...]:
+def headlines(*entries: FeedEntry) -> tuple[NewHeadline, ...]:
     parsed = ParsedFeed(entries=entries, language="en")
-    return headlines_of(parsed, now=NOW, primed=primed, news_for=7 * DAY)
+    return headlines_of(parsed, now=NOW, followed_since=None, news_for=7 * DAY)
 
 
 def headline(**said: object) -> NewHeadline:
@@ -71,12 +71,6 @@ def test_old_entries_are_no_news() -> None:
     assert not headline(published=NOW - timedelta(days=6)).seen_before
 
 
-def test_before_a_first_poll_nothing_is_news() -> None:
-    assert all(
-        one.seen_before for one in headlines(FeedEntry(identity="1", title="Aa"), primed=False)
-    )
-
-
 def test_a_post_without_a_title_is_known_by_its_beginning() -> None:
     found = headline(title="", summary="The port is closed. " * 50)
     assert found.title.startswith("The port is closed.") and len(found.title) <= 200
@@ -119,7 +113,7 @@ def test_guids_and_tracking_that_change_with_every_poll_do_not_flood() -> None:
             for n in range(20)
         )
         parsed = read_feed(rss(*items), None, URL)
-        return headlines_of(parsed, now=NOW, primed=True, news_for=7 * DAY)
+        return headlines_of(parsed, now=NOW, followed_since=None, news_for=7 * DAY)
 
     first, second = poll(1), poll(2)
     assert {identity_hash(one) for one in first}.isdisjoint(identity_hash(one) for one in second)
@@ -130,7 +124,7 @@ def test_guids_and_tracking_that_change_with_every_poll_do_not_flood() -> None:
 def test_entries_without_guid_and_link_are_known_by_their_words() -> None:
     def poll() -> tuple[NewHeadline, ...]:
         parsed = read_feed(rss(item("The port is closed"), item("A bridge fell")), None, URL)
-        return headlines_of(parsed, now=NOW, primed=True, news_for=7 * DAY)
+        return headlines_of(parsed, now=NOW, followed_since=None, news_for=7 * DAY)
 
     assert len({identity_hash(one) for one in poll()}) == 2
     assert [identity_hash(one) for one in poll()] == [identity_hash(one) for one in poll()]
