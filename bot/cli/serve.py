@@ -7,7 +7,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -29,22 +29,24 @@ from bot.media import make_folder
 from bot.platforms import create_posters
 from db.chat.chats import Chats
 from db.logs import RunOutcome
-from engine.corpora import ALL, USUAL
+from engine.corpora import ALL, USUAL, Document
 from engine.errors import PresagioError, StorageError, reason
 from engine.fetch.client import Fetcher
-from engine.ingest.load import detect_documents_language
+from engine.ingest.load import BatchLost, detect_documents_language
 from engine.settings.fetching import IngestSettings
 from engine.values import CorpusRole, Kind
 
 if TYPE_CHECKING:
     from bot.app import App
     from bot.settings import Settings
+    from engine.ingest.isolated_reader import ReadSource
 
 _FOLDER = "offered"
 _KEPT_SECONDS = 86_400.0
 _KEY = re.compile(r"[0-9a-f]{16}")
 _APART = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME = 40
+_NO_LANGUAGE = "none"  # a folder beside those named english, spanish...
 _SAMPLED = 500  # records, by which a language is told
 _STEPS = ("poll", "search", "digest", "deliver", "tidy")
 _SAID = {
@@ -64,7 +66,7 @@ _STOP_SECONDS = 5.0
 
 class OfferedFiles:
     """Implements ArchiveLoader in the data folder: each file lies in a folder named by its key, in
-    one named like the corpus that it would fill."""
+    one named like the corpus that it would fill, in one named like the language of its texts."""
 
     def __init__(self, app: "App") -> None:
         self._app = app
@@ -89,9 +91,11 @@ class OfferedFiles:
                     source.read_times_in(zone)
                     await source.recognise()
                 kind, table = source.kinds[0], source.table
+                language = await self._find_language(source)
             corpus, is_known = await self._choose_corpus(kind, plain)
-            (file.parent / corpus).mkdir(mode=0o700)
-            file.rename(file.parent / corpus / file.name)
+            kept = file.parent / corpus / language
+            make_folder(kept, within=file.parent)
+            file.rename(kept / file.name)
         except BaseException:
             self.drop(key)
             raise
@@ -109,12 +113,12 @@ class OfferedFiles:
 
         A new corpus reads texts in the language that they look like, if they name none.
         """
-        file = next((self._root / key).glob("*/*"), None) if _KEY.fullmatch(key) else None
+        file = next((self._root / key).glob("*/*/*"), None) if _KEY.fullmatch(key) else None
         if file is None:
             return None
-        options = IngestOptions(corpus=file.parent.name, timezone=zone)
+        options = IngestOptions(corpus=file.parent.parent.name, timezone=zone)
+        looks = None if file.parent.name == _NO_LANGUAGE else file.parent.name
         try:
-            looks = await self._find_language(str(file), options)
             if not await self._is_known(options.corpus):
                 options = replace(options, language=looks)
             async with open_sources([str(file)], options, self._settings) as sources:
@@ -126,13 +130,14 @@ class OfferedFiles:
         other = looks if corpus.language not in {looks, SIMPLE} else None
         return LoadedArchive(corpus=corpus, other_language=other)
 
-    async def _find_language(self, file: str, options: IngestOptions) -> str | None:
+    async def _find_language(self, source: "ReadSource") -> str:
         """Return the language that the first texts of a file look like, if they name none."""
-        async with open_sources([file], options, self._settings) as (source,):
-            batch = await source.batch(_SAMPLED)
+        batch = await source.batch(_SAMPLED)
+        documents: Sequence[Document] = ()
+        with suppress(BatchLost):  # of which loading tells
             documents, _ = await source.documents(list(batch.digests))
         code = detect_documents_language(documents)
-        return await language_setting(self._app, code) if code else None
+        return await language_setting(self._app, code) if code else _NO_LANGUAGE
 
     async def _is_known(self, corpus: str) -> bool:
         return any(known.name == corpus for known in await self._app.corpora.list())

@@ -3,9 +3,11 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from bot.cli.ingest import open_sources
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import Chat, Message, User
 from tests.scenarios.slack.stage import slack_staged
@@ -43,7 +45,11 @@ def labels(message: Message) -> list[str]:
     return [button.text for button in message.buttons]
 
 
-async def test_the_owner_s_archive_is_loaded_when_wanted(owned: Stage, data_dir: Path) -> None:
+async def test_the_owner_s_archive_is_loaded_when_wanted(
+    owned: Stage, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Mock(wraps=open_sources)
+    monkeypatch.setattr("bot.cli.serve.open_sources", opened)
     async with owned.serving():
         alice, home = await own(owned)
         offer = await (await alice.sends_file(home, "My tweets 2024.jsonl", EXPORT)).answer()
@@ -53,6 +59,7 @@ async def test_the_owner_s_archive_is_loaded_when_wanted(owned: Stage, data_dir:
         await (await alice.presses(offer, "Add it")).answered()
         await owned.telegram.until_acknowledged()
         assert offer.text.startswith("Added. tweets holds 3 texts now.")
+        assert opened.call_count == 2, "to offer it and to load it"
         assert not list((data_dir / "offered").glob("*")), "the file is not kept"
         await (await alice.presses(offer, "Search it here")).answered()
         await owned.telegram.until_acknowledged()
